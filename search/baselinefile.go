@@ -34,7 +34,7 @@ type place struct {
 }
 
 // At is the time in microseconds at a size, the median if there are several; ok
-// tells whether there is one.
+// reports whether there is one.
 func (m *Measured) At(bytes int64, placement string) (us float64, ok bool) {
 	times := m.us[place{bytes, placement}]
 	if len(times) == 0 {

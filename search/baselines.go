@@ -189,7 +189,7 @@ func (e *enumeration) widestRings(f *templates.Family, grid []script.Params) scr
 	return grid[0]
 }
 
-// narrowed tells whether flags exclude programs or knobs that the vendor's library
+// narrowed reports whether flags exclude programs or knobs that the vendor's library
 // may choose. Its choice is then measured for comparison, and cannot win.
 func (o *Options) narrowed() bool {
 	return len(o.Families)+len(o.Exclude)+len(o.Parameters)+len(o.Protocols) > 0 ||

@@ -31,12 +31,12 @@ type built struct {
 // build compiles and verifies the drafts in parallel, then collects them in their
 // own order, so that the result does not depend on the number of jobs.
 func (e *enumeration) build(ctx context.Context) error {
-	e.afford()
+	e.refuseUnaffordable()
 	order := e.order()
 	var done atomic.Int64
-	err := abreast(ctx, e.options.jobs(), len(order), e.buildable(), func(i int) int64 { return int64(e.drafts[order[i]].operations()) }, func(i int) (err error) {
+	err := forEachLimited(ctx, e.options.jobs(), len(order), e.buildLimit(), func(i int) int64 { return int64(e.drafts[order[i]].operations()) }, func(i int) (err error) {
 		d := e.drafts[order[i]]
-		if d.built != nil || e.isLate(building) {
+		if d.built != nil || e.isExpired(building) {
 			return nil
 		}
 		d.built, err = e.buildOf(d, func() (*built, error) { return e.compile(ctx, d) })
@@ -59,16 +59,16 @@ func (e *enumeration) order() []int {
 	if e.expired == nil {
 		return order
 	}
-	behind := e.behind()
+	behind := e.slowdowns()
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Compare(behind[a], behind[b])
 	})
 	return order
 }
 
-// behind is how much worse each draft's estimate is than the best one's, at the
+// slowdowns is how much worse each draft's estimate is than the best one's, at the
 // size where it comes closest; 0 for drafts that are for comparison.
-func (e *enumeration) behind() []float64 {
+func (e *enumeration) slowdowns() []float64 {
 	behind := make([]float64, len(e.drafts))
 	for i := range behind {
 		behind[i] = math.Inf(1)
@@ -92,10 +92,10 @@ func (e *enumeration) behind() []float64 {
 // same time.
 const maxBuilt = 1 << 23
 
-// buildable is maxBuilt, or less where the memory that is left beside the programs
-// kept is not enough for so many.
-func (e *enumeration) buildable() int64 {
-	left := e.options.room() / int64(max(e.of, 1))
+// buildLimit is maxBuilt, or less where the memory that is left beside the programs
+// kept is not enough for that.
+func (e *enumeration) buildLimit() int64 {
+	left := e.options.programMemory() / int64(max(e.of, 1))
 	for _, d := range e.drafts {
 		if d.built == nil {
 			left -= int64(d.operations()) * keptBytes
@@ -143,11 +143,11 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 			result.Program.Comment += fmt.Sprintf("; %d instances", d.instances)
 		}
 	}
-	return e.judge(result.Program)
+	return e.verifyAndBound(result.Program)
 }
 
-// judge verifies a program, and refuses one that can't be run.
-func (e *enumeration) judge(program *ir.Program) (*built, error) {
+// verifyAndBound verifies a program, and refuses one that can't be run.
+func (e *enumeration) verifyAndBound(program *ir.Program) (*built, error) {
 	p, b := e.problem, &built{program: program}
 	report := verify.Check(b.program, verify.Options{Linked: p.Topology.Linked})
 	if err := report.Err(); err != nil {
@@ -241,7 +241,7 @@ func (e *enumeration) collect() error {
 	for _, d := range e.drafts {
 		switch b := d.built; {
 		case b == nil: // there was no time to build it
-			e.leave(d.name, 1)
+			e.leaveOut(d.name, 1)
 		case b.refusal != nil:
 			if len(d.points) > 0 {
 				e.options.Observer.notice(fmt.Sprintf("baseline %s cannot be run: %s: %s", d, b.refusal.Reason, b.refusal.Detail))

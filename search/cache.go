@@ -218,11 +218,11 @@ type trace struct {
 }
 
 // cachedTrace is a trace without its program, which is traced again if it is to be
-// compiled. Its promise is there once it was asked for.
+// compiled. Its cost is there once it was asked for.
 type cachedTrace struct {
-	Refusal    *Refusal `json:"refusal,omitempty"`
-	Operations int      `json:"operations,omitempty"`
-	Promise    *promise `json:"promise,omitempty"`
+	Refusal    *Refusal     `json:"refusal,omitempty"`
+	Operations int          `json:"operations,omitempty"`
+	Cost       *costSummary `json:"cost,omitempty"`
 }
 
 // traceOf is what the routing of a name came to; again traces it once more.
@@ -237,7 +237,7 @@ func (e *enumeration) traceOf(source, name string, apart bool, again func() (*la
 		case k.Refusal != nil:
 			return &trace{refused: k.Refusal}, nil
 		}
-		return &trace{routing: &routing{source: source, key: key, size: k.Operations, promised: k.Promise, apart: apart, again: again}}, nil
+		return &trace{routing: &routing{source: source, key: key, size: k.Operations, cost: k.Cost, apart: apart, retrace: again}}, nil
 	}
 	return cached(e.cache, key, load, make, func(t *trace) {
 		if t.routing != nil {
@@ -250,7 +250,7 @@ func (e *enumeration) traceOf(source, name string, apart bool, again func() (*la
 func (e *enumeration) saveTrace(key string, t *trace) {
 	k := cachedTrace{Refusal: t.refused}
 	if t.routing != nil {
-		k.Operations, k.Promise = t.routing.operations(), t.routing.promised
+		k.Operations, k.Cost = t.routing.operations(), t.routing.cost
 	}
 	e.cache.save(key, k, "", nil)
 }
@@ -304,7 +304,7 @@ type cachedBuild struct {
 	Refusal *Refusal `json:"refusal,omitempty"`
 }
 
-// buildOf is what a draft came to. A cached program is judged like one just compiled, and
+// buildOf is what a draft came to. A cached program is verified like one just compiled, and
 // compiled again if it is refused.
 func (e *enumeration) buildOf(d *draft, make func() (*built, error)) (*built, error) {
 	key := e.keyOf("draft", d.routing.source, d.String())
@@ -319,7 +319,7 @@ func (e *enumeration) buildOf(d *draft, make func() (*built, error)) (*built, er
 		case program == nil || e.problem.isOf(program) != nil:
 			return nil, nil
 		}
-		b, err := e.judge(program)
+		b, err := e.verifyAndBound(program)
 		if err != nil || b.refusal != nil {
 			return nil, err
 		}

@@ -79,7 +79,7 @@ func TestEnumerationInParts(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := listed(part)
-			if part.unlooked() == "" {
+			if part.unexploredText() == "" {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("by %d: in parts (-whole +in parts):\n%s", step, diff)
 				}
@@ -94,7 +94,7 @@ func TestEnumerationInParts(t *testing.T) {
 				}
 			}
 			if parts++; parts > 3000 {
-				t.Fatalf("by %d: no end after %d parts; not looked at: %s", step, parts, part.unlooked())
+				t.Fatalf("by %d: no end after %d parts; not looked at: %s", step, parts, part.unexploredText())
 			}
 		}
 		if parts == 0 {
@@ -143,13 +143,13 @@ def program(topo, p):
 // What is compared with is built first, then what promises most.
 func TestOrderOfBuilding(t *testing.T) {
 	e := onDGX(t, 1, Options{})
-	quick := &promise{loop: 8, calls: 1, connected: 1, connections: 2, channels: 1, chains: [2]chain{{messages: 2, chunks: 2}, {messages: 2, chunks: 2}}}
+	quick := &costSummary{loop: 8, calls: 1, connected: 1, connections: 2, channels: 1, chains: [2]criticalPath{{messages: 2, chunks: 2}, {messages: 2, chunks: 2}}}
 	slow := *quick
 	slow.chains[0].messages, slow.chains[1].messages = 1<<30, 1<<30
 	e.drafts = []*draft{
-		{name: "slow", routing: &routing{promised: &slow}},
-		{name: "quick", routing: &routing{promised: quick}},
-		{name: "compared", routing: &routing{promised: &slow}, points: []baselinePoint{{}}},
+		{name: "slow", routing: &routing{cost: &slow}},
+		{name: "quick", routing: &routing{cost: quick}},
+		{name: "compared", routing: &routing{cost: &slow}, points: []baselinePoint{{}}},
 	}
 	if got := e.order(); !slices.Equal(got, []int{0, 1, 2}) {
 		t.Errorf("order %v where there is time for all", got)
@@ -450,7 +450,7 @@ func TestTracingGoesOn(t *testing.T) {
 	var before string
 	for searches := 1; ; searches++ {
 		space := enumerated(most)
-		if space.unlooked() == "" {
+		if space.unexploredText() == "" {
 			if searches < 5 {
 				t.Errorf("%d searches came to the end, want several", searches)
 			}
@@ -463,22 +463,22 @@ func TestTracingGoesOn(t *testing.T) {
 			}
 			return
 		}
-		if space.unlooked() == before {
+		if space.unexploredText() == before {
 			t.Fatalf("search %d came no further: not looked at: %s", searches, before)
 		}
-		before = space.unlooked()
+		before = space.unexploredText()
 	}
 }
 
 // What is kept of a trace comes back as it was.
-func TestPromisesAreKept(t *testing.T) {
+func TestCostsAreCached(t *testing.T) {
 	e := onDGX(t, 2, Options{})
 	program, err := e.trace(family(t, "multi-level"), script.Params{"cross": "recursive", "local": "all-pairs", "groups": 1, "top": "recursive", "shuffle": true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := promises(program, e.problem.Topology)
-	text, err := json.Marshal(cachedTrace{Operations: 3, Promise: want})
+	want := summarize(program, e.problem.Topology)
+	text, err := json.Marshal(cachedTrace{Operations: 3, Cost: want})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -486,15 +486,15 @@ func TestPromisesAreKept(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	if *got.Promise != *want {
-		t.Errorf("%s: %+v, want %+v", text, got.Promise, want)
+	if *got.Cost != *want {
+		t.Errorf("%s: %+v, want %+v", text, got.Cost, want)
 	}
-	fields := reflect.TypeFor[promise]().NumField() - 1 + len(chainChunks)*reflect.TypeFor[chain]().NumField()
+	fields := reflect.TypeFor[costSummary]().NumField() - 1 + len(chainChunks)*reflect.TypeFor[criticalPath]().NumField()
 	if n := len(want.numbers()); n != fields {
 		t.Errorf("%d numbers are kept of %d", n, fields)
 	}
-	if err := json.Unmarshal([]byte(`{"operations":3,"promise":[1,2]}`), &got); err == nil {
-		t.Error("a promise of two numbers is taken for one")
+	if err := json.Unmarshal([]byte(`{"operations":3,"cost":[1,2]}`), &got); err == nil {
+		t.Error("a cost of two numbers is taken for one")
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// numbers lists all fields of a promise, in the order in which files keep them.
-func (m *promise) numbers() []any {
+// numbers lists all fields of a summary, in the order in which files keep them.
+func (m *costSummary) numbers() []any {
 	all := []any{
 		&m.loop, &m.edge, &m.inside, &m.messages, &m.calls, &m.connected, &m.localCalls, &m.local,
 		&m.connections, &m.ends, &m.sms, &m.channels,
@@ -20,18 +20,18 @@ func (m *promise) numbers() []any {
 	return all
 }
 
-// MarshalJSON writes a promise as a list of its numbers.
-func (m *promise) MarshalJSON() ([]byte, error) { return json.Marshal(m.numbers()) }
+// MarshalJSON writes a summary as a list of its numbers.
+func (m *costSummary) MarshalJSON() ([]byte, error) { return json.Marshal(m.numbers()) }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
-func (m *promise) UnmarshalJSON(text []byte) error {
+func (m *costSummary) UnmarshalJSON(text []byte) error {
 	var values []json.RawMessage
 	if err := json.Unmarshal(text, &values); err != nil {
 		return err
 	}
 	numbers := m.numbers()
 	if len(values) != len(numbers) {
-		return fmt.Errorf("a promise of %d numbers: want %d", len(values), len(numbers))
+		return fmt.Errorf("a cost of %d numbers: want %d", len(values), len(numbers))
 	}
 	for i := range values {
 		if err := json.Unmarshal(values[i], numbers[i]); err != nil {

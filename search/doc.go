@@ -5,13 +5,29 @@
 //	     ▲ holes (ring orders) filled by constraints        each refusal is kept with its reason
 //	     ▲ routings nobody wrote: trees packed, found by a solver, scheduled greedily
 //
+// Words of its own: a draft is a routing with its number of instances, before it is
+// compiled; a routing is one traced program; a find is a routing that a construction
+// found; a space is all candidates and refusals of a problem.
+//
 // Invariants: a candidate is enumerated once and ends as exactly one of
 // refused, bounded out or tuned; what is handed on is verified; the order of
 // candidates, and so every choice among equals, is the same on every run and
 // with any number of jobs; a search that goes on with a campaign has the
-// candidates it had before, programs kept there and all. Where a budget leaves no time
+// candidates it had before, from the cache there. Where a budget leaves no time
 // for some, they are named, and the next search goes on with them.
 //
 // It does not time anything, and it does not choose among candidates, but where
 // those of a large system are too many to be compiled (shortlist.go).
+//
+// Files, in an order to read them in:
+//
+//	request       refusal.go observer.go options.go protocols.go problem.go
+//	              baselinefile.go plan.go budget.go
+//	helpers       abandon.go limited.go bound.go
+//	cost          elision.go schedule.go critical.go cost.go cost_json.go estimate.go
+//	drafts        routing.go memory.go size.go cache.go enumerate.go
+//	              holes.go hole_rings.go hole_nics.go hole_trees.go
+//	              synthesised.go baselines.go shortlist.go
+//	candidates    build.go natives.go space.go check.go
+//	search        tune.go run.go library.go
 package search

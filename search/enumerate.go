@@ -36,13 +36,13 @@ type enumeration struct {
 	drafts    []*draft
 }
 
-// isLate reports whether a stage of the enumeration begins nothing more.
-func (e *enumeration) isLate(s stage) bool {
+// isExpired reports whether a stage of the enumeration begins nothing more.
+func (e *enumeration) isExpired(s stage) bool {
 	return e.expired != nil && e.expired(s, e.placement, max(e.of, 1), e.through)
 }
 
-// leave notes n candidates for which there was no time; 0: nobody knows how many.
-func (e *enumeration) leave(name string, n int) {
+// leaveOut notes n candidates for which there was no time; 0: nobody knows how many.
+func (e *enumeration) leaveOut(name string, n int) {
 	if e.space.unexplored == nil {
 		e.space.unexplored = map[string]int{}
 	}
@@ -122,7 +122,7 @@ func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
 	f = f.Budgeted(e.machine)
 	fixed := e.options.fixed(f)
 	g, err := e.gridOf(f, fixed, func() (*grid, error) {
-		if e.isLate(tracing) {
+		if e.isExpired(tracing) {
 			return nil, nil
 		}
 		return e.grid(ctx, f, fixed)
@@ -131,7 +131,7 @@ func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
 		return err
 	}
 	if g == nil {
-		e.leave(f.Name, 0)
+		e.leaveOut(f.Name, 0)
 		return nil
 	}
 	for _, r := range g.Refused {
@@ -173,10 +173,10 @@ func (e *enumeration) grid(ctx context.Context, f *templates.Family, fixed map[s
 // over 2,048 ranks takes about 300 MB while it is traced.
 const maxTraced = 1 << 26
 
-// traceable is maxTraced, or fewer pairs of ranks where there is little memory.
-func (e *enumeration) traceable() int64 {
+// traceLimit is maxTraced, or fewer pairs of ranks where there is little memory.
+func (e *enumeration) traceLimit() int64 {
 	const each = 4 // operations of a pair that large programs have at most
-	return max(min(e.options.room()/(each*tracedBytes), maxTraced), 1)
+	return max(min(e.options.programMemory()/(each*tracedBytes), maxTraced), 1)
 }
 
 // traceAll drafts a family's programs, which are traced in parallel and collected
@@ -189,7 +189,7 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 	traces := make([]*trace, len(grid))
 	ranks := int64(len(e.problem.Topology.Ranks))
 	var done atomic.Int64
-	err := abreast(ctx, jobs, len(grid), e.traceable(), func(int) int64 { return ranks * ranks }, func(i int) (err error) {
+	err := forEachLimited(ctx, jobs, len(grid), e.traceLimit(), func(int) int64 { return ranks * ranks }, func(i int) (err error) {
 		traces[i], err = e.tracedOnce(f, grid[i])
 		e.options.Observer.stage("tracing "+f.Name, int(done.Add(1)), len(grid))
 		return err
@@ -200,7 +200,7 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 	for i, params := range grid {
 		switch t := traces[i]; {
 		case t == nil:
-			e.leave(f.Name, len(e.options.instanceCounts()))
+			e.leaveOut(f.Name, len(e.options.instanceCounts()))
 		case t.refused != nil:
 			e.refuse(candidateName(f.Name, params, 0), t.refused.Reason, t.refused.Detail)
 		default:
@@ -215,7 +215,7 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 func (e *enumeration) tracedOnce(f *templates.Family, params script.Params) (*trace, error) {
 	again := func() (*lang.Program, error) { return e.trace(f, params) }
 	return e.traceOf(f.Source, candidateName(f.Name, params, 0), false, again, func() (*trace, error) {
-		if e.isLate(tracing) {
+		if e.isExpired(tracing) {
 			return nil, nil
 		}
 		r, err := e.route(f, params)
@@ -223,8 +223,8 @@ func (e *enumeration) tracedOnce(f *templates.Family, params script.Params) (*tr
 		if errors.As(err, &refused) {
 			return &trace{refused: refused}, nil
 		}
-		if err == nil && e.expired != nil { // drafts will be built in the order of their promises
-			err = r.promise(e.problem.Topology)
+		if err == nil && e.expired != nil { // drafts will be built in the order of their estimates
+			err = r.summarize(e.problem.Topology)
 		}
 		return &trace{routing: r}, err
 	})
@@ -296,7 +296,7 @@ func (e *enumeration) route(f *templates.Family, params script.Params) (*routing
 	}
 	r := &routing{program: program, source: f.Source}
 	if f.Source == "builtin" {
-		err = r.lighten(e.problem.Topology, func() (*lang.Program, error) { return f.Trace(e.machine, e.request(), params) })
+		err = r.releaseProgram(e.problem.Topology, func() (*lang.Program, error) { return f.Trace(e.machine, e.request(), params) })
 	}
 	return r, err
 }
@@ -349,9 +349,9 @@ func (e *enumeration) tooMany(f *templates.Family, n int) *Refusal {
 	case n > maxOperations && !asked:
 		return &Refusal{Reason: TooLarge, Detail: fmt.Sprintf("%d operations: want at most %d, or --family %s", n, maxOperations, f.Name)}
 	case n > 0:
-		return e.options.noRoom(int64(n)*compiledBytes, fmt.Sprintf("%d operations", n))
+		return e.options.noMemory(int64(n)*compiledBytes, fmt.Sprintf("%d operations", n))
 	case room < maxOperations || asked:
-		return e.options.noRoom((room+1)*compiledBytes, fmt.Sprintf("more than %d operations", room))
+		return e.options.noMemory((room+1)*compiledBytes, fmt.Sprintf("more than %d operations", room))
 	}
 	return &Refusal{Reason: TooLarge, Detail: fmt.Sprintf("more than %d operations: want --family %s", maxOperations, f.Name)}
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// estimate is the expected time, in microseconds, of so many instances at a size,
+// estimate is the expected time, in microseconds, of a number of instances at a size,
 // with the best tile of a protocol.
-func (m *promise) estimate(c *topologies.Protocol, bytes int64, instances int) float64 {
+func (m *costSummary) estimate(c *topologies.Protocol, bytes int64, instances int) float64 {
 	least := m.tiled(c, max(float64(c.Tile), 1), bytes, float64(instances))
 	for _, tile := range c.Tiles {
 		least = min(least, m.tiled(c, max(float64(tile), 1), bytes, float64(instances)))
@@ -55,7 +55,7 @@ func stepsOf(c *topologies.Protocol) steps {
 }
 
 // tiled is the expected time with one tile.
-func (m *promise) tiled(c *topologies.Protocol, tile float64, bytes int64, copies float64) float64 {
+func (m *costSummary) tiled(c *topologies.Protocol, tile float64, bytes int64, copies float64) float64 {
 	chunk := float64(bytes) / float64(m.loop) / copies
 	tiles := max(math.Ceil(chunk/tile), 1)
 	x := chunk / tiles // bytes of a chunk in one tile of one instance

@@ -58,11 +58,11 @@ func (o *Options) known() BackEnd {
 	return *o.BackEnd
 }
 
-// unknown tells whether a name might still turn out to be an algorithm of the back
+// unknown reports whether a name might still turn out to be an algorithm of the back
 // end's, because the back end may have some and has not been asked.
 func (o *Options) unknown() bool { return o.Executor != "sim" && o.BackEnd == nil }
 
-// isNative tells whether the back end has an algorithm of that name.
+// isNative reports whether the back end has an algorithm of that name.
 func (o *Options) isNative(name string) bool {
 	return slices.ContainsFunc(o.known().Native, func(a executor.NativeAlgorithm) bool { return a.Algorithm == name })
 }
@@ -157,7 +157,7 @@ func (e *enumeration) nativeBaseline() error {
 	return nil
 }
 
-// chooses tells whether the back end can be left to choose by itself.
+// chooses reports whether the back end can be left to choose by itself.
 func (o *Options) chooses(coll string) bool {
 	return slices.Contains(collective.Names(), coll) && slices.ContainsFunc(o.known().Native, func(a executor.NativeAlgorithm) bool {
 		return a.Algorithm == ownChoice && len(a.Protocols) == 0 && (len(a.Collectives) == 0 || slices.Contains(a.Collectives, coll))

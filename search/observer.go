@@ -5,7 +5,7 @@ package search
 type Observer struct {
 	Refused func(Refusal) // every refusal, in order
 	Notice  func(string)  // what the user should know
-	// Stage is what is being done, and how much of it: done of so many steps.
+	// Stage is what is being done, and how much of it: done steps of a number of them.
 	Stage func(what string, done, of int)
 }
 

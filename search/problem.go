@@ -60,7 +60,7 @@ func (p Problem) placements() []Problem {
 	return []Problem{in, out}
 }
 
-// spec is the problem's collective with so many chunks.
+// spec is the problem's collective with a number of chunks.
 func (p *Problem) spec(chunks int) collective.Spec {
 	return collective.Spec{Name: p.Collective, Ranks: len(p.Topology.Ranks), Chunks: chunks, Root: p.Root, InPlace: p.InPlace, Counts: p.Counts, Custom: p.Custom}
 }

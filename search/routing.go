@@ -14,13 +14,13 @@ import (
 // instance takes as much again, on channels of its own, so that most counts of
 // instances that cannot be are refused without compiling them.
 type routing struct {
-	program  *lang.Program                 // nil: again gives it
-	source   string                        // a family's, as errors print it
-	key      string                        // of its trace in the cache
-	again    func() (*lang.Program, error) // traces a large one once more
-	size     int                           // its operations, where it has no program
-	promised *promise                      // nil until it is asked for
-	apart    bool                          // compiled without fused instructions
+	program *lang.Program                 // nil: retrace gives it
+	source  string                        // a family's, as errors print it
+	key     string                        // of its trace in the cache
+	retrace func() (*lang.Program, error) // traces a large one once more
+	size    int                           // its operations, where it has no program
+	cost    *costSummary                  // nil until it is asked for
+	apart   bool                          // compiled without fused instructions
 
 	tracing  sync.Once // of one that has no program and is not large
 	small    *lang.Program
@@ -36,25 +36,25 @@ type routing struct {
 // larger one is traced again then, so that a search need not have room for all.
 const maxHeld = 1 << 17
 
-// lighten lets go of a large program.
-func (r *routing) lighten(t *topologies.Topology, again func() (*lang.Program, error)) error {
+// releaseProgram lets go of a large program.
+func (r *routing) releaseProgram(t *topologies.Topology, again func() (*lang.Program, error)) error {
 	if len(r.program.Ops) <= maxHeld {
 		return nil
 	}
-	err := r.promise(t)
-	r.size, r.again = len(r.program.Ops), again
+	err := r.summarize(t)
+	r.size, r.retrace = len(r.program.Ops), again
 	r.program = nil
 	return err
 }
 
-// promise sums the program up, if that is not done yet.
-func (r *routing) promise(t *topologies.Topology) error {
-	if r.promised != nil {
+// summarize sums the program up, if that is not done yet.
+func (r *routing) summarize(t *topologies.Topology) error {
+	if r.cost != nil {
 		return nil
 	}
 	program, err := r.traced()
 	if err == nil {
-		r.promised = promises(program, t)
+		r.cost = summarize(program, t)
 	}
 	return err
 }
@@ -65,9 +65,9 @@ func (r *routing) traced() (*lang.Program, error) {
 	case r.program != nil:
 		return r.program, nil
 	case r.size > maxHeld:
-		return r.again()
+		return r.retrace()
 	}
-	r.tracing.Do(func() { r.small, r.untraced = r.again() })
+	r.tracing.Do(func() { r.small, r.untraced = r.retrace() })
 	return r.small, r.untraced
 }
 

@@ -80,7 +80,7 @@ func (s *session) run(ctx context.Context) (autotune.Summary, error) {
 			}
 			err = s.overBudget()
 		}
-		s.options.Observer.notice("not looked at yet: " + space.unlooked())
+		s.options.Observer.notice("not looked at yet: " + space.unexploredText())
 		return s.summary, err
 	}
 }

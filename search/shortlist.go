@@ -20,10 +20,10 @@ import (
 //	1st  turn   a ✓   a        r ✓       taken: a, r, b, q, c, …
 //	2nd  turn   b ✓   c ✓      q ✓       refused: what no size came to
 const (
-	maxSearched = 1 << 23 // operations; an allreduce on eight nodes of a DGX A100 has 7.3 million
-	maxChosen   = 1 << 22 // operations of the drafts that are chosen if there are more
-	turns       = 64      // drafts that a size may take
-	alike       = 2       // how many of them may be one routing with different numbers of instances
+	maxSearched            = 1 << 23 // operations; an allreduce on eight nodes of a DGX A100 has 7.3 million
+	maxChosen              = 1 << 22 // operations of the drafts that are chosen if there are more
+	maxPicksPerSize        = 64      // drafts that a size may take
+	maxInstancesPerRouting = 2       // how many of them may be one routing with different numbers of instances
 )
 
 // estimate is a draft's expected time at a size, with the best of the protocols
@@ -31,7 +31,7 @@ const (
 func (e *enumeration) estimate(d *draft, bytes int64) float64 {
 	least := math.Inf(1)
 	for _, proto := range e.protocols() {
-		least = min(least, d.routing.promised.estimate(&e.problem.Topology.Protocols[proto], bytes, max(d.instances, 1)))
+		least = min(least, d.routing.cost.estimate(&e.problem.Topology.Protocols[proto], bytes, max(d.instances, 1)))
 	}
 	return least
 }
@@ -42,7 +42,7 @@ func (e *enumeration) shortlist(ctx context.Context, searched, chosen int) error
 	if len(e.options.Families) > 0 || operationsOf(e.drafts) <= searched {
 		return nil
 	}
-	if err := e.promiseAll(ctx); err != nil {
+	if err := e.summarizeAll(ctx); err != nil {
 		return err
 	}
 	var fitting []*draft
@@ -87,17 +87,17 @@ func (e *enumeration) shortlist(ctx context.Context, searched, chosen int) error
 	return nil
 }
 
-// promiseAll sums up the routings that have not been summed up yet.
-func (e *enumeration) promiseAll(ctx context.Context) error {
+// summarizeAll sums up the routings that have not been summed up yet.
+func (e *enumeration) summarizeAll(ctx context.Context) error {
 	var rest []*routing
 	for i, d := range e.drafts {
-		if d.routing.promised == nil && (i == 0 || e.drafts[i-1].routing != d.routing) {
+		if d.routing.cost == nil && (i == 0 || e.drafts[i-1].routing != d.routing) {
 			rest = append(rest, d.routing)
 		}
 	}
 	var done atomic.Int64
-	err := abreast(ctx, e.options.jobs(), len(rest), maxBuilt, func(i int) int64 { return int64(rest[i].operations()) }, func(i int) error {
-		err := rest[i].promise(e.problem.Topology)
+	err := forEachLimited(ctx, e.options.jobs(), len(rest), maxBuilt, func(i int) int64 { return int64(rest[i].operations()) }, func(i int) error {
+		err := rest[i].summarize(e.problem.Topology)
 		if err == nil && rest[i].key != "" {
 			e.saveTrace(rest[i].key, &trace{routing: rest[i]})
 		}
@@ -115,9 +115,9 @@ func operationsOf(drafts []*draft) int {
 	return n
 }
 
-// nearly maps times to numbers such that times which an estimate can't tell apart
+// timeBucket maps times to numbers such that times which an estimate can't tell apart
 // are equal; of these drafts, the one with the fewest operations is taken.
-func nearly(us float64) int { return int(math.Floor(math.Log(us) / math.Log(1.03))) }
+func timeBucket(us float64) int { return int(math.Floor(math.Log(us) / math.Log(1.03))) }
 
 // choose lets the sizes take drafts in turn: each takes the one with the least
 // time there that is not the third of its routing, and not too large for the room
@@ -133,16 +133,16 @@ func choose(drafts []*draft, times [][]float64, room int) []bool {
 			order[s][i] = i
 		}
 		slices.SortStableFunc(order[s], func(a, b int) int {
-			return cmp.Or(cmp.Compare(nearly(times[s][a]), nearly(times[s][b])), cmp.Compare(drafts[a].operations(), drafts[b].operations()))
+			return cmp.Or(cmp.Compare(timeBucket(times[s][a]), timeBucket(times[s][b])), cmp.Compare(drafts[a].operations(), drafts[b].operations()))
 		})
 	}
-	for range turns {
+	for range maxPicksPerSize {
 		for s := range order {
 			for len(order[s]) > 0 {
 				i := order[s][0]
 				order[s] = order[s][1:]
 				d := drafts[i]
-				if like[s][d.routing] == alike || !taken[i] && d.operations() > room {
+				if like[s][d.routing] == maxInstancesPerRouting || !taken[i] && d.operations() > room {
 					continue
 				}
 				like[s][d.routing]++
@@ -161,7 +161,7 @@ func choose(drafts []*draft, times [][]float64, room int) []bool {
 // or threadblocks than there can be. Each of a rank's connections has a
 // threadblock.
 func (e *enumeration) unfitting(d *draft) *Refusal {
-	of, n := d.routing.promised, d.instances
+	of, n := d.routing.cost, d.instances
 	if most := maxChannels(e.problem.Topology); of.channels*n > most {
 		return &Refusal{Reason: Uncompiled, Detail: fmt.Sprintf("%d channels in each of %d instances: the limit is %d", of.channels, n, most)}
 	}

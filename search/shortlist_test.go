@@ -14,13 +14,13 @@ import (
 	"github.com/colltune/colltune/topologies/topotest"
 )
 
-// onDGX is an enumeration of an allreduce on so many DGX A100.
+// onDGX is an enumeration of an allreduce on a number of DGX A100.
 func onDGX(t testing.TB, nodes int, o Options) *enumeration {
 	t.Helper()
 	return on(t, "dgx-a100", nodes, o)
 }
 
-// on is the same on so many nodes of a system.
+// on is the same on a number of nodes of a system.
 func on(t testing.TB, system string, nodes int, o Options) *enumeration {
 	t.Helper()
 	topology := topotest.Resolve(t, system, nodes)
@@ -66,18 +66,18 @@ func TestChoose(t *testing.T) {
 // What all drafts come to decides whether they are chosen from; what is left out is
 // refused by name, and so is what surely has no room on a GPU.
 func TestShortlist(t *testing.T) {
-	quick := &promise{loop: 8, calls: 1, connected: 1, connections: 2, channels: 1, chains: [2]chain{{messages: 2, chunks: 2}, {messages: 2, chunks: 2}}}
+	quick := &costSummary{loop: 8, calls: 1, connected: 1, connections: 2, channels: 1, chains: [2]criticalPath{{messages: 2, chunks: 2}, {messages: 2, chunks: 2}}}
 	slow, slower, wide, many := *quick, *quick, *quick, *quick
 	slow.chains[0].messages, slow.chains[1].messages = 900, 900
 	slower.chains[0].messages, slower.chains[1].messages = 9000, 9000
 	wide.connections, many.channels = 40, 20
 	drafts := func(size int) []*draft {
 		return []*draft{
-			{name: "quick", instances: 1, routing: &routing{size: size, promised: quick}},
-			{name: "slow", instances: 1, routing: &routing{size: size, promised: &slow}},
-			{name: "slower", instances: 1, routing: &routing{size: size, promised: &slower}},
-			{name: "wide", instances: 4, routing: &routing{size: size, promised: &wide}},
-			{name: "many", instances: 4, routing: &routing{size: size, promised: &many}},
+			{name: "quick", instances: 1, routing: &routing{size: size, cost: quick}},
+			{name: "slow", instances: 1, routing: &routing{size: size, cost: &slow}},
+			{name: "slower", instances: 1, routing: &routing{size: size, cost: &slower}},
+			{name: "wide", instances: 4, routing: &routing{size: size, cost: &wide}},
+			{name: "many", instances: 4, routing: &routing{size: size, cost: &many}},
 		}
 	}
 	for _, c := range []struct {
@@ -142,7 +142,7 @@ func TestLargeProgramIsTracedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	const ranks = 24 * 8
-	if want := 2 * ranks * (ranks - 1) * 2; r.program != nil || r.operations() != want || r.promised == nil {
+	if want := 2 * ranks * (ranks - 1) * 2; r.program != nil || r.operations() != want || r.cost == nil {
 		t.Fatalf("program held: %v; %d operations, want %d", r.program != nil, r.operations(), want)
 	}
 	first, err := r.traced()

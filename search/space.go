@@ -41,15 +41,15 @@ func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
 
 // enumerateOnce enumerates a request with a cache and as far as there is time.
 func enumerateOnce(ctx context.Context, r *request, how pass) (*Space, error) {
-	return leave(ctx, func(say func(func())) (*Space, error) {
+	return runAbandonable(ctx, func(say func(func())) (*Space, error) {
 		o := r.options
 		o.Observer = o.Observer.through(say)
-		return everywhere(ctx, &request{r.problem, o, r.asked}, how)
+		return enumeratePlacements(ctx, &request{r.problem, o, r.asked}, how)
 	})
 }
 
-// everywhere enumerates each placement.
-func everywhere(ctx context.Context, r *request, how pass) (*Space, error) {
+// enumeratePlacements enumerates each placement.
+func enumeratePlacements(ctx context.Context, r *request, how pass) (*Space, error) {
 	var all Space
 	placements := r.problem.placements()
 	for i := range placements {
@@ -77,9 +77,9 @@ func (s *Space) add(one *Space) {
 	}
 }
 
-// unlooked names the candidates for which there was no time; empty where there was time
+// unexploredText names the candidates for which there was no time; empty where there was time
 // for all.
-func (s *Space) unlooked() string {
+func (s *Space) unexploredText() string {
 	names := make([]string, 0, len(s.unexplored))
 	for name, n := range s.unexplored {
 		if n > 0 {
@@ -139,8 +139,8 @@ func (e *enumeration) programs(ctx context.Context, asked []*templates.Family) e
 			return err
 		}
 	}
-	if e.expired != nil { // drafts will be built in the order of their promises
-		if err := e.promiseAll(ctx); err != nil {
+	if e.expired != nil { // drafts will be built in the order of their estimates
+		if err := e.summarizeAll(ctx); err != nil {
 			return err
 		}
 	}

@@ -32,9 +32,9 @@ type construction struct {
 // None is tried if every two ranks are linked: then families have what it would
 // find.
 var constructions = []construction{
-	{"tree-packing", []string{"allgather", "reducescatter", "allreduce", "broadcast", "reduce"}, 32, packed},
-	{"synthesised", []string{"allgather", "reducescatter", "allreduce", "broadcast", "reduce", "gather", "scatter", "alltoall"}, 8, routed},
-	{"greedy", []string{"allgather", "reducescatter", "allreduce"}, 256, scheduled},
+	{"tree-packing", []string{"allgather", "reducescatter", "allreduce", "broadcast", "reduce"}, 32, packTrees},
+	{"synthesised", []string{"allgather", "reducescatter", "allreduce", "broadcast", "reduce", "gather", "scatter", "alltoall"}, 8, solveFrontier},
+	{"greedy", []string{"allgather", "reducescatter", "allreduce"}, 256, scheduleGreedy},
 }
 
 // maxPackedTrees limits how many trees a rank's data are divided among.
@@ -44,16 +44,16 @@ func isConstruction(name string) bool {
 	return slices.ContainsFunc(constructions, func(c construction) bool { return c.name == name })
 }
 
-// wants tells whether flags admit a construction. Constructions have no parameters
+// admits reports whether flags admit a construction. Constructions have no parameters
 // to fix, so fixing some excludes them.
-func (o *Options) wants(c *construction, coll string) bool {
+func (o *Options) admits(c *construction, coll string) bool {
 	return slices.Contains(c.collectives, coll) && !slices.Contains(o.Exclude, c.name) &&
 		(len(o.Families) == 0 || slices.Contains(o.Families, c.name)) && len(o.Parameters) == 0 && o.Channels == 0
 }
 
-// constructs tells whether some construction is asked for.
+// constructs reports whether some construction is asked for.
 func (o *Options) constructs(coll string) bool {
-	return slices.ContainsFunc(constructions, func(c construction) bool { return o.wants(&c, coll) })
+	return slices.ContainsFunc(constructions, func(c construction) bool { return o.admits(&c, coll) })
 }
 
 // synthesise drafts what the constructions find.
@@ -61,7 +61,7 @@ func (e *enumeration) synthesise(ctx context.Context) error {
 	p := e.problem
 	for i := range constructions {
 		c := &constructions[i]
-		if !e.options.wants(c, p.Collective) {
+		if !e.options.admits(c, p.Collective) {
 			continue
 		}
 		if len(p.Topology.Ranks) > c.ranks {
@@ -74,7 +74,7 @@ func (e *enumeration) synthesise(ctx context.Context) error {
 			continue
 		}
 		found, err := e.findsOf(c, func() (*finds, error) {
-			if e.isLate(tracing) {
+			if e.isExpired(tracing) {
 				return nil, nil
 			}
 			return e.find(ctx, c)
@@ -83,7 +83,7 @@ func (e *enumeration) synthesise(ctx context.Context) error {
 		case err != nil:
 			return err
 		case found == nil:
-			e.leave(c.name, 0)
+			e.leaveOut(c.name, 0)
 			continue
 		case found.Refusal != nil:
 			e.refuse(c.name, found.Refusal.Reason, found.Refusal.Detail)
@@ -152,7 +152,7 @@ func (e *enumeration) draftFind(c *construction, found *finds, i int, refind fun
 	return nil
 }
 
-// complete tells whether every two ranks are linked.
+// complete reports whether every two ranks are linked.
 func (e *enumeration) complete() bool {
 	n := len(e.problem.Topology.Ranks)
 	for a := range n {
@@ -165,9 +165,9 @@ func (e *enumeration) complete() bool {
 	return true
 }
 
-// packed finds spanning trees that together meet the bound on bandwidth, without a
+// packTrees finds spanning trees that together meet the bound on bandwidth, without a
 // solver.
-func packed(ctx context.Context, e *enumeration) ([]find, error) {
+func packTrees(ctx context.Context, e *enumeration) ([]find, error) {
 	p := e.problem
 	pack := func(coll string) (*trees.Packing, error) {
 		packing, err := trees.Pack(ctx, p.Topology, trees.Options{Collective: coll, Root: p.Root, MaxTrees: maxPackedTrees})
@@ -210,8 +210,8 @@ func packed(ctx context.Context, e *enumeration) ([]find, error) {
 // ones are left unsettled.
 const solverWork = 60 * time.Second
 
-// routed finds the frontier of steps against rounds for each chunk, with a solver.
-func routed(ctx context.Context, e *enumeration) ([]find, error) {
+// solveFrontier finds the frontier of steps against rounds for each chunk, with a solver.
+func solveFrontier(ctx context.Context, e *enumeration) ([]find, error) {
 	c, err := collective.New(e.problem.spec(1))
 	if err != nil {
 		return nil, err
@@ -237,20 +237,20 @@ func routed(ctx context.Context, e *enumeration) ([]find, error) {
 // rank's chunks arriving at every other.
 const maxArrivals = 1 << 17
 
-// scheduledChunks are the numbers of chunks in a rank's part. With more chunks,
+// greedyChunks are the numbers of chunks in a rank's part. With more chunks,
 // schedules are shorter by the model, but longer once every message costs a call.
-var scheduledChunks = []int{1, 2}
+var greedyChunks = []int{1, 2}
 
-// scheduled finds greedy schedules for the largest size, and for the smallest,
+// scheduleGreedy finds greedy schedules for the largest size, and for the smallest,
 // where latency counts. Those for the largest also come unfused: where a rank has
 // many links, a fused program leaves no threadblocks for instances.
-func scheduled(ctx context.Context, e *enumeration) ([]find, error) {
+func scheduleGreedy(ctx context.Context, e *enumeration) ([]find, error) {
 	p := e.problem
 	var all []find
 	var known []*greedy.Schedule
 	last := p.Sizes[len(p.Sizes)-1]
 	for _, bytes := range slices.Compact([]int64{last, p.Sizes[0]}) {
-		for _, chunks := range scheduledChunks {
+		for _, chunks := range greedyChunks {
 			if n := len(p.Topology.Ranks); chunks > 1 && n*n*chunks > maxArrivals {
 				continue
 			}

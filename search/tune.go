@@ -44,7 +44,7 @@ func (s *session) tune(ctx context.Context, space *Space) error {
 	}
 	summary, err := autotune.Run(ctx, s.trials(&p, least), space.Candidates, limits)
 	s.add(summary)
-	err = s.asGiven(err)
+	err = s.nameLimit(err)
 	var unanswered *autotune.UnansweredError
 	if err != nil && !errors.As(err, &unanswered) {
 		return err
@@ -121,7 +121,7 @@ func (s *session) trials(p *Problem, least leastTime) autotune.Problem {
 func (s *session) limits(space *Space) (autotune.Options, error) {
 	how := s.how
 	limits := autotune.Options{
-		Executors: s.how.Executors, Jobs: s.abreastOf(space, how.Jobs), Campaign: s.campaign,
+		Executors: s.how.Executors, Jobs: s.parallelTrials(space, how.Jobs), Campaign: s.campaign,
 		Deadline: how.Timeout, Progress: how.Progress,
 	}
 	if how.Budget > 0 {
@@ -135,9 +135,9 @@ func (s *session) limits(space *Space) (autotune.Options, error) {
 	return limits, nil
 }
 
-// asGiven makes the error about a limit name what the user gave, not what was left
+// nameLimit makes the error about a limit name what the user gave, not what was left
 // of it.
-func (s *session) asGiven(err error) error {
+func (s *session) nameLimit(err error) error {
 	var limit *autotune.LimitError
 	if errors.As(err, &limit) {
 		limit.Value = map[string]string{"budget": s.how.Budget.String(), "trials": strconv.Itoa(s.how.Trials)}[limit.Limit]

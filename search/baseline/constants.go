@@ -98,7 +98,7 @@ var treeCorrection = [3][24]float64{
 	{.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9},
 }
 
-// available tells whether the library would use a protocol here: LL128 only
+// available reports whether the library would use a protocol here: LL128 only
 // where all stores of 128 bytes arrive whole, over NVLink.
 func (s *system) available(p topologies.Proto) bool {
 	return p != topologies.LL128 || s.arch.ll128 && s.nvlink

@@ -244,7 +244,7 @@ func (s *system) nics() []float64 {
 	return nodes[least]
 }
 
-// switched tells whether the GPUs of a node meet at a switch.
+// switched reports whether the GPUs of a node meet at a switch.
 func (s *system) switched() bool {
 	for _, v := range s.t.Vertices {
 		if v.Kind == topologies.Switch {

@@ -2,7 +2,7 @@ package baseline
 
 import "math"
 
-// nvls tells whether the switches of a node reduce what GPUs send: NVSwitch of the
+// nvls reports whether the switches of a node reduce what GPUs send: NVSwitch of the
 // third generation, which came with Hopper.
 func (s *system) nvls() bool {
 	return s.arch.generation >= hopper && s.nvlink && s.switched() && s.n/s.nodes > 1

@@ -82,7 +82,7 @@ func TestFitFindsWhatWasChanged(t *testing.T) {
 	}
 }
 
-// near tells whether two factors are; one that is left out is 1.
+// near reports whether two factors are; one that is left out is 1.
 func near(a, b float64) bool {
 	if a == 0 {
 		a = 1

@@ -28,7 +28,7 @@ func BenchmarkPromises(b *testing.B) {
 			}
 			defer func() { b.ReportMetric(float64(len(program.Ops)), "operations") }()
 			for b.Loop() {
-				promises(program, e.problem.Topology)
+				summarize(program, e.problem.Topology)
 			}
 		})
 	}

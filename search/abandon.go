@@ -7,12 +7,12 @@ import (
 
 // grace is how long work that is no longer wanted may take to end, including its
 // solvers.
-const grace = 300 * time.Millisecond
+const abandonAfter = 300 * time.Millisecond
 
-// leave does work that calls back through say, which runs the calls in this
+// runAbandonable does work that calls back through say, which runs the calls in this
 // goroutine. If the work goes on for more than a moment after ctx is done, it is
 // abandoned: its result is not used and its calls are ignored.
-func leave[T any](ctx context.Context, work func(say func(func())) (T, error)) (T, error) {
+func runAbandonable[T any](ctx context.Context, work func(say func(func())) (T, error)) (T, error) {
 	type outcome struct {
 		value T
 		err   error
@@ -37,7 +37,7 @@ func leave[T any](ctx context.Context, work func(say func(func())) (T, error)) (
 		case o := <-done:
 			return o.value, o.err
 		case <-late:
-			late, gone = nil, time.After(grace)
+			late, gone = nil, time.After(abandonAfter)
 		case <-gone:
 			var none T
 			return none, ctx.Err()

@@ -5,7 +5,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// promise sums up what a routing takes, from its operations alone: for each thing
+// costSummary sums up what a routing takes, from its operations alone: for each thing
 // that can be the bottleneck, the load on it.
 //
 //	launch ─▶ the longest chain of messages, a tile of each ─▶ the further tiles, at the pace
@@ -13,32 +13,32 @@ import (
 //
 // It is for ranking and proves no bound: threadblocks, the waits between them, and
 // links that are shared for part of the time are not known yet.
-type promise struct {
-	loop        int      // chunks that the call's size is divided into
-	chains      [2]chain // the longest with small messages, and with large ones
-	edge        float64  // µs for each byte of a chunk, on the busiest edge
-	inside      float64  // the same of what stays in its node
-	messages    float64  // µs: fixed costs of messages, on the edge with the most
-	calls       float64  // messages of the connection with the most
-	connected   float64  // chunks of the connection with the most
-	localCalls  float64  // copies and reductions of the threadblock with the most
-	local       float64  // chunks of these
-	connections int      // in one direction, of the rank with the most: threadblocks it needs
-	ends        int      // in both directions: threadblocks it would like
-	sms         int      // threadblocks that it can have
-	channels    int      // named by the program
+type costSummary struct {
+	loop        int             // chunks that the call's size is divided into
+	chains      [2]criticalPath // the longest with small messages, and with large ones
+	edge        float64         // µs for each byte of a chunk, on the busiest edge
+	inside      float64         // the same of what stays in its node
+	messages    float64         // µs: fixed costs of messages, on the edge with the most
+	calls       float64         // messages of the connection with the most
+	connected   float64         // chunks of the connection with the most
+	localCalls  float64         // copies and reductions of the threadblock with the most
+	local       float64         // chunks of these
+	connections int             // in one direction, of the rank with the most: threadblocks it needs
+	ends        int             // in both directions: threadblocks it would like
+	sms         int             // threadblocks that it can have
+	channels    int             // named by the program
 }
 
-// passage is the path of a message from one rank to another.
-type passage struct {
+// pathCost is the path of a message from one rank to another.
+type pathCost struct {
 	path   topologies.Path
 	wire   float64 // µs a byte, on the narrowest edge
 	behind float64 // µs that a message occupies an edge, whatever its size
 }
 
-func passageOf(t *topologies.Topology, from, to int32) passage {
+func pathCostOf(t *topologies.Topology, from, to int32) pathCost {
 	path, _ := t.Path(int(from), int(to))
-	w := passage{path: path}
+	w := pathCost{path: path}
 	for _, e := range path.Edges {
 		w.wire = max(w.wire, 1/t.Edges[e].Bandwidth.PerMicro())
 		w.behind = max(w.behind, float64(t.Edges[e].Message))
@@ -52,13 +52,13 @@ type load struct{ messages, chunks float64 }
 // work is what a rank does within itself.
 type work struct{ operations, chunks, most float64 }
 
-// promises sums a program up.
-func promises(p *lang.Program, t *topologies.Topology) *promise {
+// summarize sums a program up.
+func summarize(p *lang.Program, t *topologies.Topology) *costSummary {
 	factors := scopeFactors(p)
-	of := &promise{loop: p.Collective.LoopChunks(), sms: t.MinSMs()}
-	lines := linesOf(p, t)
-	c := chains{program: p, factors: factors, spared: sparedCopies(p), joined: joinedSums(p), lines: lines}
-	c.follow()
+	of := &costSummary{loop: p.Collective.LoopChunks(), sms: t.MinSMs()}
+	lines := scheduleConnections(p, t)
+	c := pathSearch{program: p, factors: factors, spared: elidableCopies(p), joined: joinedSums(p), lines: lines}
+	c.longestPaths()
 	of.chains = c.longest
 
 	carried := make([]load, len(lines.at)) // by connection
@@ -93,7 +93,7 @@ func promises(p *lang.Program, t *topologies.Topology) *promise {
 
 // carry takes in what the connections carry, each by itself and all together over
 // the edges they share.
-func (of *promise) carry(t *topologies.Topology, lines *lines, carried []load, factors []float64) {
+func (of *costSummary) carry(t *topologies.Topology, lines *connectionSchedule, carried []load, factors []float64) {
 	busy := make([]load, len(t.Edges)) // in µs a byte, and µs
 	inside := make([]float64, len(t.Edges))
 	for n, l := range carried {
@@ -117,7 +117,7 @@ func (of *promise) carry(t *topologies.Topology, lines *lines, carried []load, f
 
 // connect counts the ends of connections at each rank: those it sends on by rank,
 // those it receives on by -1-rank.
-func (of *promise) connect(lines *lines, carried []load) map[int32]int {
+func (of *costSummary) connect(lines *connectionSchedule, carried []load) map[int32]int {
 	ends := map[[3]int32]bool{} // rank, peer and channel; receiving ranks as -1-rank
 	used := map[int32]int{}
 	for n := range carried {
@@ -138,7 +138,7 @@ func (of *promise) connect(lines *lines, carried []load) map[int32]int {
 
 // work takes in what ranks do within themselves, divided among the threadblocks
 // that their connections need.
-func (of *promise) work(worked map[int32]work, used map[int32]int) {
+func (of *costSummary) work(worked map[int32]work, used map[int32]int) {
 	for rank, w := range worked {
 		threadblocks := float64(max(used[rank], used[-1-rank], 1))
 		of.localCalls = max(of.localCalls, w.operations/threadblocks, 1)

@@ -79,8 +79,8 @@ func TestAfford(t *testing.T) {
 			}
 			e.drafts = append(e.drafts, d)
 		}
-		e.afford()
-		room := o.room() / int64(e.of)
+		e.refuseUnaffordable()
+		room := o.programMemory() / int64(e.of)
 		kept, largest := int64(0), int64(0)
 		for _, d := range e.drafts {
 			if d.built == nil {
@@ -92,7 +92,7 @@ func TestAfford(t *testing.T) {
 		if kept+largest > room || 2*kept > room {
 			t.Fatalf("%d bytes for programs and %d for the largest: there are %d", kept, largest, room)
 		}
-		if e.buildable() < 1 {
+		if e.buildLimit() < 1 {
 			t.Fatal("nothing could be built")
 		}
 		first := e.drafts[0]

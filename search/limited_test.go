@@ -28,7 +28,7 @@ func TestAbreast(t *testing.T) {
 		}
 		var under, taken atomic.Int64
 		began := make([]atomic.Bool, n)
-		got := abreast(context.Background(), jobs, n, room, func(i int) int64 { return takes[i] }, func(i int) error {
+		got := forEachLimited(context.Background(), jobs, n, room, func(i int) int64 { return takes[i] }, func(i int) error {
 			if now := under.Add(1); now > int64(max(jobs, 1)) {
 				t.Errorf("%d at a time, want at most %d", now, jobs)
 			}
@@ -59,7 +59,7 @@ func TestAbreast(t *testing.T) {
 func TestAbreastEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var began, ended atomic.Int64
-	err := abreast(ctx, 2, 100, 3, func(int) int64 { return 1 }, func(i int) error {
+	err := forEachLimited(ctx, 2, 100, 3, func(int) int64 { return 1 }, func(i int) error {
 		began.Add(1)
 		if i == 10 {
 			cancel()

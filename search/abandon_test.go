@@ -13,7 +13,7 @@ func TestLeavesWorkBehind(t *testing.T) {
 	stuck := make(chan struct{})
 	t.Cleanup(func() { close(stuck) })
 	var heard []int
-	_, err := leave(ctx, func(say func(func())) (int, error) {
+	_, err := runAbandonable(ctx, func(say func(func())) (int, error) {
 		for i := range 3 {
 			say(func() { heard = append(heard, i) })
 		}
@@ -31,7 +31,7 @@ func TestLeavesWorkBehind(t *testing.T) {
 func TestWaitsForWork(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if got, err := leave(ctx, func(func(func())) (int, error) { return 7, nil }); got != 7 || err != nil {
+	if got, err := runAbandonable(ctx, func(func(func())) (int, error) { return 7, nil }); got != 7 || err != nil {
 		t.Errorf("%d, %v: want 7", got, err)
 	}
 }

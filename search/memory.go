@@ -24,8 +24,8 @@ const (
 	connectionBytes = 2000 // of a connection between two ranks there
 )
 
-// room is the memory for programs; without a limit there is enough for all.
-func (o *Options) room() int64 {
+// programMemory is the memory for programs, in bytes; without a limit there is enough for all.
+func (o *Options) programMemory() int64 {
 	if o.Memory == 0 {
 		return math.MaxInt64 / 4
 	}
@@ -46,15 +46,15 @@ func SolverMemory(limit int64) int64 {
 // no limit.
 func MostOperations(limit int64) int64 { return (&Options{Memory: limit}).mostOperations() }
 
-func (o *Options) mostOperations() int64 { return o.room() / compiledBytes }
+func (o *Options) mostOperations() int64 { return o.programMemory() / compiledBytes }
 
-// NoRoom says what so many operations would take that there is no memory for.
+// NoRoom says what that number of operations would take that there is no memory for.
 func NoRoom(operations, limit int64) string {
-	return (&Options{Memory: limit}).noRoom(operations*compiledBytes, fmt.Sprintf("%d operations", operations)).Detail
+	return (&Options{Memory: limit}).noMemory(operations*compiledBytes, fmt.Sprintf("%d operations", operations)).Detail
 }
 
-// noRoom refuses what takes more memory than there is. what is how it comes to that.
-func (o *Options) noRoom(takes int64, what string) *Refusal {
+// noMemory refuses what takes more memory than there is. what is how it comes to that.
+func (o *Options) noMemory(takes int64, what string) *Refusal {
 	return &Refusal{Reason: NoMemory, Detail: fmt.Sprintf("about %v of memory for %s: want a limit of %v, and it is %v (--memory)",
 		rounded(takes), what, rounded((takes+processBytes)/3*4), units.Bytes(o.Memory))}
 }
@@ -68,16 +68,16 @@ func rounded(n int64) units.Bytes {
 	return units.Bytes((n + unit - 1) / unit * unit)
 }
 
-// afford refuses the drafts that there is no memory for, in the order in which they
+// refuseUnaffordable refuses the drafts that there is no memory for, in the order in which they
 // come, those for comparison first: all that are kept take at most half of the room,
 // and each must fit beside them while it is made. What is foreseen depends on the
 // drafts and the limit alone.
-func (e *enumeration) afford() {
+func (e *enumeration) refuseUnaffordable() {
 	if e.options.Memory == 0 {
 		return
 	}
 	placements := int64(max(e.of, 1))
-	room := e.options.room() / placements
+	room := e.options.programMemory() / placements
 	var kept, largest int64
 	for _, compared := range []bool{true, false} {
 		for _, d := range e.drafts {
@@ -91,7 +91,7 @@ func (e *enumeration) afford() {
 				takes, what = max(stays+most, 2*stays), what+" beside the candidates before it"
 			}
 			if takes > room {
-				d.built = &built{refusal: e.options.noRoom(takes*placements, what)}
+				d.built = &built{refusal: e.options.noMemory(takes*placements, what)}
 				continue
 			}
 			kept, largest = stays, most
@@ -119,19 +119,19 @@ func (e *enumeration) unsimulated(p *ir.Program) *Refusal {
 	if e.options.Memory == 0 || e.options.Executor != "sim" {
 		return nil
 	}
-	if takes := 2 * simulated(p); takes > e.options.room() {
-		return e.options.noRoom(takes, "its simulation beside the other candidates")
+	if takes := 2 * simulated(p); takes > e.options.programMemory() {
+		return e.options.noMemory(takes, "its simulation beside the other candidates")
 	}
 	return nil
 }
 
-// abreastOf is how many trials may be made at the same time, at most jobs, so that
+// parallelTrials is how many trials may be made at the same time, at most jobs, so that
 // the simulators of all have room beside the programs.
-func (s *session) abreastOf(space *Space, jobs int) int {
+func (s *session) parallelTrials(space *Space, jobs int) int {
 	if s.options.Memory == 0 || s.options.Executor != "sim" {
 		return jobs
 	}
-	left, largest := s.options.room(), int64(1)
+	left, largest := s.options.programMemory(), int64(1)
 	for i := range space.Candidates {
 		p := space.Candidates[i].Program
 		if p == nil {

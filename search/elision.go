@@ -5,8 +5,7 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// sparing finds the copies within a rank that are nobody's work, since the compiler
-// leaves them out:
+// copyElision finds the local copies that the compiler will eliminate:
 //
 //	0 copy   rank 1 in[0] → rank 1 sc[0]      what reads sc[0] reads in[0] (pass propagate copies)
 //	1 copy   rank 1 sc[0] → rank 0 sc[0]
@@ -19,13 +18,13 @@ import (
 //
 // A message of several chunks remains one: what it reads or leaves elsewhere has to lie
 // there at even distances, and side by side where it did.
-type sparing struct {
+type copyElision struct {
 	program *lang.Program
 	walk    walk
-	wrote   places       // 1 + the last operation of all to write it
-	facts   places       // what is known of it
-	holds   places       // 1 + the operation that left what is there
-	origin  places       // the cell that it is a copy of; 0: none
+	wrote   cellWriters  // 1 + the last operation of all to write it
+	facts   cellWriters  // what is known of it
+	holds   cellWriters  // 1 + the operation that left what is there
+	origin  cellWriters  // the cell that it is a copy of; 0: none
 	moves   []delivering // by operation, what comes from another rank
 	kept    []bool       // copies that are somebody's work
 }
@@ -56,8 +55,9 @@ const (
 	walks
 )
 
-// sparedCopies tells of every operation whether it is a copy that nobody makes.
-func sparedCopies(p *lang.Program) []bool {
+// elidableCopies reports for each operation whether it is a copy that the compiler will
+// eliminate.
+func elidableCopies(p *lang.Program) []bool {
 	free, some := make([]bool, len(p.Ops)), false
 	for i := range p.Ops {
 		free[i] = isCopy(&p.Ops[i])
@@ -66,7 +66,7 @@ func sparedCopies(p *lang.Program) []bool {
 	if !some {
 		return free
 	}
-	s := &sparing{program: p, wrote: newPlaces(p), facts: newPlaces(p), moves: make([]delivering, len(p.Ops)), kept: make([]bool, len(p.Ops))}
+	s := &copyElision{program: p, wrote: newPlaces(p), facts: newPlaces(p), moves: make([]delivering, len(p.Ops)), kept: make([]bool, len(p.Ops))}
 	s.look()
 	for s.walk = range walks {
 		s.holds, s.origin = newPlaces(p), newPlaces(p)
@@ -81,11 +81,11 @@ func sparedCopies(p *lang.Program) []bool {
 	return free
 }
 
-// isCopy tells whether an operation copies within a rank.
+// isCopy reports whether an operation copies within a rank.
 func isCopy(op *lang.Op) bool { return op.Kind != lang.Reduce && op.Src.Rank == op.Dst.Rank }
 
 // look finds out what becomes of each chunk.
-func (s *sparing) look() {
+func (s *copyElision) look() {
 	for i := range s.program.Ops {
 		dst := &s.program.Ops[i].Dst
 		wrote, facts := s.wrote.of(dst), s.facts.of(dst)
@@ -116,7 +116,7 @@ func (s *sparing) look() {
 }
 
 // pass notes what an operation leaves, and keeps the copies that it needs.
-func (s *sparing) pass(i int32) {
+func (s *copyElision) pass(i int32) {
 	op := &s.program.Ops[i]
 	src, dst := &op.Src, &op.Dst
 	if !isCopy(op) {
@@ -142,7 +142,7 @@ func (s *sparing) pass(i int32) {
 func cell(s *lang.Span, at int32) int32 { return int32(s.Buf)<<29 + at + 1 }
 
 // copies is what there is to know of the n-th chunk that a copy leaves.
-func (s *sparing) copies(i, n int32) (origin, is int32) {
+func (s *copyElision) copies(i, n int32) (origin, is int32) {
 	src, dst := &s.program.Ops[i].Src, &s.program.Ops[i].Dst
 	from, to := src.Index+n*src.Stride, dst.Index+n*dst.Stride
 	facts, left := s.facts.of(src), s.facts.of(dst)[to]
@@ -172,19 +172,19 @@ func (s *sparing) copies(i, n int32) (origin, is int32) {
 }
 
 // keep notes that an operation, if it is a copy, is made.
-func (s *sparing) keep(i int32) {
+func (s *copyElision) keep(i int32) {
 	if s.walk == keeps {
 		s.kept[i] = true
 	}
 }
 
-// arrives tells whether an operation is a message.
-func (s *sparing) arrives(i int32) bool {
+// arrives reports whether an operation is a message.
+func (s *copyElision) arrives(i int32) bool {
 	return i >= 0 && s.program.Ops[i].Src.Rank != s.program.Ops[i].Dst.Rank
 }
 
 // deliver notes that a chunk that a message leaves is copied to a cell.
-func (s *sparing) deliver(i, chunk, to int32) {
+func (s *copyElision) deliver(i, chunk, to int32) {
 	dst, m := &s.program.Ops[i].Dst, &s.moves[i]
 	at := (chunk - dst.Index) / max(dst.Stride, 1)
 	switch m.count++; {
@@ -199,8 +199,8 @@ func (s *sparing) deliver(i, chunk, to int32) {
 	}
 }
 
-// delivered tells whether all that a message leaves is left where it is copied to.
-func (s *sparing) delivered(i int32) bool {
+// delivered reports whether all that a message leaves is left where it is copied to.
+func (s *copyElision) delivered(i int32) bool {
 	if s.walk == delivers || !s.arrives(i) {
 		return false
 	}
@@ -209,7 +209,7 @@ func (s *sparing) delivered(i int32) bool {
 }
 
 // reads keeps the copies that an operation needs to find what it reads in one place.
-func (s *sparing) reads(span *lang.Span) {
+func (s *copyElision) reads(span *lang.Span) {
 	one := s.together(span)
 	held, facts, origins := s.holds.of(span), s.facts.of(span), s.origin.of(span)
 	for n := range span.Count {
@@ -226,7 +226,7 @@ func (s *sparing) reads(span *lang.Span) {
 
 // addsTo keeps the copies that a reduction needs to find what it adds to: within a rank
 // in the place where the sum is left.
-func (s *sparing) addsTo(span *lang.Span, local bool) {
+func (s *copyElision) addsTo(span *lang.Span, local bool) {
 	one := s.together(span)
 	held, origins := s.holds.of(span), s.origin.of(span)
 	for n := range span.Count {
@@ -241,9 +241,9 @@ func (s *sparing) addsTo(span *lang.Span, local bool) {
 	}
 }
 
-// together tells whether the chunks of a span are in one place, once what is copied is
+// together reports whether the chunks of a span are in one place, once what is copied is
 // found where it comes from, and what is delivered where it goes.
-func (s *sparing) together(span *lang.Span) bool {
+func (s *copyElision) together(span *lang.Span) bool {
 	if span.Count == 1 {
 		return true
 	}
@@ -273,9 +273,9 @@ func (s *sparing) together(span *lang.Span) bool {
 }
 
 // places is a number for each chunk of all buffers that a program touches.
-type places [][][]int32 // by rank, buffer and chunk
+type cellWriters [][][]int32 // by rank, buffer and chunk
 
-func newPlaces(p *lang.Program) places {
+func newPlaces(p *lang.Program) cellWriters {
 	var sizes [][]int32
 	for i := range p.Ops {
 		for _, s := range [2]*lang.Span{&p.Ops[i].Src, &p.Ops[i].Dst} {
@@ -289,7 +289,7 @@ func newPlaces(p *lang.Program) places {
 			(*of)[s.Buf] = max((*of)[s.Buf], s.Index+(s.Count-1)*s.Stride+1)
 		}
 	}
-	all := make(places, len(sizes))
+	all := make(cellWriters, len(sizes))
 	for rank, of := range sizes {
 		all[rank] = make([][]int32, len(of))
 		for buffer, n := range of {
@@ -300,10 +300,10 @@ func newPlaces(p *lang.Program) places {
 }
 
 // of is the numbers of the buffer that a span lies in.
-func (p places) of(s *lang.Span) []int32 { return p[s.Rank][s.Buf] }
+func (p cellWriters) of(s *lang.Span) []int32 { return p[s.Rank][s.Buf] }
 
 // mask leaves of each number the bits that are set.
-func (p places) mask(bits int32) {
+func (p cellWriters) mask(bits int32) {
 	for _, of := range p {
 		for _, numbers := range of {
 			for i := range numbers {

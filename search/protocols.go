@@ -19,7 +19,7 @@ func (o Options) dropDisabledProtocols(t *topologies.Topology) Options {
 	return o
 }
 
-// EnablesLL128 tells whether msccl is known to enable LL128 on a system by
+// EnablesLL128 reports whether msccl is known to enable LL128 on a system by
 // default.
 func EnablesLL128(t *topologies.Topology) bool {
 	return (t.Arch == "volta" || t.Arch == "ampere") && slices.ContainsFunc(t.Edges, func(e topologies.Edge) bool { return e.Kind == topologies.NVLink })

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// abreast calls do for 0 to n-1, with at most jobs calls at a time and as many as
+// forEachLimited calls work for 0 to n-1, with at most jobs calls at a time and as many as
 // have room together; one that takes more than all the room runs alone. Calls
 // begin in order, none after ctx is done or one has failed, and every call that
 // began is waited for. So the error, which is that of the first in order, is the
 // same for any number of jobs.
-func abreast(ctx context.Context, jobs, n int, room int64, takes func(i int) int64, work func(i int) error) error {
+func forEachLimited(ctx context.Context, jobs, n int, room int64, takes func(i int) int64, work func(i int) error) error {
 	errs := make([]error, n)
 	var failed atomic.Bool
 	var group errgroup.Group

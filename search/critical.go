@@ -2,13 +2,13 @@ package search
 
 import "github.com/colltune/colltune/compiler/lang"
 
-// chain is operations that wait for each other.
+// criticalPath is operations that wait for each other.
 //
 //	rank 1 ─ message ─▶ rank 2 ─ message ─▶ rank 3 += ─ message ─▶ rank 4
 //	                            rank 5 ─ message ─┘ │
 //	                            rank 6 ─ message ───┘ its sum waits for the other's,
 //	                                                  and the message for neither
-type chain struct {
+type criticalPath struct {
 	messages, net int32   // length in messages, and how many of them leave a node
 	sums          int32   // messages that only the work at their destination waits for
 	local         int32   // copies and reductions between messages
@@ -38,25 +38,25 @@ const (
 // chainChunks are the sizes of a chunk, in bytes, at which chains are compared.
 var chainChunks = [2]float64{16, 1 << 20}
 
-// weigh is the time that a chain takes with chunks of a given size.
-func (c *chain) weigh(bytes float64) float64 {
+// cost is the time that a chain takes with chunks of a given size.
+func (c *criticalPath) cost(bytes float64) float64 {
 	return messageStart*float64(c.messages+c.net) + queuedStart*float64(c.queued) + sumStart*float64(c.sums) + localStart*float64(c.local) +
 		float64(c.latency) + (float64(c.wire)+chunkByte*float64(c.chunks+c.summed)+passedPart*(float64(c.passedWire)+chunkByte*float64(c.passed)))*bytes
 }
 
-// chains follows each operation back to those that wrote what it reads. It does so
+// pathSearch follows each operation back to those that wrote what it reads. It does so
 // twice: for messages so small that they do not delay each other, and for messages
 // so large that those of one connection take turns.
-type chains struct {
+type pathSearch struct {
 	program *lang.Program
-	factors []float64               // by scope: the number of instances
-	spared  []bool                  // by operation: the compiler removes it
-	joined  []bool                  // by operation: it runs together with the one before
-	wrote   places                  // 1 + the last operation that wrote a chunk
-	after   []waits                 // by operation
-	ends    []chain                 // by operation: the longest chain that ends with it
-	longest [len(chainChunks)]chain // the longest of all, by size
-	lines   *lines
+	factors []float64                      // by scope: the number of instances
+	spared  []bool                         // by operation: the compiler removes it
+	joined  []bool                         // by operation: it runs together with the one before
+	wrote   cellWriters                    // 1 + the last operation that wrote a chunk
+	after   []waits                        // by operation
+	ends    []criticalPath                 // by operation: the longest chain that ends with it
+	longest [len(chainChunks)]criticalPath // the longest of all, by size
+	lines   *connectionSchedule
 	bytes   float64 // of a chunk
 	turns   bool    // messages of one connection take turns
 }
@@ -71,8 +71,8 @@ type waits struct {
 
 // follow visits the operations; the second time in the order of their depth, as
 // messages take their turns.
-func (c *chains) follow() {
-	c.wrote, c.ends = newPlaces(c.program), make([]chain, len(c.program.Ops))
+func (c *pathSearch) longestPaths() {
+	c.wrote, c.ends = newPlaces(c.program), make([]criticalPath, len(c.program.Ops))
 	c.after = make([]waits, len(c.program.Ops))
 	c.bytes = chainChunks[0]
 	for i := range c.program.Ops {
@@ -95,7 +95,7 @@ func (c *chains) follow() {
 }
 
 // byDepth sorts the operations stably by depth.
-func (c *chains) byDepth() []int32 {
+func (c *pathSearch) byDepth() []int32 {
 	deepest := int32(0)
 	for i := range c.after {
 		deepest = max(deepest, c.after[i].depth)
@@ -118,7 +118,7 @@ func (c *chains) byDepth() []int32 {
 
 // before is 1 + the operation with the longest chain among those that wrote the
 // chunks of a span. It raises depth to theirs.
-func (c *chains) before(s *lang.Span, depth *int32) (from int32) {
+func (c *pathSearch) before(s *lang.Span, depth *int32) (from int32) {
 	chunks, weight, last := c.wrote.of(s), -1.0, int32(0)
 	for n := range s.Count {
 		by := chunks[s.Index+n*s.Stride]
@@ -127,7 +127,7 @@ func (c *chains) before(s *lang.Span, depth *int32) (from int32) {
 		}
 		last = by
 		*depth = max(*depth, c.after[by-1].depth)
-		if w := c.ends[by-1].weigh(c.bytes); w > weight {
+		if w := c.ends[by-1].cost(c.bytes); w > weight {
 			weight, from = w, by
 		}
 	}
@@ -135,7 +135,7 @@ func (c *chains) before(s *lang.Span, depth *int32) (from int32) {
 }
 
 // chain is the longest chain that ends with what an operation waits for.
-func (c *chains) chain(by int32) (none chain) {
+func (c *pathSearch) chain(by int32) (none criticalPath) {
 	if by > 0 {
 		return c.ends[by-1]
 	}
@@ -143,24 +143,24 @@ func (c *chains) chain(by int32) (none chain) {
 }
 
 // end completes an operation's chain, and keeps it in longest if it is.
-func (c *chains) end(i int32, longest *chain) {
+func (c *pathSearch) end(i int32, longest *criticalPath) {
 	w := c.after[i]
 	end := c.chain(w.from)
 	c.add(&end, i)
 	if c.program.Ops[i].Kind == lang.Reduce {
 		other := c.chain(w.to)
-		if c.addTo(&other, i); w.to > 0 && other.weigh(c.bytes) > end.weigh(c.bytes) {
+		if c.addTo(&other, i); w.to > 0 && other.cost(c.bytes) > end.cost(c.bytes) {
 			end = other
 		}
 	}
 	c.ends[i] = end
-	if end.weigh(c.bytes) > longest.weigh(c.bytes) {
+	if end.cost(c.bytes) > longest.cost(c.bytes) {
 		*longest = end
 	}
 }
 
 // add extends a chain that ends with what an operation reads by the operation.
-func (c *chains) add(to *chain, i int32) {
+func (c *pathSearch) add(to *criticalPath, i int32) {
 	op := &c.program.Ops[i]
 	if c.spared[i] {
 		return
@@ -171,7 +171,7 @@ func (c *chains) add(to *chain, i int32) {
 		return
 	}
 	if c.turns {
-		if before := c.lines.queue(i, to.weigh(c.bytes), c.alone(i)); before >= 0 {
+		if before := c.lines.queue(i, to.cost(c.bytes), c.alone(i)); before >= 0 {
 			*to = c.ends[before]
 			if c.passes(before) { // all of it was sent before this begins
 				c.pass(to, before, -1)
@@ -199,8 +199,8 @@ func (c *chains) add(to *chain, i int32) {
 	c.send(to, i)
 }
 
-// passes tells whether a message forwards what the message before it brought.
-func (c *chains) passes(i int32) bool {
+// passes reports whether a message forwards what the message before it brought.
+func (c *pathSearch) passes(i int32) bool {
 	op, by := &c.program.Ops[i], c.after[i].from
 	if by == 0 || op.Src.Rank == op.Dst.Rank {
 		return false
@@ -211,35 +211,35 @@ func (c *chains) passes(i int32) bool {
 
 // chunks is how many chunks each instance of an operation has, and wire how long
 // all instances together take on the wire, in µs a byte.
-func (c *chains) chunks(i int32) float32 {
+func (c *pathSearch) chunks(i int32) float32 {
 	op := &c.program.Ops[i]
 	return float32(float64(op.Src.Count) / c.factors[op.Scope])
 }
 
-func (c *chains) wire(i int32) float32 {
+func (c *pathSearch) wire(i int32) float32 {
 	return float32(float64(c.program.Ops[i].Src.Count) * c.lines.ways[c.lines.of[i]].wire)
 }
 
-func (c *chains) send(to *chain, i int32) {
+func (c *pathSearch) send(to *criticalPath, i int32) {
 	to.chunks += c.chunks(i)
 	to.wire += c.wire(i)
 }
 
-func (c *chains) pass(to *chain, i int32, times float32) {
+func (c *pathSearch) pass(to *criticalPath, i int32, times float32) {
 	to.passed += times * c.chunks(i)
 	to.passedWire += times * c.wire(i)
 }
 
 // alone is how long a message keeps its connection busy.
-func (c *chains) alone(i int32) float64 {
-	one := chain{queued: 1}
+func (c *pathSearch) alone(i int32) float64 {
+	one := criticalPath{queued: 1}
 	c.send(&one, i)
-	return one.weigh(c.bytes)
+	return one.cost(c.bytes)
 }
 
 // addTo extends a chain that ends with the operand of a reduction by the
 // reduction.
-func (c *chains) addTo(to *chain, i int32) {
+func (c *pathSearch) addTo(to *criticalPath, i int32) {
 	op := &c.program.Ops[i]
 	switch {
 	case c.joined[i]:

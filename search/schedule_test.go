@@ -8,7 +8,7 @@ import (
 // Messages take the first gap of their connection that is long enough, and no notice of
 // other connections.
 func TestLines(t *testing.T) {
-	l := &lines{turns: make([][]busy, 2)}
+	l := &connectionSchedule{turns: make([][]interval, 2)}
 	for i, row := range []struct {
 		on           int32 // connection
 		ready, takes float64
@@ -29,7 +29,7 @@ func TestLines(t *testing.T) {
 		}
 	}
 	for _, turns := range l.turns {
-		if !slices.IsSortedFunc(turns, func(a, b busy) int { return int(a.from - b.from) }) {
+		if !slices.IsSortedFunc(turns, func(a, b interval) int { return int(a.from - b.from) }) {
 			t.Errorf("%v", turns)
 		}
 	}

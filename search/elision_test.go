@@ -59,7 +59,7 @@ func TestSparedCopies(t *testing.T) {
 						continue
 					}
 					all, kept, made := 0, 0, 0
-					for i, spared := range sparedCopies(d.program) {
+					for i, spared := range elidableCopies(d.program) {
 						switch {
 						case spared:
 							all++

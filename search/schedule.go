@@ -8,32 +8,32 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// lines is the connections of a program, where messages follow one another, and when each
+// connectionSchedule is the connections of a program, where messages follow one another, and when each
 // is busy.
 //
 //	rank 0 ▶ 1   ▕ op 0 ▏ op 4 ▏      ▕ op 9 ▏
 //	                          ▲ op 5 is ready, and goes into the gap if it is long enough
-type lines struct {
+type connectionSchedule struct {
 	of    []int32 // by operation: its connection; none within a rank
 	at    []connection
-	ways  []*passage // by connection
-	turns [][]busy   // the same, rising
+	ways  []*pathCost  // by connection
+	turns [][]interval // the same, rising
 }
 
 type connection struct {
 	from, to, channel, scope int32
 }
 
-type busy struct {
+type interval struct {
 	from, until float64
 	op          int32
 }
 
 const within = -1 // the connection of an operation within a rank
 
-func linesOf(p *lang.Program, t *topologies.Topology) *lines {
-	l := &lines{of: make([]int32, len(p.Ops))}
-	ways, numbers := map[[2]int32]*passage{}, map[connection]int32{}
+func scheduleConnections(p *lang.Program, t *topologies.Topology) *connectionSchedule {
+	l := &connectionSchedule{of: make([]int32, len(p.Ops))}
+	ways, numbers := map[[2]int32]*pathCost{}, map[connection]int32{}
 	for i := range p.Ops {
 		op := &p.Ops[i]
 		if op.Src.Rank == op.Dst.Rank {
@@ -45,7 +45,7 @@ func linesOf(p *lang.Program, t *topologies.Topology) *lines {
 		if !known {
 			pair := [2]int32{at.from, at.to}
 			if ways[pair] == nil {
-				way := passageOf(t, at.from, at.to)
+				way := pathCostOf(t, at.from, at.to)
 				ways[pair] = &way
 			}
 			n = int32(len(l.at))
@@ -53,19 +53,19 @@ func linesOf(p *lang.Program, t *topologies.Topology) *lines {
 		}
 		l.of[i] = n
 	}
-	l.turns = make([][]busy, len(l.at))
+	l.turns = make([][]interval, len(l.at))
 	return l
 }
 
 // queue has a message that is ready at some time, and takes so long, wait for the first gap
 // that it fits in. It is the message before that gap, or -1 where none is waited for.
-func (l *lines) queue(i int32, ready, takes float64) (before int32) {
+func (l *connectionSchedule) queue(i int32, ready, takes float64) (before int32) {
 	turns := l.turns[l.of[i]]
 	place := sort.Search(len(turns), func(n int) bool { return turns[n].until > ready })
 	before = -1
 	for ; place < len(turns) && turns[place].from < ready+takes; place++ {
 		ready, before = turns[place].until, turns[place].op
 	}
-	l.turns[l.of[i]] = slices.Insert(turns, place, busy{ready, ready + takes, i})
+	l.turns[l.of[i]] = slices.Insert(turns, place, interval{ready, ready + takes, i})
 	return before
 }

@@ -67,7 +67,7 @@ func TestPromisingProgramsAreGood(t *testing.T) {
 			}
 			var drafts []*draft
 			for _, d := range e.drafts {
-				d.routing.promised = promises(d.routing.program, e.problem.Topology)
+				d.routing.cost = summarize(d.routing.program, e.problem.Topology)
 				if e.unfitting(d) == nil {
 					drafts = append(drafts, d)
 				}

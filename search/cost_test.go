@@ -15,28 +15,28 @@ func TestPromises(t *testing.T) {
 		family string
 		params script.Params
 		nodes  int
-		want   promise // chains by messages, those that are stored or queued, sums, local operations, chunks
-		edge   float64 // chunks over the busiest edge
+		want   costSummary // chains by messages, those that are stored or queued, sums, local operations, chunks
+		edge   float64     // chunks over the busiest edge
 	}{
 		// 7 steps of reducing, 7 of copying, each sending on what came; 14 chunks over
 		// every link, by one connection. Large ones take turns there: 13 have gone whole
 		// before the last.
 		{"ring", script.Params{"rings": 1, "channels": 1}, 1,
-			promise{loop: 8, calls: 14, connected: 14, connections: 1, channels: 1, chains: [2]chain{{messages: 14, chunks: 1, passed: 13}, {messages: 8, queued: 6, chunks: 13, passed: 1}}}, 14},
+			costSummary{loop: 8, calls: 14, connected: 14, connections: 1, channels: 1, chains: [2]criticalPath{{messages: 14, chunks: 1, passed: 13}, {messages: 8, queued: 6, chunks: 13, passed: 1}}}, 14},
 		// The same chunks by turns on two channels: a phase leaves one of its 8 out at
 		// every link, the two phases one of either channel.
 		{"ring", script.Params{"rings": 1, "channels": 2}, 1,
-			promise{loop: 8, calls: 7, connected: 7, connections: 2, channels: 2, chains: [2]chain{{messages: 14, chunks: 1, passed: 13}, {messages: 6, queued: 4, chunks: 9, passed: 1}}}, 14},
+			costSummary{loop: 8, calls: 7, connected: 7, connections: 2, channels: 2, chains: [2]criticalPath{{messages: 14, chunks: 1, passed: 13}, {messages: 6, queued: 4, chunks: 9, passed: 1}}}, 14},
 		// Halves, quarters and eighths, and back: but for the eighth, which is sent back
 		// as it came, each message is a part of what the steps before it brought
 		// together. Each peer has a connection of its own.
 		{"recursive-halving-doubling", script.Params{"first": "near"}, 1,
-			promise{loop: 8, calls: 2, connected: 8, connections: 3, channels: 1, chains: [2]chain{{messages: 6, stored: 4, chunks: 13, passed: 1}, {messages: 6, stored: 4, chunks: 13, passed: 1}}}, 14},
+			costSummary{loop: 8, calls: 2, connected: 8, connections: 3, channels: 1, chains: [2]criticalPath{{messages: 6, stored: 4, chunks: 13, passed: 1}, {messages: 6, stored: 4, chunks: 13, passed: 1}}}, 14},
 		// Three sums, each put together where what it is of was copied to first: the
 		// compiler makes no such copy, and none is counted; and each is sent on as it came.
 		// Large ones are waited for where they are added to more than where they go on.
 		{"recursive-doubling", nil, 1,
-			promise{loop: 1, calls: 1, connected: 1, connections: 3, channels: 1, chains: [2]chain{{messages: 3, chunks: 1, passed: 2}, {messages: 1, sums: 2, chunks: 1}}}, 3},
+			costSummary{loop: 1, calls: 1, connected: 1, connections: 3, channels: 1, chains: [2]criticalPath{{messages: 3, chunks: 1, passed: 2}, {messages: 1, sums: 2, chunks: 1}}}, 3},
 	} {
 		e := onDGX(t, c.nodes, Options{})
 		f := family(t, c.family)
@@ -44,7 +44,7 @@ func TestPromises(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := promises(program, e.problem.Topology)
+		got := summarize(program, e.problem.Topology)
 		rate := e.problem.Topology.Edges[0].Bandwidth.PerMicro()
 		if got.loop != c.want.loop || got.calls != c.want.calls || got.connected != c.want.connected || got.connections != c.want.connections || got.channels != c.want.channels {
 			t.Errorf("%s %v: %+v, want %+v", c.family, c.params, got, c.want)
@@ -82,7 +82,7 @@ func TestEstimates(t *testing.T) {
 				if err != nil {
 					continue // a family may say so only as it runs
 				}
-				m := promises(program, e.problem.Topology)
+				m := summarize(program, e.problem.Topology)
 				for proto := range e.problem.Topology.Protocols {
 					c := &e.problem.Topology.Protocols[proto]
 					for _, bytes := range []int64{1 << 10, 1 << 20, 1 << 30} {
