@@ -7,22 +7,17 @@ import (
 	"slices"
 )
 
-// or else the lowest on which its whole chain of fused instructions can run.
-// channels assigns every message a channel (GC3 5.2): the one its directive names,
-// or else the lowest on which its whole chain of fused instructions can run.
-// or else the lowest on which its whole chain of fused instructions can run.
+// channels assigns every message a channel (GC3 5.2): the one its directive
+// names, or else the lowest on which its whole chain of fused instructions can
+// run.
 //
 //	chain 0→1→2            channel 0: at rank 1, connection 0→1 is paired with 1→2
 //	chain 0→1→3            channel 1: on channel 0, 0→1 is paired already
 //	message 0→1            channel 0: a single message pairs nothing
 //
-// sends on, because one threadblock serves both; and a connection can be tied to
-// one other only. Where a directive, or the limit on channels, makes that
-// A fused instruction pairs the connection it receives from with the one it sends
-// on, because one threadblock serves both; and a connection can be paired with
-// only one other. Where a directive, or the limit on channels, makes that
-// sends on, because one threadblock serves both; and a connection can be tied to
-// one other only. Where a directive, or the limit on channels, makes that
+// A fused instruction pairs the connection it receives from with the one it
+// sends on, because one threadblock serves both; and a connection can be paired
+// with only one other. Where a directive, or the limit on channels, makes that
 // impossible, the fusion is undone.
 //
 // Every instance has channels of its own. Those of the first instance keep the

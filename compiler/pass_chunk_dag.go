@@ -12,25 +12,17 @@ import (
 const maxTouched = 1 << 29
 
 // chunkDAG finds, for every operation, which earlier ones it must wait for (GC3
-// or wrote what it overwrites (false ones).
-// 4.1): writers of the chunks it reads (true dependencies), and readers and writers
-// of the chunks it overwrites (false ones).
-// or wrote what it overwrites (false ones).
+// 4.1): writers of the chunks it reads (true dependencies), and readers and
+// writers of the chunks it overwrites (false ones).
 //
 //	0 copy rank 0 in[0] → rank 1 sc[0]
 //	1 copy rank 1 sc[0] → rank 2 out[0]    at rank 1 after 0
 //	2 copy rank 0 in[1] → rank 1 sc[0]     at rank 1 after 1
 //
-// only where there are none: the readers waited for it. The waits at the rank
-// read from and at the rank written to are kept apart, since they become those
-// of different instructions.
 // A write waits for the readers since the last write. It waits for that write
-// itself only if there are no readers, since readers waited for it. Dependencies at
-// the rank that is read and at the rank that is written are separate lists, since
-// they become waits of different instructions.
-// only where there are none: the readers waited for it. The waits at the rank
-// read from and at the rank written to are kept apart, since they become those
-// of different instructions.
+// itself only if there are no readers, since readers waited for it.
+// Dependencies at the rank that is read and at the rank that is written are
+// separate lists, since they become waits of different instructions.
 func chunkDAG(u *program) error {
 	t, err := newCells(u)
 	if err != nil {

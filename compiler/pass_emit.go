@@ -9,16 +9,10 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// step), and a mark on each step that is waited for. Scratch ends with the last
-// chunk that any step touches, which can be earlier than in the program, as sums
-// that are sent on without being stored need none.
-// emit writes the IR: the threadblocks of each rank, waits as pairs (threadblock,
-// step), and a mark on each step that is waited for. Scratch ends with the last
-// chunk that any step accesses. That can be earlier than in the program, since
-// sums that are sent without being stored need no scratch.
-// step), and a mark on each step that is waited for. Scratch ends with the last
-// chunk that any step touches, which can be earlier than in the program, as sums
-// that are sent on without being stored need none.
+// emit writes the IR: the threadblocks of each rank, waits as pairs
+// (threadblock, step), and a mark on each step that is waited for. Scratch ends
+// with the last chunk that any step accesses. That can be earlier than in the
+// program, since sums that are sent without being stored need no scratch.
 func emit(u *program) error {
 	steps := make([]ir.Step, len(u.seq))
 	p := &ir.Program{

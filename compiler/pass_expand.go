@@ -18,13 +18,9 @@ const maxOps = 1 << 25
 //	copy rank 0 in[0:2]   → rank 0 in[1:3]      copy rank 0 in[1] → rank 0 in[2]
 //	                                            copy rank 0 in[0] → rank 0 in[1]
 //
-// reads chunks that it writes is cut into single ones, done in the order in which
-// none is read after it was overwritten. A copy onto itself vanishes.
 // A reference is one operation, contiguous or not. But a local operation that
-// writes chunks that it reads is split into single chunks, ordered so that none is
-// read after it was overwritten. A copy onto itself is removed.
-// reads chunks that it writes is cut into single ones, done in the order in which
-// none is read after it was overwritten. A copy onto itself vanishes.
+// writes chunks that it reads is split into single chunks, ordered so that none
+// is read after it was overwritten. A copy onto itself is removed.
 //
 // Places that do not exist are errors, since later passes use them as indices.
 func expand(u *program) error {
@@ -58,13 +54,9 @@ func expand(u *program) error {
 	return nil
 }
 
-// as many operations as were traced, which is usually exactly what it produces, so
-// the results need no copying.
-// expandOps converts the operations in parts, in parallel. Each part has capacity
-// for one operation per traced one. That is usually exactly the number it produces,
-// and then the results need no copying.
-// as many operations as were traced, which is usually exactly what it produces, so
-// the results need no copying.
+// expandOps converts the operations in parts, in parallel. Each part has
+// capacity for one operation per traced one. That is usually exactly the number
+// it produces, and then the results need no copying.
 func (u *program) expandOps() error {
 	const parts = 16
 	n, sizes := len(u.in.Ops), u.sizes()

@@ -3,10 +3,8 @@ package compiler
 import "github.com/colltune/colltune/compiler/ir"
 
 // The fusions (GC3 4.2) keep a value in registers between its arrival and its
-// a send of exactly the chunks it stored.
 // departure. Each names a kind of receive and the instruction that results from
 // merging it with a send of exactly the chunks it stored.
-// a send of exactly the chunks it stored.
 //
 //	1 r   rank 1 sc[0]  ← 0                 1 rcs rank 1 sc[0]  ← 0 → 2
 //	2 s   rank 1 sc[0]  → 2   after 1
@@ -16,12 +14,11 @@ import "github.com/colltune/colltune/compiler/ir"
 // Of several candidates the one with the longest path to the end is taken.
 // Instructions that waited for the send then wait for the fused instruction.
 //
-// Fusion assigns two connections to one threadblock, and so to one channel: a chain
-// of fused instructions belongs to one instance and has at most one channel
-// and whether their slots suffice by pass order; both can undo a fusion.
-// directive. Pass channels decides whether the connections are available, and pass
-// order whether their slots suffice; both can undo a fusion.
-// and whether their slots suffice by pass order; both can undo a fusion.
+// Fusion assigns two connections to one threadblock, and so to one channel: a
+// chain of fused instructions belongs to one instance and has at most one
+// channel directive. Pass channels decides whether the connections are
+// available, and pass order whether their slots suffice; both can undo a
+// fusion.
 
 func fuseRCS(u *program) error { return u.fuseSends(ir.Recv, ir.RecvCopySend) }
 
@@ -147,13 +144,9 @@ func (c *channelSets) join(m, n int32) bool {
 //	1 rrcs rank 1 in[0]  ← 0 → 2            1 rrs rank 1 in[0]  ← 0 → 2
 //	5 r    rank 1 in[0]  ← 0  after 1       5 r   rank 1 in[0]  ← 0  after 1
 //
-// overwritten, and none of them holds part of the collective's result at the end.
-// The chunks then keep their old value, which nobody reads for the same reasons.
-// It is not needed if no other instruction reads any of the chunks before they are
-// overwritten, and none of them holds part of the collective's result at the end.
-// The chunks then keep their old value, which is not read either.
-// overwritten, and none of them holds part of the collective's result at the end.
-// The chunks then keep their old value, which nobody reads for the same reasons.
+// It is not needed if no other instruction reads any of the chunks before they
+// are overwritten, and none of them holds part of the collective's result at
+// the end. The chunks then keep their old value, which is not read either.
 func fuseRRS(u *program) error {
 	read := make([]bool, len(u.ins)) // by instruction: another one reads what it stored
 	for i := range u.ins {

@@ -17,10 +17,9 @@ const maxHoistedRun = 16
 //	tb 2: 1 re sc[0] ⊕ in[0]  waits tb 0 step 0        1 re sc[0] ⊕ in[0]  waits tb 0 step 0, tb 1 step 0
 //	      2 re sc[1] ⊕ in[0]  waits tb 1 step 0        2 re sc[1] ⊕ in[0]
 //
-// the global order, so that the order remains an execution that never blocks.
-// A wait is moved only if it is for an instruction before the run's first reduction
-// in the global order, so that the order remains an execution that never blocks.
-// the global order, so that the order remains an execution that never blocks.
+// A wait is moved only if it is for an instruction before the run's first
+// reduction in the global order, so that the order remains an execution that
+// never blocks.
 func hoistWaits(u *program) error {
 	if !slices.ContainsFunc(u.ins, func(in instr) bool { return in.op == ir.Reduce }) {
 		return nil

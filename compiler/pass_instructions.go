@@ -9,12 +9,10 @@ import "github.com/colltune/colltune/compiler/ir"
 //	0 reduce rank 0 in[0] → rank 1 in[3]        0 s    rank 0 in[0]  → 1
 //	                                            1 rrc  rank 1 in[3]  ← 0
 //
-// rrc is the value at its destination, or wherever pass propagate copies found
-// it. A wait Instructions refer only to places on their own rank. The second
-// operand of an rrc is the value at its destination, or where pass propagate
-// copies found it. A wait rrc is the value at its destination, or wherever pass
-// forward found it. A wait for an operation becomes a wait for that operation's
-// instruction at the same rank.
+// Instructions refer only to places on their own rank. The second operand of an
+// rrc is the value at its destination, or where pass propagate copies found it. A
+// wait for an operation becomes a wait for that operation's instruction at the
+// same rank.
 func instructions(u *program) error {
 	u.pool = slicePool{} // most of its slices have an entry for every chunk, and are too large for later passes
 	n := 0

@@ -16,27 +16,20 @@ import "fmt"
 // interleaving, the earliest instruction of the order that is not yet done can
 // always proceed. (This holds for the given number of slots; more can only help.)
 //
-// run in a circle, their messages could fill all slots and block one another:
 // A fused instruction takes a message only when it can pass it on. Where chains
 // form a cycle, their messages could fill all slots and block one another:
-// run in a circle, their messages could fill all slots and block one another:
 //
 //	→ 0 ─▶ 1 ─▶ 2 ─▶ 3 ─▶ 0        every slot full, every rcs waiting for room
 //
-// To avoid that, a chain begins only if it leaves its connection a spare slot. If
-// so that its receive makes room. This always helps in the end, since the program
-// with nothing fused can run in the order in which it was traced.
-// such a deadlock arises nevertheless, a fused instruction in the cycle is split,
-// so that its receive frees a slot. This always succeeds in the end, since the
-// program without fusion can run in the order in which it was traced.
-// so that its receive makes room. This always helps in the end, since the program
-// with nothing fused can run in the order in which it was traced.
+// To avoid that, a chain begins only if it leaves its connection a spare slot.
+// If such a deadlock arises nevertheless, a fused instruction in the cycle is
+// split, so that its receive frees a slot. This always succeeds in the end,
+// since the program without fusion can run in the order in which it was traced.
 //
-// With CallPerChunk, a message of more chunks than there are slots cannot be sent
-// with nothing in between; and a chain that would pass a rank twice is cut there.
-// completely before it is taken. It passes through all ranks of its chain at once,
-// with nothing in between; and a chain that would pass a rank twice is split there.
-// with nothing in between; and a chain that would pass a rank twice is cut there.
+// With CallPerChunk, a message of more chunks than there are slots cannot be
+// sent completely before it is taken. It passes through all ranks of its chain
+// at once, with nothing in between; and a chain that would pass a rank twice is
+// split there.
 func order(u *program) error {
 	s := newSchedule(u)
 	for n := range s.nodes {

@@ -19,16 +19,10 @@ import (
 //	copy rank 0 in[0:2] → rank 1 sc[0:2]  instance 0     L = 2: in[0:2] was chunk 0
 //	copy rank 0 in[2:4] → rank 1 sc[2:4]  instance 1
 //
-// the way those of a shorter reference do, so an instance may depend on several
-// others: dependencies are found later, part by part, and are never assumed to stay
-// within an instance.
 // An aggregated reference stays one message. Its instances divide the chunks
 // differently from those of a shorter reference, so an instance may depend on
 // several others. Dependencies are therefore found later, part by part, and may
 // cross instances.
-// the way those of a shorter reference do, so an instance may depend on several
-// others: dependencies are found later, part by part, and are never assumed to stay
-// within an instance.
 func parallelize(u *program) error {
 	scopes := u.in.Scopes
 	product := make([]int64, max(1, len(scopes)))
@@ -179,11 +173,9 @@ func (o op) inBlock(ops []op, j, n, unit int32, scratch []int32) []op {
 //	2 instances of in[0:2]      in[0:2]  in[2:4]
 //	2 instances of in[0:4:3]    in[0:7:6]  in[1:8:6]
 //
-// If those are several parts for each chunk of a strided reference, the instance
-// chunks, whichever is fewer.
-// becomes one operation for each part of a chunk, or one for each chunk, whichever
-// is fewer.
-// chunks, whichever is fewer.
+// If those are several parts for each chunk of a strided reference, the
+// instance becomes one operation for each part of a chunk, or one for each
+// chunk, whichever is fewer.
 func replicate(ops []op, o op, factor, cut int32, key func(int32) int32) []op {
 	parts := cut / factor
 	src, dst := o.ends()

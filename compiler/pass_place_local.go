@@ -32,10 +32,8 @@ var placementCriteria = [...]struct {
 // where it would finish at time end.
 type criterion func(h *localPlacer, i, tb int32, end int64) int64
 
-// instruction or through the threadblock's next instruction, which it would delay.
 // longestPath is the longest path to the end of the program, either through the
 // instruction or through the threadblock's next instruction, which it delays.
-// instruction or through the threadblock's next instruction, which it would delay.
 func longestPath(h *localPlacer, i, tb int32, end int64) int64 {
 	long := end + h.toEnd[i]
 	if own := &h.tbs[tb]; own.done < len(own.fixed) {

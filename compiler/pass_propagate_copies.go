@@ -12,27 +12,17 @@ import (
 //	0 copy rank 1 in[0] → rank 1 out[0]         0 reduce rank 0 in[0] → rank 1 out[0] with in[0]
 //	1 reduce rank 0 in[0] → rank 1 out[0]
 //
-// into a buffer they may overwrite. An instruction that receives has two places:
-// it adds what arrives to the value at one, and stores the sum at the other.
 // Programs that reduce out of place begin with such copies, because they reduce
-// into a buffer they may overwrite. A receiving reduction has two places: it adds
-// the arriving data to the value at one, and stores the sum at the other.
-// into a buffer they may overwrite. An instruction that receives has two places:
-// it adds what arrives to the value at one, and stores the sum at the other.
+// into a buffer they may overwrite. A receiving reduction has two places: it
+// adds the arriving data to the value at one, and stores the sum at the other.
 //
 // The original must never be overwritten later. Its readers then wait for less
-// than before, and nothing waits for them. Chunks that are contiguous in the copy
-// takes the copy's place may also read an original that is overwritten later, if
-// whatever overwrites it waits for that sum anyway; and it may read scratch, where
-// other readers would prolong a value's life and so need more scratch:
-// must be contiguous in the original too, for runtimes without strides. A sum that
-// overwrites the copy may also read an original that is overwritten later, if the
-// overwriting operation waits for that sum anyway (dependency_chain.go). It may
-// read scratch too; other readers would extend the value's live range and so need
-// more scratch:
-// takes the copy's place may also read an original that is overwritten later, if
-// whatever overwrites it waits for that sum anyway; and it may read scratch, where
-// other readers would prolong a value's life and so need more scratch:
+// than before, and nothing waits for them. Chunks that are contiguous in the
+// copy must be contiguous in the original too, for runtimes without strides. A
+// sum that overwrites the copy may also read an original that is overwritten
+// later, if the overwriting operation waits for that sum anyway
+// (dependency_chain.go). It may read scratch too; other readers would extend
+// the value's live range and so need more scratch:
 //
 //	0 copy rank 1 in[0] → rank 1 sc[0]
 //	1 reduce rank 0 in[0] → rank 1 sc[0]        0 reduce rank 0 in[0] → rank 1 sc[0] with in[0]
@@ -42,10 +32,8 @@ import (
 // A reduction within a rank has a single place for operand and result, so it still
 // needs its copy.
 //
-// caller will not look at it: it is neither a result nor in the caller's input.
-// A copy is removed if it is dead: no operation reads it before it is overwritten,
-// and it is neither a result nor in the caller's input.
-// caller will not look at it: it is neither a result nor in the caller's input.
+// A copy is removed if it is dead: no operation reads it before it is
+// overwritten, and it is neither a result nor in the caller's input.
 func propagateCopies(u *program) error {
 	f := &copyPropagation{u: u, uses: u.uses()}
 	copies := func(own [3]use) bool { return (own[0]|own[1]|own[2])&copyTo != 0 }

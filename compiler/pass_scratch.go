@@ -4,36 +4,22 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// that no operation touches.
-// scratch lets values share scratch chunks one after another, and removes chunks
-// that no operation accesses.
-// that no operation touches.
+// scratch lets values share scratch chunks one after another, and removes
+// chunks that no operation accesses.
 //
 //	0 copy rank 0 in[0] → rank 1 sc[0]       the same
 //	1 copy rank 1 sc[0] → rank 0 sc[0]       the same
 //	2 copy rank 0 sc[0] → rank 1 sc[1]       copy rank 0 sc[0] → rank 1 sc[0]
 //
-// they move together as a web, and with them whatever lies between the chunks of a
-// strided reference. A web may take the place of another only if everything that
-// touches the other is ordered before it anyway, so that no wait is added. Every
-// tile has its own part of scratch, so what holds within one tile holds for all.
-// Values that one operation accesses keep their positions relative to each other:
-// they move together as a web, and with them all chunks between those of a strided
-// reference. A web may take the place of another only if every access to the other
-// is ordered before it anyway, so that no wait is added. Every tile has its own
-// part of scratch, so the analysis of one tile holds for all.
-// they move together as a web, and with them whatever lies between the chunks of a
-// strided reference. A web may take the place of another only if everything that
-// touches the other is ordered before it anyway, so that no wait is added. Every
-// tile has its own part of scratch, so what holds within one tile holds for all.
+// Values that one operation accesses keep their positions relative to each
+// other: they move together as a web, and with them all chunks between those of
+// a strided reference. A web may take the place of another only if every access
+// to the other is ordered before it anyway, so that no wait is added. Every
+// tile has its own part of scratch, so the analysis of one tile holds for all.
 //
-// rank with the most scratch determines the cost, and ranks that do the same
-// should come out the same.
 // If any rank has more webs than can be searched, no rank's are moved: the rank
-// with the most scratch determines the cost, and ranks with equal operations should
-// keep equal layouts.
-// rank with the most scratch determines the cost, and ranks that do the same
-// should come out the same.
+// with the most scratch determines the cost, and ranks with equal operations
+// should keep equal layouts.
 func scratch(u *program) error {
 	if u.manyWebs() {
 		return nil
@@ -70,14 +56,10 @@ const (
 	maxScratchWork = 1 << 20
 )
 
-// manyWebs reports whether there are too many webs to search, by an estimate made
-// for every chunk that is written together with another. It also gives up the
-// scratch of ranks that never use theirs.
-// before building them: a rank has a web for every chunk that is overwritten, less
-// one for every chunk that is written together with another. It also removes the
-// scratch of ranks that never use theirs.
-// for every chunk that is written together with another. It also gives up the
-// scratch of ranks that never use theirs.
+// manyWebs reports whether there are too many webs to search, by an estimate
+// made before building them: a rank has a web for every chunk that is
+// overwritten, less one for every chunk that is written together with another.
+// It also removes the scratch of ranks that never use theirs.
 func (u *program) manyWebs() bool {
 	used, least, apart := make([]bool, len(u.scratch)), make([]int, len(u.scratch)), make([]bool, len(u.scratch))
 	touch := func(rank, count, stride int32, anew bool) {

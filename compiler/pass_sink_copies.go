@@ -6,51 +6,32 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// in the first place.
-// sinkCopies removes copies within a rank by writing values directly to the copy's
-// destination.
-// in the first place.
+// sinkCopies removes copies within a rank by writing values directly to the
+// copy's destination.
 //
 //	0 reduce rank 0 in[0] → rank 1 sc[0]        0 reduce rank 0 in[0] → rank 1 out[0] with sc[0]
 //	1 copy rank 1 sc[0] → rank 1 out[0]
 //
-// summed up or gathered, to the output. (Pass propagate copies is for the
-// copies that programs begin with.) It serves programs that end by copying a
-// result from scratch, where it was reduced or gathered, to the output. (Pass
-// propagate copies handles the copies that programs begin with.) summed up or
-// gathered, to the output. (Pass forward is for the copies that programs begin
-// with.)
+// It serves programs that end by copying a result from scratch, where it was
+// reduced or gathered, to the output. (Pass propagate copies handles the copies
+// that programs begin with.)
 //
 // The copy must be the only writer of its destination, and nothing may read the
-// the copied value must be able to find it at the new place as a single reference,
-// contiguous if it was so before, and the caller must not expect it at the old
-// place. The result of a reduction within a rank stays where it is, because such
-// an instruction has the same place for its operand and its result.
-// destination before; then writing it early delays no other operation. Every reader
-// of the copied value must be able to read it at the new place as a single
-// reference, contiguous if it was so before, and the caller must not expect it at
-// the old place. The result of a reduction within a rank stays where it is, because
-// such an instruction has one place for its operand and its result.
-// the copied value must be able to find it at the new place as a single reference,
-// contiguous if it was so before, and the caller must not expect it at the old
-// place. The result of a reduction within a rank stays where it is, because such
-// an instruction has the same place for its operand and its result.
+// destination before; then writing it early delays no other operation. Every
+// reader of the copied value must be able to read it at the new place as a
+// single reference, contiguous if it was so before, and the caller must not
+// expect it at the old place. The result of a reduction within a rank stays
+// where it is, because such an instruction has one place for its operand and
+// its result.
 //
-// user's buffer that is not overwritten later. In-place Bruck allgathers need
-// this: a rank sends its own part and the parts it received as one message.
-// A message may also read some of its chunks from the source of a copy, if that is
-// a user's buffer that is not overwritten later. In-place Bruck allgathers need
-// this: a rank sends its own part and the parts it received as one message.
-// user's buffer that is not overwritten later. In-place Bruck allgathers need
-// this: a rank sends its own part and the parts it received as one message.
+// A message may also read some of its chunks from the source of a copy, if that
+// is a user's buffer that is not overwritten later. In-place Bruck allgathers
+// need this: a rank sends its own part and the parts it received as one
+// message.
 //
-// several messages in one. But if the chunks of a copy that remain surround ones
-// that were delivered, the whole copy stays.
 // Chunks are handled one by one: one message may end up in several places, or
-// several messages in one. But if some chunks of a copy remain, the range from the
-// first to the last of them remains.
-// several messages in one. But if the chunks of a copy that remain surround ones
-// that were delivered, the whole copy stays.
+// several messages in one. But if some chunks of a copy remain, the range from
+// the first to the last of them remains.
 func sinkCopies(u *program) error {
 	if u.touched() > maxTouched {
 		return nil

@@ -12,30 +12,17 @@ package compiler
 //	        rrs in[4:8] ← 2 → 1  every rank is still sending
 //	rank 1: s in[4:8] → 2 …
 //
-// what a threadblock does next does not depend on timing, and a wait that has
-// ended never begins again. If it stops in a circle of waiting threadblocks, and
-// one of these is needed at one of its connections while it is blocked at the
-// other, its two connections are given to two threadblocks: its fused instructions
-// are split, and everything after fusion is done again (untangle.go). One rank of
-// a ring is enough.
 // So the pass executes the program with a call for each chunk. One execution is
-// enough: a threadblock's next step does not depend on timing, and a wait that has
-// ended never begins again. The execution may stop in a cycle of waiting
+// enough: a threadblock's next step does not depend on timing, and a wait that
+// has ended never begins again. The execution may stop in a cycle of waiting
 // threadblocks. If one of them is needed at one of its connections while it is
 // blocked at the other, the two connections are given to two threadblocks: its
 // fused instructions are split, and the passes after fusion run again
 // (break_cycles.go). In a ring, splitting at one rank is enough.
-// what a threadblock does next does not depend on timing, and a wait that has
-// ended never begins again. If it stops in a circle of waiting threadblocks, and
-// one of these is needed at one of its connections while it is blocked at the
-// other, its two connections are given to two threadblocks: its fused instructions
-// are split, and everything after fusion is done again (untangle.go). One rank of
-// a ring is enough.
 //
-// always correct, but slower, because chains then begin one after another.
-// If that does not help, the order is made again for a call for each chunk. That
-// is always correct, but slower, because chains then begin one after another.
-// always correct, but slower, because chains then begin one after another.
+// If that does not help, the order is made again for a call for each chunk.
+// That is always correct, but slower, because chains then begin one after
+// another.
 //
 // Without this pass the program is fastest at sizes where a step is one call,
 // but may need more slots than Simple has at large sizes.

@@ -116,12 +116,12 @@ func TestGridsAreUntangledInFewTurns(t *testing.T) {
 			t.Errorf("a grid of %d: %v", side, err)
 		}
 		if u.cycleBreaks > lookaheadAttempts+1 {
-			t.Errorf("a grid of %d was untangled %d times", side, u.cycleBreaks)
+			t.Errorf("cycles in a grid of %d were broken %d times", side, u.cycleBreaks)
 		}
 		most = max(most, u.cycleBreaks)
 	}
 	if most <= oneVictimAttempts {
-		t.Errorf("untangled %d times at most: the test tells little", most)
+		t.Errorf("cycles broken %d times at most: the test proves little", most)
 	}
 }
 

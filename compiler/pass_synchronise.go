@@ -29,18 +29,13 @@ var (
 //   - by the threadblock's own order;
 //   - by an earlier wait of the threadblock for that step or a later one;
 //   - by what a step waited for had itself waited for;
-//     one that was received, somewhere, before one was sent that has arrived.
 //   - by messages: the step waited for, or a later one of its threadblock, sent a
 //     message, and a chain of messages leads from its receiver to this step.
-//     one that was received, somewhere, before one was sent that has arrived.
 //
-// are known to be done when it is. For the last rule the clocks of other ranks
-// are looked up, from message to message, as far as maxVisits and maxFollowed go.
-// Steps have vector clocks: for every threadblock of the rank, the number of its
-// steps that are certainly complete when this step is. The last rule follows
-// messages to the clocks of other ranks, within maxVisits and maxTotalVisits.
-// are known to be done when it is. For the last rule the clocks of other ranks
-// are looked up, from message to message, as far as maxVisits and maxFollowed go.
+// Steps have vector clocks: for every threadblock of the rank, the number of
+// its steps that are certainly complete when this step is. The last rule
+// follows messages to the clocks of other ranks, within maxVisits and
+// maxTotalVisits.
 func synchronise(u *program) error {
 	waits := waitLists{of: u.pool.take(len(u.ins))}
 	if k := newVectorClocks(u); k != nil {

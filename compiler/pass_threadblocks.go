@@ -12,17 +12,11 @@ import (
 // threadblocks creates the threadblocks and assigns every instruction to one, in
 // the global order (GC3 5.2, steps 1 and 5).
 //
-//	s → 2 ch 0          the same: the connection is its
 //	rcs ← 0 → 2 ch 0    the threadblock of (send 2, receive 0, channel 0)
 //	s → 2 ch 0          the same, which owns the connection
-//	s → 2 ch 0          the same: the connection is its
 //	s → 3 ch 0          the threadblock of (send 3, channel 0)
-//	                    pass place local finds a better
-//	re                  the one that reduced into the same place before, so that
 //	cpy                 the one of its instance that has been idle longest; pass
 //	                    place local may find a better one
-//	re                  the one that reduced into the same place before, so that
-//	                    pass homes finds a better
 //	re                  the one that reduced into the same place before, so that
 //	                    a run of reductions needs no waits in between
 //
@@ -272,10 +266,8 @@ func (u *program) canonicalID(tb int32) int32 {
 //	tb 0: s → 1 ch 0        tb 0: s → 1 ch 0
 //	tb 1: r ← 1 ch 0              r ← 1 ch 0
 //
-// parallel then runs in turn.
 // The global order keeps any such merge free of deadlock, but the merged
 // threadblocks no longer run in parallel.
-// parallel then runs in turn.
 func (u *program) mergeToLimit(most int32) error {
 	kept := u.tbs[:0]
 	for r := range u.col.Ranks {

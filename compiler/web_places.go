@@ -46,9 +46,7 @@ func (w *webs) lowestPlace(all []web, n int) int32 {
 	if w.writtenAtStart(x) {
 		tried = maxTried // no operation precedes it, so no place can be free before it
 	}
-	// free as well.
-	// The latest web first: places that it took over from earlier webs are then free
-	// as well.
+	// The latest web first: places that it took over from earlier webs are then
 	// free as well.
 	for k := len(all) - 1; k >= 0; k-- {
 		v := &all[k]

@@ -1,36 +1,21 @@
-// families, embedded, with its declared parameters and holes, and the registry
-// that finds them and enumerates their parameters. Package templates holds the
-// routing families, which are embedded Starlark programs with declared
-// parameters and holes, and the registry that finds them and enumerates their
-// parameters. families, embedded, with its declared parameters and holes, and
-// the registry that finds them and enumerates their parameters.
+// Package templates holds the routing families, which are embedded Starlark
+// programs with declared parameters and holes, and the registry that finds them
+// and enumerates their parameters.
 //
 //	families := templates.Builtin()
 //	ring, err := templates.Find(families, "ring", "allreduce")
 //	grid, err := ring.Grid(machine, "allreduce", map[string]string{"channels": "4"})
 //	program, err := ring.Trace(machine, script.Request{Collective: "allreduce", InPlace: true}, grid[0])
 //
-// same way; the modules under library are there for it too.
-//
-// What a family costs in steps and on the wire it says itself (script.Cost);
-// docs/families.md lists it for a choice of systems, as tests count it. Load
-// reads a user's family from a file. It is written the same way, and may load
-// the modules under library.
+// Load reads a user's family from a file. It is written the same way, and may
+// load the modules under library.
 //
 // A family declares its cost in steps and on the wire (script.Cost);
-// docs/families.md lists the costs on some systems, as counted by tests. same
-// way; the modules under library are there for it too.
+// docs/families.md lists the costs on some systems, as counted by tests.
 //
-// What a family costs in steps and on the wire it says itself (script.Cost);
-// docs/families.md lists it for a choice of systems, as tests count it.
-//
-// however they are spelled; a grid is in the order of the declaration and holds
-// only parameters with which the family applies. Invariants: names are
-// canonical (lower case, words joined by -), and Find ignores case, hyphens and
-// underscores; a grid is in the order of declaration and contains only
-// parameters with which the family applies. however they are spelled; a grid is
-// in the order of the declaration and holds only parameters with which the
-// family applies.
+// Invariants: names are canonical (lower case, words joined by -), and Find
+// ignores case, hyphens and underscores; a grid is in the order of declaration
+// and contains only parameters with which the family applies.
 //
 // It compiles and measures nothing, and fills no holes: that is search's work.
 package templates

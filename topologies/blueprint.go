@@ -13,12 +13,9 @@ const (
 	maxEdges = 1_000_000
 )
 
-// which they come, and what joins them. Readers of files and generators make
-// blueprints; build lays them out. blueprint is the description of a system
-// before its graph is built: the kinds of node, their order, and the fabric.
-// Readers of files and generators make blueprints; build makes a Topology of
-// one. which they come, and what joins them. Readers of files and generators
-// make blueprints; build lays them out.
+// blueprint is the description of a system before its graph is built: the kinds
+// of node, their order, and the fabric. Readers of files and generators make
+// blueprints; build makes a Topology of one.
 type blueprint struct {
 	name, runtime, arch string
 
@@ -130,11 +127,8 @@ func (n *nodePlan) only(gpus []int, system string) error {
 	return nil
 }
 
-// other switch. Without one of them another may lead nowhere, so it goes on
-// until nothing changes. prune removes switches that lead to no GPU, no NIC,
-// and at most one other switch, and repeats until none is left. other switch.
-// Without one of them another may lead nowhere, so it goes on until nothing
-// changes.
+// prune removes switches that lead to no GPU, no NIC, and at most one other
+// switch, and repeats until none is left.
 func (n *nodePlan) prune() {
 	for i := 0; i < len(n.switches); i++ {
 		at := ^end(i)

@@ -18,15 +18,9 @@ type layout struct {
 	fabrics int   // the first leaf; plane by plane, then the spines
 }
 
-// or with all for nil. NICs and fabric are only there if there are at least two
-// nodes: a single node sends nothing through them. It is an error if two links
-// of one kind join the same two vertices, or if some rank cannot reach another.
 // build returns the topology of the blueprint, restricted to the GPUs with the
 // given local numbers, in rising order; nil means all. NICs and fabric are left
 // out if there is a single node, which sends nothing through them. It returns
-// an error if two links of one kind join the same two vertices, or if some rank
-// cannot reach another. or with all for nil. NICs and fabric are only there if
-// there are at least two nodes: a single node sends nothing through them. It is
 // an error if two links of one kind join the same two vertices, or if some rank
 // cannot reach another.
 func (b *blueprint) build(gpus []int) (*Topology, error) {
@@ -215,10 +209,8 @@ func (l *layout) fabric() {
 	}
 }
 
-// what the NICs below the leaf carry, divided by the oversubscription. uplink
-// returns the bandwidth between a leaf and its spine, up and down: the file's,
-// or that of the NICs below the leaf divided by the oversubscription. what the
-// NICs below the leaf carry, divided by the oversubscription.
+// uplink returns the bandwidth between a leaf and its spine, up and down: the
+// file's, or that of the NICs below the leaf divided by the oversubscription.
 func (l *layout) uplink(plane, leaf int) (up, down units.Bandwidth) {
 	f := l.b.fabric
 	if f.spine.over == 0 {

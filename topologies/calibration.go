@@ -23,8 +23,8 @@ func (c Calibration) IsZero() bool {
 	return c.Launch == 0 && (c.Speed == 0 || c.Speed == 1) && len(c.Links) == 0
 }
 
-// to. Calibrated returns a copy of the system with corrected numbers. It does
-// not change t. to.
+// Calibrated returns a copy of the system with corrected numbers. It does not
+// change t.
 func (t *Topology) Calibrated(c Calibration) *Topology {
 	n := &Topology{
 		Name: t.Name, Nodes: t.Nodes, Ranks: t.Ranks, Vertices: t.Vertices, Edges: slices.Clone(t.Edges),
@@ -45,10 +45,8 @@ func scaled(w units.Bandwidth, times float64) units.Bandwidth {
 	return max(1, units.Bandwidth(math.Round(float64(w)*times)))
 }
 
-// to hundredths of a microsecond, the others to four digits. calibrated returns
-// a protocol with corrected numbers, rounded as in a file: the launch to
-// hundredths of a microsecond, the others to four digits. to hundredths of a
-// microsecond, the others to four digits.
+// calibrated returns a protocol with corrected numbers, rounded as in a file:
+// the launch to hundredths of a microsecond, the others to four digits.
 func (p Protocol) calibrated(c Calibration) Protocol {
 	if c.Launch != 0 {
 		p.Launch = units.Duration(math.Round(math.Max(0, float64(p.Launch+c.Launch))*100) / 100)

@@ -17,9 +17,7 @@ const (
 	maxTile      units.Bytes     = 1 << 40
 )
 
-// with it.
 // check verifies the invariants of the package. Every reader ends with it.
-// with it.
 func (t *Topology) check() error {
 	if err := t.checkVertices(); err != nil {
 		return err
@@ -114,10 +112,8 @@ func (t *Topology) name(v int) string {
 	}
 }
 
-// lies between. That is so if rank 0 reaches all, and all reach rank 0.
 // checkConnected checks that every rank can reach every other: rank 0 reaches
-// all, and all reach rank 0. lies between. That is so if rank 0 reaches all,
-// and all reach rank 0.
+// all, and all reach rank 0.
 func (t *Topology) checkConnected() error {
 	adj := t.adjacent()
 	for _, way := range []struct {

@@ -1,9 +1,6 @@
-// what messages cost on them, read from TOML, built from a generator's name, or
-// taken from the catalogue. Package topologies describes GPU systems: ranks,
-// links, switches, NICs and the costs of messages on them. Systems are read
-// from TOML, generated from a name, or taken from the catalogue. what messages
-// cost on them, read from TOML, built from a generator's name, or taken from
-// the catalogue.
+// Package topologies describes GPU systems: ranks, links, switches, NICs and
+// the costs of messages on them. Systems are read from TOML, generated from a
+// name, or taken from the catalogue.
 //
 //	rank 0 ──300 GB/s──▶ nvswitch ──300 GB/s──▶ rank 1
 //	   │25 GB/s

@@ -114,9 +114,8 @@ func (t *Topology) Encode() []byte {
 	return b
 }
 
-// a stranger had written it. Decode reads the output of Encode. It returns an
-// error for any other form, and for a topology that violates the package's
-// invariants. a stranger had written it.
+// Decode reads the output of Encode. It returns an error for any other form,
+// and for a topology that violates the package's invariants.
 func Decode(text []byte) (*Topology, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -158,11 +157,9 @@ func Decode(text []byte) (*Topology, error) {
 	return t, nil
 }
 
-// without names. Files that differ only in names and sources have the same
-// hash. Hash returns the SHA-256, in hexadecimal, of everything that affects
+// Hash returns the SHA-256, in hexadecimal, of everything that affects
 // messages: the graph and the protocols. Files that differ only in names and
-// sources have equal hashes. without names. Files that differ only in names and
-// sources have the same hash.
+// sources have equal hashes.
 func (t *Topology) Hash() string {
 	b, err := json.Marshal(t.encoding(false))
 	if err != nil {

@@ -103,10 +103,8 @@ func pairs(dims []int) iter.Seq2[int, int] {
 	}
 }
 
-// Any word is, so that a misspelt one is answered with the list of kinds.
 // generatorKind reports whether a name before a colon is meant as a
 // generator's. Any word is, so that the error for a misspelt one lists the
-// kinds. Any word is, so that a misspelt one is answered with the list of
 // kinds.
 func generatorKind(kind string) bool {
 	return kind != "" && !strings.ContainsAny(kind, `/\.`)

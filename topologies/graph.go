@@ -97,9 +97,8 @@ func (t *Topology) NodeRanks(node int) []int {
 	return ranks
 }
 
-// (Rank.Local); -1 if there is none. Local returns the rank of a GPU of a node
-// by its number in the node (Rank.Local), or -1 if there is none. (Rank.Local);
-// -1 if there is none.
+// Local returns the rank of a GPU of a node by its number in the node
+// (Rank.Local), or -1 if there is none.
 func (t *Topology) Local(node, gpu int) int {
 	if node < 0 || node >= t.Nodes {
 		return -1
@@ -113,10 +112,8 @@ func (t *Topology) Local(node, gpu int) int {
 	return first[node] + i
 }
 
-// many threadblocks can be resident on every GPU. MinSMs returns the number of
-// streaming multiprocessors of the smallest GPU, which is the number of
-// threadblocks that can be resident on every GPU. many threadblocks can be
-// resident on every GPU.
+// MinSMs returns the number of streaming multiprocessors of the smallest GPU,
+// which is the number of threadblocks that can be resident on every GPU.
 func (t *Topology) MinSMs() int {
 	least := 0
 	for i, r := range t.Ranks {

@@ -18,10 +18,9 @@ const (
 //	[[node.link]]            node.link[0]            line 1
 //	bandwidth = "25 GB/s"    node.link[0].bandwidth  line 2
 //
-// like keys. It refuses what is nested too deep to hand to a parser. It is a
-// scanner, not a parser: in text that is not TOML it finds lines of anything
-// that looks like a key. It returns an error if nesting is too deep for the
-// parser. like keys. It refuses what is nested too deep to hand to a parser.
+// It is a scanner, not a parser: in text that is not TOML it finds lines of
+// anything that looks like a key. It returns an error if nesting is too deep
+// for the parser.
 func scanLines(file, text string) (map[string]int, *Error) {
 	keys := keyLines{lines: map[string]int{}, counts: map[string]int{}}
 	var s scanner
@@ -48,9 +47,8 @@ type keyLines struct {
 	prefix string         // path of the table that keys now belong to
 }
 
-// many parts its key has. addLine records the key of a line that is no
-// continuation of a value, and returns the number of its parts. many parts its
-// key has.
+// addLine records the key of a line that is no continuation of a value, and
+// returns the number of its parts.
 func (k *keyLines) addLine(line string, number int) int {
 	switch {
 	case line == "" || line[0] == '#':

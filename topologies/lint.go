@@ -16,10 +16,9 @@ type Finding struct {
 	Msg  string
 }
 
-// generated system has none about a file. Lint resolves a topology like Resolve
-// and returns warnings, sorted by line. arg is the argument of Resolve. A
-// generated system has no warnings about a file. generated system has none
-// about a file.
+// Lint resolves a topology like Resolve and returns warnings, sorted by line.
+// arg is the argument of Resolve. A generated system has no warnings about a
+// file.
 func Lint(arg string, o Options) (*Topology, []Finding, error) {
 	t, err := Resolve(arg, o)
 	if err != nil {

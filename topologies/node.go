@@ -1,9 +1,8 @@
 package topologies
 
-// numbered from 0; nil if there is no such node. Node returns one node of the
-// system as a topology of its own, without NICs and fabric, with ranks numbered
-// from 0. It returns nil if there is no such node. numbered from 0; nil if
-// there is no such node.
+// Node returns one node of the system as a topology of its own, without NICs
+// and fabric, with ranks numbered from 0. It returns nil if there is no such
+// node.
 func (t *Topology) Node(node int) *Topology {
 	ranks := t.NodeRanks(node)
 	if len(ranks) == 0 {

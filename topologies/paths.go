@@ -9,13 +9,9 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// when first asked for. A path between ranks is put together from them, so that
-// what is kept does not grow with the square of the ranks: routes caches
-// shortest-path trees from vertices that are not ranks, computed on first use.
-// Paths between ranks are composed of them, so the cache does not grow with the
-// square of the ranks: when first asked for. A path between ranks is put
-// together from them, so that what is kept does not grow with the square of the
-// ranks:
+// routes caches shortest-path trees from vertices that are not ranks, computed
+// on first use. Paths between ranks are composed of them, so the cache does not
+// grow with the square of the ranks:
 //
 //	rank a ─▶ switch ═ inside ═▶ rank b                                 same node
 //	rank a ─▶ nic ═ outside ═▶ leaf ═ core ═▶ leaf ═ outside ═▶ rank b
@@ -66,12 +62,9 @@ func (w way) then(o way) way {
 	return way{latency: w.latency + o.latency, hops: w.hops + o.hops, edge: o.edge}
 }
 
-// up: the first edge, the tree into which it leads and, if the way crosses the
-// fabric, the vertices by which it enters and leaves that. route is a path
-// between two ranks in parts: the first edge, the tree into which it leads and,
-// if it crosses the fabric, the vertices at which it enters and leaves it. up:
-// the first edge, the tree into which it leads and, if the way crosses the
-// fabric, the vertices by which it enters and leaves that.
+// route is a path between two ranks in parts: the first edge, the tree into
+// which it leads and, if it crosses the fabric, the vertices at which it enters
+// and leaves it.
 type route struct {
 	way
 	first       int32
@@ -79,20 +72,11 @@ type route struct {
 	net         bool
 }
 
-// then of fewest edges, then the one that comes first in the file. Its inner
-// vertices are not ranks. Between ranks of one node it uses neither NICs nor
-// the fabric. Between nodes it crosses the fabric once: what has left it does
-// not enter it again. ok is false if there is no way, or if a and b are equal
-// or out of range. Path returns the route of messages from rank a to rank b:
-// that of least latency, then of fewest edges, then the first in the file. Its
-// inner vertices are not ranks. Between ranks of one node it uses neither NICs
-// nor the fabric. Between nodes it enters and leaves the fabric once. ok is
-// false if there is none, or if a and b are equal or out of range. then of
-// fewest edges, then the one that comes first in the file. Its inner vertices
+// Path returns the route of messages from rank a to rank b: that of least
+// latency, then of fewest edges, then the first in the file. Its inner vertices
 // are not ranks. Between ranks of one node it uses neither NICs nor the fabric.
-// Between nodes it crosses the fabric once: what has left it does not enter it
-// again. ok is false if there is no way, or if a and b are equal or out of
-// range.
+// Between nodes it enters and leaves the fabric once. ok is false if there is
+// none, or if a and b are equal or out of range.
 func (t *Topology) Path(a, b int) (p Path, ok bool) {
 	r, ok := t.route(a, b)
 	if !ok {
@@ -196,9 +180,8 @@ func (t *Topology) follow(edges []int, from, to int32, s scope) []int {
 	return edges
 }
 
-// two callers grow the same one, they get equal trees. tree returns the tree of
-// a vertex, and computes it on first use. Concurrent callers may both compute
-// it, with equal results. two callers grow the same one, they get equal trees.
+// tree returns the tree of a vertex, and computes it on first use. Concurrent
+// callers may both compute it, with equal results.
 func (t *Topology) tree(root int32, s scope) *tree {
 	r := &t.adjacent().routes
 	at := &r.trees[s][int(root)-r.ranks]

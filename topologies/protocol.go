@@ -177,8 +177,8 @@ func whose(m moves) string {
 	return "LL and LL128 move passes, Simple slices"
 }
 
-// whoever set them. check returns an error if a simulation can't run with these
-// constants of protocol p. whoever set them.
+// check returns an error if a simulation can't run with these constants of
+// protocol p.
 func (c *Protocol) check(p Proto) error {
 	for _, row := range constants {
 		bad := false

@@ -24,11 +24,8 @@ type reader struct {
 	notes []sourceNote
 }
 
-// known, and done reports all others. So no key is ever ignored: it is read or
-// refused. table is a TOML table while it is read. Reading a key makes it
-// known, and done reports all unknown ones, so that no key is ignored. known,
-// and done reports all others. So no key is ever ignored: it is read or
-// refused.
+// table is a TOML table while it is read. Reading a key makes it known, and
+// done reports all unknown ones, so that no key is ignored.
 type table struct {
 	r     *reader
 	path  string // dotted, with indices: node.link[2]
@@ -117,10 +114,8 @@ func (t *table) done() {
 	}
 }
 
-// for: keys of its sort, table or value, that the file does not have. likely
-// lists the known keys. Those that an unknown one could stand for come first:
-// keys of its kind, table or value, that the file lacks. for: keys of its sort,
-// table or value, that the file does not have.
+// likely lists the known keys. Those that an unknown one could stand for come
+// first: keys of its kind, table or value, that the file lacks.
 func (t *table) likely(unknown string, known []string) []string {
 	isTable := func(v any) bool {
 		switch v.(type) {

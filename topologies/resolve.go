@@ -26,8 +26,8 @@ type Options struct {
 // (dgx-a100), of a file (anything that exists or ends in .toml), or of a generator
 // (ring:8).
 //
-// name means nothing. The error is an ErrorList if a file is invalid. It wraps
-// fs.ErrNotExist if the name is none of these. name means nothing.
+// The error is an ErrorList if a file is invalid. It wraps fs.ErrNotExist if
+// the name is none of these.
 func Resolve(arg string, o Options) (*Topology, error) {
 	if o.Nodes < 0 || o.Nodes > maxRanks {
 		return nil, fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxRanks)
@@ -42,12 +42,9 @@ func Resolve(arg string, o Options) (*Topology, error) {
 	return Read(file, text, o)
 }
 
-// a file, or a generator such as ring:8. Unlike Resolve it opens no file,
-// whatever the text is. name is what errors call it. FromText makes a topology
-// of untrusted text: the text of a file, or a generator's name such as ring:8.
-// Unlike Resolve it never opens a file. name is its name in errors. a file, or
-// a generator such as ring:8. Unlike Resolve it opens no file, whatever the
-// text is. name is what errors call it.
+// FromText makes a topology of untrusted text: the text of a file, or a
+// generator's name such as ring:8. Unlike Resolve it never opens a file. name
+// is its name in errors.
 func FromText(name, text string, o Options) (*Topology, error) {
 	if o.Nodes < 0 || o.Nodes > maxRanks {
 		return nil, fmt.Errorf("%s: %d nodes: want 1 to %d", name, o.Nodes, maxRanks)

@@ -12,20 +12,12 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// else: comments and the order of tables stay. Every number that it changes
-// gets a source, which says what it was fitted to and what it was before. Which
-// options the calibration was made with does not matter. Rewrite applies a
-// calibration to the numbers of a topology file, and changes nothing else:
-// comments and the order of tables stay. Every changed number gets a source
-// with its origin (from) and its old value. else: comments and the order of
-// tables stay. Every number that it changes gets a source, which says what it
-// was fitted to and what it was before. Which options the calibration was made
-// with does not matter.
+// Rewrite applies a calibration to the numbers of a topology file, and changes
+// nothing else: comments and the order of tables stay. Every changed number
+// gets a source with its origin (from) and its old value.
 //
-// says which line is written in a way that is not understood here. The text
-// must be a topology file. The error is an ErrorList if it is not, or names a
-// line whose syntax Rewrite does not support. says which line is written in a
-// way that is not understood here.
+// The text must be a topology file. The error is an ErrorList if it is not, or
+// names a line whose syntax Rewrite does not support.
 func Rewrite(file string, text []byte, c Calibration, from string) ([]byte, error) {
 	before, err := Read(file, text, Options{})
 	if err != nil {
@@ -68,9 +60,8 @@ func plainName(s string) string {
 	}, strings.ToValidUTF8(s, "_"))
 }
 
-// rounded to be written.
-// alike reports whether two systems have the same numbers, as rounded in a file.
-// rounded to be written.
+// alike reports whether two systems have the same numbers, as rounded in a
+// file.
 func alike(a, b *Topology) bool {
 	near := func(x, y float64) bool { return math.Abs(x-y) <= 1e-3*math.Max(x, y) }
 	if len(a.Edges) != len(b.Edges) {
@@ -202,10 +193,8 @@ func (w *rewriter) add(after int, line string) {
 	w.added[after] = append(w.added[after], line)
 }
 
-// protocols are those of another system, is added to it. protocol writes the
-// changed constants of a protocol. Those that no table contains, because the
-// protocols are `like` another system's, are added. protocols are those of
-// another system, is added to it.
+// protocol writes the changed constants of a protocol. Those that no table
+// contains, because the protocols are `like` another system's, are added.
 func (w *rewriter) protocol(name string, before, after Protocol) error {
 	was := before.constants()
 	var missing []string

@@ -5,10 +5,8 @@ import (
 	"strings"
 )
 
-// them together, or each by itself.
 // Every table with numbers gives their sources, in one of two ways: all of them
 // together, or each by itself.
-// them together, or each by itself.
 //
 //	source = "DGX-1 data sheet"
 //
@@ -16,8 +14,8 @@ import (
 //	bandwidth = "DGX-1 data sheet: 4 EDR"
 //	others    = "measured"
 //
-// which GPUs are joined. A table may also give sources for its other keys, such
-// as the list of linked GPUs. which GPUs are joined.
+// A table may also give sources for its other keys, such as the list of linked
+// GPUs.
 
 // rest is the key of the source of all numbers without one of their own.
 const rest = "others"
@@ -28,9 +26,8 @@ type sourceNote struct {
 	key, text string
 }
 
-// that has numbers is asked for them, but only Lint uses them. source reads the
-// sources of a table's numbers, after the numbers. Only Lint uses them. that
-// has numbers is asked for them, but only Lint uses them.
+// source reads the sources of a table's numbers, after the numbers. Only Lint
+// uses them.
 func (t *table) source() {
 	if _, each := t.keys["source"].(map[string]any); !each {
 		t.note("source")

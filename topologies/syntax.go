@@ -8,8 +8,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// how it should read: The parser reports where it stopped. Users need the line
-// at fault, and a correction: how it should read:
+// The parser reports where it stopped. Users need the line at fault, and a
+// correction:
 //
 //	8: [node            "[node" is not closed: want [node]
 //	9: gpus = 8         ← where a parser stops
@@ -90,11 +90,8 @@ func refused(line string) bool {
 	return err != nil
 }
 
-// that the parser stopped at a later line which looks like a key or a header; 0
-// if there is none. openBracket returns the line of an unclosed list, if the
-// parser stopped at a later line that looks like a key or a header; 0 if there
-// is none. that the parser stopped at a later line which looks like a key or a
-// header; 0 if there is none.
+// openBracket returns the line of an unclosed list, if the parser stopped at a
+// later line that looks like a key or a header; 0 if there is none.
 func openBracket(all []string, line int) int {
 	var s scanner
 	began := 0

@@ -16,10 +16,8 @@ type Topology struct {
 	Ranks    []Rank
 	Vertices []Vertex // vertices below len(Ranks) are the ranks
 	Edges    []Edge   // sorted by (From, To, Kind)
-	// protocols below describe: nccl or rccl.
 	// Runtime is the vendor's library whose tiles, slots and launch cost Protocols
 	// describe: nccl or rccl.
-	// protocols below describe: nccl or rccl.
 	Runtime   string
 	Arch      string      // volta, ampere, hopper, blackwell, cdna3, …: input of the vendor's cost model
 	CPU       string      // intel, amd, …: input of the same model; may be empty
@@ -88,9 +86,8 @@ type Edge struct {
 	Message   units.Duration  // time that a message occupies the edge in addition to its bytes, as in a NIC
 }
 
-// whose inner vertices is a rank. Path is the route of messages from one rank
-// to another: edges in order, without ranks in between. whose inner vertices is
-// a rank.
+// Path is the route of messages from one rank to another: edges in order,
+// without ranks in between.
 type Path struct {
 	Edges   []int
 	Latency units.Duration
@@ -128,10 +125,8 @@ func ParseProto(s string) (Proto, error) {
 	return 0, fmt.Errorf("unknown protocol %q: want one of %s", s, strings.Join(protoNames[:], ", "))
 }
 
-// constants; docs/simulator.md has the rule for each.
 // Protocol is the costs of one protocol on a system, the simulator's constants.
 // docs/simulator.md has the rule for each.
-// constants; docs/simulator.md has the rule for each.
 type Protocol struct {
 	Launch units.Duration // fixed cost of a call
 	Wire   float64        // bytes on the wire per byte of data (LL 2, LL128 16/15, Simple 1)

@@ -80,10 +80,8 @@ func Names() []string {
 }
 
 // New checks a Spec and derives its pre- and postcondition. The error names the
-// collective: see docs/language.md.
 // field at fault. Spec.Chunks is the number of chunks in a unit; the collective
 // determines what a unit is (docs/language.md).
-// collective: see docs/language.md.
 func New(s Spec) (Collective, error) {
 	k, ok := kinds[s.Name]
 	if s.Custom != nil && !ok {
@@ -118,12 +116,9 @@ func New(s Spec) (Collective, error) {
 	return Collective{Spec: s, kind: k}, nil
 }
 
-// a name that is none of Names stands for a custom collective, of which only
-// what all have in common is then true. OfName is New for callers that know
-// only the name, as a table of results does. A name that is none of Names
-// stands for a custom collective without a table, of which only the properties
-// common to all are valid. a name that is none of Names stands for a custom
-// collective, of which only what all have in common is then true.
+// OfName is New for callers that know only the name, as a table of results
+// does. A name that is none of Names stands for a custom collective without a
+// table, of which only the properties common to all are valid.
 func OfName(s Spec) (Collective, error) {
 	if _, ok := kinds[s.Name]; !ok && s.Custom == nil && s.Ranks > 0 && s.Ranks <= maxRanks {
 		t := &Table{In: make([]int, s.Ranks), Out: make([]int, s.Ranks), Want: make([][]Want, s.Ranks), Same: true}
@@ -133,10 +128,8 @@ func OfName(s Spec) (Collective, error) {
 	return New(s)
 }
 
-// place for allreduce, reduce and broadcast, out of place for the others.
 // DefaultInPlace returns the default placement: true (in place) for allreduce,
-// reduce and broadcast, false for the others. place for allreduce, reduce and
-// broadcast, out of place for the others.
+// reduce and broadcast, false for the others.
 func DefaultInPlace(name string) bool { return kinds[name].overlap == same }
 
 // InChunks returns the number of chunks of rank's input buffer, regardless of
@@ -147,16 +140,10 @@ func (c Collective) InChunks(rank int) int { return c.kind.in(c.Spec, rank) }
 // placement.
 func (c Collective) OutChunks(rank int) int { return c.kind.out(c.Spec, rank) }
 
-// overlapping chunks of the two buffers have one name: the `in` chunk where the
-// buffers are the same or the output lies inside the input, the `out` chunk
-// where the input lies inside the output. Out of place, it changes nothing.
 // Place returns the canonical name of a chunk. In an in-place call, overlapping
 // chunks of the two buffers have one name: the `in` chunk if the buffers are
 // the same or the output lies inside the input, the `out` chunk if the input
-// lies inside the output. Out of place, it returns its arguments. overlapping
-// chunks of the two buffers have one name: the `in` chunk where the buffers are
-// the same or the output lies inside the input, the `out` chunk where the input
-// lies inside the output. Out of place, it changes nothing.
+// lies inside the output. Out of place, it returns its arguments.
 func (c Collective) Place(rank int, b Buffer, index int) (Buffer, int) {
 	if !c.InPlace {
 		return b, index
@@ -181,10 +168,8 @@ func (c Collective) inner(rank int) int {
 	return rank * c.Chunks
 }
 
-// aliased buffer has none of its own. Scratch is the program's to size.
 // BufferChunks returns the number of chunks of buffer b at rank under Place: an
 // aliased buffer has none. It is 0 for Scratch, whose size the program chooses.
-// aliased buffer has none of its own. Scratch is the program's to size.
 func (c Collective) BufferChunks(rank int, b Buffer) int {
 	o := noOverlap
 	if c.InPlace {
@@ -211,11 +196,9 @@ func (c Collective) BufferChunks(rank int, b Buffer) int {
 // below OutChunks(rank).
 func (c Collective) Want(rank, index int) Want { return c.kind.want(c.Spec, rank, index) }
 
-// nchunksperloop): the chunks of the larger user buffer of any rank, and of all
 // LoopChunks returns the number of chunks that the call's size is divided into
 // (MSCCL's nchunksperloop): the chunks of the larger user buffer of any rank,
-// or of all nchunksperloop): the chunks of the larger user buffer of any rank,
-// and of all counts together in the vector forms.
+// or of all counts together in the vector forms.
 func (c Collective) LoopChunks() int {
 	if c.kind.loop != nil {
 		return c.kind.loop(c.Spec)
@@ -230,9 +213,8 @@ func (c Collective) Reduces() bool { return c.kind.reduces }
 // Rooted reports whether the collective has a root.
 func (c Collective) Rooted() bool { return c.kind.rooted }
 
-// nccl-tests does not measure. BusFactor returns nccl-tests' ratio of bus
-// bandwidth to algorithm bandwidth, or 1 for collectives that nccl-tests does
-// not measure. nccl-tests does not measure.
+// BusFactor returns nccl-tests' ratio of bus bandwidth to algorithm bandwidth,
+// or 1 for collectives that nccl-tests does not measure.
 func (c Collective) BusFactor() float64 { return c.kind.busbw(float64(c.Ranks)) }
 
 // Times returns the collective with every chunk divided into n, as n instances

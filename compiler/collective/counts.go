@@ -10,13 +10,10 @@ import (
 const maxCountsFile = 1 << 26
 
 // ParseCounts reads the counts of a vector form: numbers, one for each rank or,
-// a comment. Counts are relative: what divides them all is taken out, so that
-// elements, bytes and parts will all do. Errors say name:line. for alltoallv, a
-// row of them for each, separated by white space or commas; # begins a comment.
-// Counts are relative: they are divided by their greatest common divisor, so
-// that elements, bytes and parts are equally good. Errors begin with name:line.
-// a comment. Counts are relative: what divides them all is taken out, so that
-// elements, bytes and parts will all do. Errors say name:line.
+// for alltoallv, a row of them for each, separated by white space or commas; #
+// begins a comment. Counts are relative: they are divided by their greatest
+// common divisor, so that elements, bytes and parts are equally good. Errors
+// begin with name:line.
 //
 //	# what each rank contributes
 //	4096, 4096, 8192, 0

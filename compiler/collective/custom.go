@@ -6,23 +6,18 @@ import (
 	"regexp"
 )
 
-// buffers of every rank hold, and what every unit of output must hold at the
-// end. A unit is Spec.Chunks chunks. Table defines a custom collective, unit by
-// unit: the number of units in the buffers of every rank, and the required
-// value of every unit of output. A unit is Spec.Chunks chunks. buffers of every
-// rank hold, and what every unit of output must hold at the end. A unit is
-// Spec.Chunks chunks.
+// Table defines a custom collective, unit by unit: the number of units in the
+// buffers of every rank, and the required value of every unit of output. A unit
+// is Spec.Chunks chunks.
 //
 //	a halo exchange over 3 ranks              {"in":[1,1,1],"out":[2,2,2],"want":[
 //	                                           [[2,0],[1,0]],
 //	in   r0: a   r1: b   r2: c                 [[0,0],[2,0]],
 //	out  r0: c b r1: a c r2: b a               [[1,0],[0,0]]]}
 //
-// it over all ranks; [[rank, index], …], the reduction of those; null, nothing.
 // In JSON a want is [rank, index] for that input unit; [index] for its
 // reduction over all ranks; [[rank, index], …] for the reduction of those; null
-// for no requirement. it over all ranks; [[rank, index], …], the reduction of
-// those; null, nothing.
+// for no requirement.
 type Table struct {
 	In   []int    `json:"in"`
 	Out  []int    `json:"out"`

@@ -1,7 +1,5 @@
-// must leave behind, chunk by chunk (GC3 section 3.2).
-// Package collective defines the precondition and postcondition of every collective
-// operation, chunk by chunk (GC3 section 3.2).
-// must leave behind, chunk by chunk (GC3 section 3.2).
+// Package collective defines the precondition and postcondition of every
+// collective operation, chunk by chunk (GC3 section 3.2).
 //
 //	allreduce over 3 ranks, 3 chunks          allgather over 3 ranks, 1 chunk
 //	in   r0: a0 a1 a2                          in   r0: a    r1: b    r2: c
@@ -14,17 +12,12 @@
 // call lets the two buffers overlap.
 //
 // The vector forms have a count for every rank, and a row built from those
-// output must hold (custom.go). Both travel in the Spec. (vector.go); a custom
-// collective is a table of the required value of every unit of output
-// (custom.go). Both are part of the Spec. output must hold (custom.go). Both
-// travel in the Spec.
+// (vector.go); a custom collective is a table of the required value of every
+// unit of output (custom.go). Both are part of the Spec.
 //
-// 2,048 ranks is asked for chunk by chunk and never stored; a Spec is all there
-// is to write down, New rebuilds the rest from it. Invariants: the functions
-// are pure and cheap, so a postcondition over 2,048 ranks is evaluated chunk by
-// chunk and never stored; a Spec is the complete serialised form, and New
-// derives the rest from it. 2,048 ranks is asked for chunk by chunk and never
-// stored; a Spec is all there is to write down, New rebuilds the rest from it.
+// Invariants: the functions are pure and cheap, so a postcondition over 2,048
+// ranks is evaluated chunk by chunk and never stored; a Spec is the complete
+// serialised form, and New derives the rest from it.
 //
 // It knows nothing of programs, links or sizes in bytes, except nccl-tests'
 // bus bandwidth factors, which are a property of the collective.

@@ -73,9 +73,8 @@ func VectorForms() []string {
 	return names
 }
 
-// allgatherv, and for any other name that name. Plain returns the form of a
-// collective without counts: allgather for allgatherv. It returns any other
-// name unchanged. allgatherv, and for any other name that name.
+// Plain returns the form of a collective without counts: allgather for
+// allgatherv. It returns any other name unchanged.
 func Plain(name string) string {
 	if v, ok := vectors[name]; ok {
 		return v.plain

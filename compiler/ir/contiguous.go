@@ -9,32 +9,21 @@ import (
 // maxSplitSteps bounds the steps that splitting may make.
 const maxSplitSteps = 1 << 24
 
-// take it that know no strides: p itself where it is so already. A step whose
-// chunks do not lie side by side becomes one for each of them, and with it the
-// step at the other end of its message, and on along a chain of fused ones:
 // Contiguous returns the program for runtimes without strides: p itself if none
 // of its steps is strided. A strided step is split into one for each of its
 // chunks, and so is the step at the other end of its message, and so on along a
-// chain of fused steps: take it that know no strides: p itself where it is so
-// already. A step whose chunks do not lie side by side becomes one for each of
-// them, and with it the step at the other end of its message, and on along a
-// chain of fused ones:
+// chain of fused steps:
 //
 //	tb 0  0 s   in[0:5:2]      →    tb 0  0 s in[0]   1 s in[2]   2 s in[4]
 //	tb 1  0 r   sc[0:3]        →    tb 1  0 r sc[0]   1 r sc[1]   2 r sc[2]
 //
-// the step waits for the last. Each is one call where the step may have made
-// one for every chunk, so that the slots for the latter do. The first part has
-// the step's dependencies, and steps that waited for the step wait for the last
-// part. Each part is one primitive call, so slots that suffice for one call a
-// chunk suffice here. the step waits for the last. Each is one call where the
-// step may have made one for every chunk, so that the slots for the latter do.
+// The first part has the step's dependencies, and steps that waited for the
+// step wait for the last part. Each part is one primitive call, so slots that
+// suffice for one call a chunk suffice here.
 //
-// are split by themselves. An error says that there would be more than 16
-// million steps. An incorrect program stays incorrect: sends and receives
-// without a counterpart are split by themselves. It returns an error beyond 16
-// million steps. are split by themselves. An error says that there would be
-// more than 16 million steps.
+// An incorrect program stays incorrect: sends and receives without a
+// counterpart are split by themselves. It returns an error beyond 16 million
+// steps.
 func Contiguous(p *Program) (*Program, error) {
 	c := newContiguity(p)
 	if !c.any {

@@ -21,10 +21,8 @@ const (
 
 // Decode reads what Encode writes, with any white space and any order of keys.
 // It refuses keys it does not know, keys given twice, numbers that do not fit,
-// where, as line:column. Whether the program makes sense is for package verify.
 // documents of more than 2 GiB, and anything after the document; an error
 // begins with line:column. It does not check the program's meaning: see package
-// verify. where, as line:column. Whether the program makes sense is for package
 // verify.
 func Decode(r io.Reader) (*Program, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxDocument+1))

@@ -9,23 +9,13 @@
 //	    2 send  in[1]                  2 send  in[0]
 //	    3 recv  in[0]                  3 recv  in[1]
 //
-// Contiguous, which takes strides apart for runtimes that know none. All places
-// are local to the GPU of the step: Src is what is read there, Dst what is
-// written there, in chunks side by side or a stride apart; what a peer does
-// with a message is the peer's step. Every step named in a Dep has HasDep set.
-// Place is already applied: an aliased buffer of an in-place collective is
-// never named. Invariants: plain data, with no behaviour but reading, writing,
-// hashing, and Contiguous, which splits strided steps for runtimes without
-// strides. All places are local to the step's GPU: it reads Src and writes Dst,
-// in chunks that are contiguous or a stride apart; the peer's handling of a
-// message is the peer's step. Every step named in a Dep has HasDep set.
-// collective.Place is already applied: an aliased buffer of an in-place
-// collective is never named. Contiguous, which takes strides apart for runtimes
-// that know none. All places are local to the GPU of the step: Src is what is
-// read there, Dst what is written there, in chunks side by side or a stride
-// apart; what a peer does with a message is the peer's step. Every step named
-// in a Dep has HasDep set. Place is already applied: an aliased buffer of an
-// in-place collective is never named.
+// Invariants: plain data, with no behaviour but reading, writing, hashing, and
+// Contiguous, which splits strided steps for runtimes without strides. All
+// places are local to the step's GPU: it reads Src and writes Dst, in chunks
+// that are contiguous or a stride apart; the peer's handling of a message is
+// the peer's step. Every step named in a Dep has HasDep set. collective.Place
+// is already applied: an aliased buffer of an in-place collective is never
+// named.
 //
 // Encoding is canonical: equal programs have equal bytes, and Hash covers
 // everything but names and comments.

@@ -30,15 +30,10 @@ const Schema = "colltune.ir/v1"
 //	]}
 //	]},
 //
-// side, their stride. A count of 1, a step nobody waits for, no waits, no name
-// and no comment are left out, as is a place the instruction does not use.
-// Equal programs give equal bytes. A place is a buffer, its first chunk and, if
-// the chunks are not contiguous, their stride. Default values are left out: a
-// count of 1, no dependencies, false, an empty name or comment, and places that
-// the instruction does not use. Equal programs give equal bytes. An error is
-// w's. side, their stride. A count of 1, a step nobody waits for, no waits, no
-// name and no comment are left out, as is a place the instruction does not use.
-// Equal programs give equal bytes.
+// A place is a buffer, its first chunk and, if the chunks are not contiguous,
+// their stride. Default values are left out: a count of 1, no dependencies,
+// false, an empty name or comment, and places that the instruction does not
+// use. Equal programs give equal bytes. An error is w's.
 func Encode(w io.Writer, p *Program) error {
 	e := encoder{w: bufio.NewWriterSize(w, 1<<16)}
 	if err := e.program(p); err != nil {

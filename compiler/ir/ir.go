@@ -10,9 +10,7 @@ const Version = 1
 // Op is the instruction of a step.
 type Op uint8
 
-// receive connection.
 // The instructions of GC3 section 4.2. R is the message from the threadblock's
-// receive connection.
 // receive connection.
 const (
 	Nop                Op = iota // waits for its dependencies only
@@ -71,18 +69,15 @@ func (o Op) WritesDst() bool { return ops[o].writesDst }
 // Reduces reports whether the step combines two values.
 func (o Op) Reduces() bool { return ops[o].reduces }
 
-// later flagged step of that threadblock in the same tile, will do.
-// Dep is a step of another threadblock of the same GPU to wait for. It is met once
-// that step, or a later one with HasDep in the same tile, is complete.
-// later flagged step of that threadblock in the same tile, will do.
+// Dep is a step of another threadblock of the same GPU to wait for. It is met
+// once that step, or a later one with HasDep in the same tile, is complete.
 type Dep struct {
 	TB   int32
 	Step int32
 }
 
-// the Op reads or writes them, and zero elsewhere. Step is one instruction over
-// Count chunks. Src is zero unless the Op reads it, and Dst unless the Op
-// writes it. the Op reads or writes them, and zero elsewhere.
+// Step is one instruction over Count chunks. Src is zero unless the Op reads
+// it, and Dst unless the Op writes it.
 type Step struct {
 	Op     Op
 	HasDep bool // some step waits for this one

@@ -2,21 +2,15 @@ package ir
 
 import "github.com/colltune/colltune/compiler/collective"
 
-// buffer: the first at Off, each of the others Stride chunks after the one
-// before it. Loc is the place of the Step.Count chunks that a step reads or
-// writes: the first at chunk Off of a local buffer, each further one Stride
-// chunks after the one before. buffer: the first at Off, each of the others
-// Stride chunks after the one before it.
+// Loc is the place of the Step.Count chunks that a step reads or writes: the
+// first at chunk Off of a local buffer, each further one Stride chunks after
+// the one before.
 //
 //	["sc",1]     count 3    sc[1:4]       . # # # . . . . .
 //	["sc",1,3]   count 3    sc[1:8:3]     . # . . # . . # .
 //
-// stride: what is sent from places apart arrives side by side or apart, as the
-// receiving step says.
-// A Stride of 0 means 1: the chunks are contiguous. Messages have no stride: the
-// receiver places the chunks with its own.
-// stride: what is sent from places apart arrives side by side or apart, as the
-// receiving step says.
+// A Stride of 0 means 1: the chunks are contiguous. Messages have no stride:
+// the receiver places the chunks with its own.
 type Loc struct {
 	Buf    collective.Buffer
 	Off    int32

@@ -106,12 +106,8 @@ func number(text string, most int) (int, error) {
 	return n, nil
 }
 
-// name the line. Like every reader here it does not judge the program: package
-// verify does.
-// Parse reads a program that Print wrote, which lacks name and comment. Errors name
-// the line. It does not check the program's meaning: see package verify.
-// name the line. Like every reader here it does not judge the program: package
-// verify does.
+// Parse reads a program that Print wrote, which lacks name and comment. Errors
+// name the line. It does not check the program's meaning: see package verify.
 func Parse(r io.Reader) (*Program, error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 0, 1<<16), maxHeading)

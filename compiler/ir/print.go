@@ -14,13 +14,10 @@ import (
 //	    0 s    in[0]
 //	    1 rrc  in[1]                 waits 1.0 flagged
 //
-// a flagged step is one that another waits for. Where an instruction reads and
-// writes the same chunks they are named once. A place is buffer[first:end] or
-// buffer[first:end:stride]. "waits 1.0" is a wait for step 0 of threadblock 1,
-// and a flagged step is one that another waits for. If an instruction reads and
-// writes the same chunks, they are printed once. a flagged step is one that
-// another waits for. Where an instruction reads and writes the same chunks they
-// are named once.
+// A place is buffer[first:end] or buffer[first:end:stride]. "waits 1.0" is a
+// wait for step 0 of threadblock 1, and a flagged step is one that another
+// waits for. If an instruction reads and writes the same chunks, they are
+// printed once.
 func Print(w io.Writer, p *Program) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	b.WriteString(Heading(p.Collective))

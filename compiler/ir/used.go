@@ -1,12 +1,9 @@
 package ir
 
-// name a peer for a threadblock that never sends or receives; two of them may
-// even name the same, which is an error only between threadblocks that do. Used
-// returns the program without peers that no step uses. A file may name a peer
-// for a threadblock that never sends or receives, and two such threadblocks may
-// name the same connection, which is an error only if they use it. name a peer
-// for a threadblock that never sends or receives; two of them may even name the
-// same, which is an error only between threadblocks that do.
+// Used returns the program without peers that no step uses. A file may name a
+// peer for a threadblock that never sends or receives, and two such
+// threadblocks may name the same connection, which is an error only if they use
+// it.
 func (p *Program) Used() *Program {
 	used := *p
 	used.GPUs = make([]GPU, len(p.GPUs))

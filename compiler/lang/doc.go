@@ -1,7 +1,6 @@
-// references to chunks between the buffers of ranks, and what it did is traced.
-// Package lang is the chunk language of GC3 section 3: a program moves references
-// to chunks between the buffers of ranks, and its operations are traced.
-// references to chunks between the buffers of ranks, and what it did is traced.
+// Package lang is the chunk language of GC3 section 3: a program moves
+// references to chunks between the buffers of ranks, and its operations are
+// traced.
 //
 //	t := lang.NewTrace("sum", coll)                   // allreduce in place, 2 ranks
 //	a, err := t.Chunk(0, collective.In, 0, 1, 1)      // chunk 0 of rank 0's input
@@ -10,25 +9,15 @@
 //	_, err = b.Copy(0, collective.In, 0, -1)          // and back, any channel
 //	p, err := t.Finish()                              // postcondition checked
 //
-// (ChunkTo, CopyTo, ReduceTo). A reference is split and grouped without moving
-// anything, and a program may have scratch buffers of several names.
-// A program of millions of operations can avoid allocating references with ChunkTo,
-// CopyTo and ReduceTo. Splitting and grouping references moves no data. A program
-// may have several named scratch buffers.
-// (ChunkTo, CopyTo, ReduceTo). A reference is split and grouped without moving
-// anything, and a program may have scratch buffers of several names.
+// A program of millions of operations can avoid allocating references with
+// ChunkTo, CopyTo and ReduceTo. Splitting and grouping references moves no
+// data. A program may have several named scratch buffers.
 //
-// nothing wrote is an error, and every error carries the line of the program
-// that made it; a finished program satisfies its collective's postcondition at
-// the level of chunks. Invariants: only the latest reference to a place can be
-// used; reading an uninitialised chunk is an error; every error has the
-// position of the statement that caused it; a finished program satisfies its
-// collective's postcondition, chunk by chunk. nothing wrote is an error, and
-// every error carries the line of the program that made it; a finished program
-// satisfies its collective's postcondition at the level of chunks.
+// Invariants: only the latest reference to a place can be used; reading an
+// uninitialised chunk is an error; every error has the position of the
+// statement that caused it; a finished program satisfies its collective's
+// postcondition, chunk by chunk.
 //
-// that says which ranks are linked.
 // It knows no instructions and no threadblocks. It knows links only through the
 // function given to SetLinked.
-// that says which ranks are linked.
 package lang

@@ -4,16 +4,10 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// millions of operations is traced at the speed of memory. Names of buffers
-// are turned into places through collective.Place, which is a shift within a
-// rank and is therefore asked once a buffer.
 // Places are dense slices, one for each buffer, so that programs of millions of
 // operations are traced at the speed of memory. Buffer names are converted to
 // places by collective.Place. That is a constant shift within a rank, so it is
 // computed once for each buffer.
-// millions of operations is traced at the speed of memory. Names of buffers
-// are turned into places through collective.Place, which is a shift within a
-// rank and is therefore asked once a buffer.
 
 // place is the state of one chunk of a buffer.
 type place struct {

@@ -60,9 +60,7 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }
 
-// text it stands.
 // Op is one traced operation. Program.Pos returns its position in the source.
-// text it stands.
 type Op struct {
 	Src     Span
 	Dst     Span

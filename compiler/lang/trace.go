@@ -19,10 +19,8 @@ const (
 )
 
 // Trace records the operations of a chunk program as it runs (GC3 section 4.1)
-// concurrent use.
-// and tracks the value of every place. Create it with NewTrace. It is not safe for
-// concurrent use.
-// concurrent use.
+// and tracks the value of every place. Create it with NewTrace. It is not safe
+// for concurrent use.
 type Trace struct {
 	name        string
 	coll        collective.Collective

@@ -8,26 +8,13 @@ import (
 	"strings"
 )
 
-// fingerprint: the 128-bit sum of a fixed random weight for every input chunk
-// in it, as often as it is in it. Sums of the same chunks in whatever order and
-// bracketing have one fingerprint; a chunk missing, foreign or there twice
-// changes it (two different sums agree by accident once in 2^128). So sums cost
-// two additions and no table, and a ring of 2,048 ranks has four million of
-// them. How each came about is kept too, to name its contributions when they
-// are not what was wanted. A place holds an input chunk or a sum of input
-// chunks. A sum is identified by a fingerprint: the 128-bit sum of a fixed
-// random weight for every occurrence of an input chunk in it. Sums of the same
-// chunks, in any order, have equal fingerprints; a missing, wrong or repeated
-// chunk changes the fingerprint (with a chance of 2^-128 that it does not). So
-// a sum takes two additions and no table; a ring of 2,048 ranks has four
-// million sums. The two operands of each are recorded too, so that errors can
-// name its contributions. fingerprint: the 128-bit sum of a fixed random weight
-// for every input chunk in it, as often as it is in it. Sums of the same chunks
-// in whatever order and bracketing have one fingerprint; a chunk missing,
-// foreign or there twice changes it (two different sums agree by accident once
-// in 2^128). So sums cost two additions and no table, and a ring of 2,048 ranks
-// has four million of them. How each came about is kept too, to name its
-// contributions when they are not what was wanted.
+// A place holds an input chunk or a sum of input chunks. A sum is identified by
+// a fingerprint: the 128-bit sum of a fixed random weight for every occurrence
+// of an input chunk in it. Sums of the same chunks, in any order, have equal
+// fingerprints; a missing, wrong or repeated chunk changes the fingerprint
+// (with a chance of 2^-128 that it does not). So a sum takes two additions and
+// no table; a ring of 2,048 ranks has four million sums. The two operands of
+// each are recorded too, so that errors can name its contributions.
 
 // value identifies an input chunk (negative), a sum (positive), or no value
 // (0).

@@ -22,10 +22,8 @@ type File struct {
 	MinBytes       *int64
 	MaxBytes       *int64
 	NThreads       *int64
-	// is, and the root of a rooted one.
 	// Attributes of colltune's, which no runtime reads: the name of a custom
 	// collective, and the root of a rooted one.
-	// is, and the root of a rooted one.
 	Collective string
 	Root       int
 

@@ -21,13 +21,9 @@ func (f *File) granularity(elemSize int64) int64 {
 	return granularity(f.collective(), f.NGPUs, f.NChunksPerLoop, elemSize)
 }
 
-// It counts the elements of the whole call, or of one rank's part if it knows no
-// better.
-// granularity is Granularity for a collective's name in a file and loop chunks. A
-// runtime divides the number of elements by loop: those of the whole call, or for
-// collectives it does not know of one rank's part.
-// It counts the elements of the whole call, or of one rank's part if it knows no
-// better.
+// granularity is Granularity for a collective's name in a file and loop chunks.
+// A runtime divides the number of elements by loop: those of the whole call, or
+// for collectives it does not know of one rank's part.
 func granularity(coll string, ranks, loop int, elemSize int64) int64 {
 	return elemSize * int64(loop) * perRank(coll, ranks)
 }

@@ -2,9 +2,8 @@ package msccl
 
 import "github.com/colltune/colltune/compiler"
 
-// against. Scratch is only limited by memory. Limits returns the runtime's
-// limits for compiler.Options. Scratch is only limited by memory. against.
-// Scratch is only limited by memory.
+// Limits returns the runtime's limits for compiler.Options. Scratch is only
+// limited by memory.
 func (r *Runtime) Limits() compiler.Limits {
 	return compiler.Limits{
 		Threadblocks: r.MaxThreadblocks,

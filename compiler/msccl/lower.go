@@ -23,10 +23,9 @@ type WriteOptions struct {
 	Comments            []string // lines before algo
 }
 
-// whether a reader would accept the file is for Accepts to say. Lower converts
-// a program to a file. It returns an error for a program that the format cannot
-// represent. Whether a runtime would accept the file is a separate question:
-// see Accepts. whether a reader would accept the file is for Accepts to say.
+// Lower converts a program to a file. It returns an error for a program that
+// the format cannot represent. Whether a runtime would accept the file is a
+// separate question: see Accepts.
 func Lower(p *ir.Program, o WriteOptions) (*File, error) {
 	rt, err := Lookup(o.Runtime)
 	if err != nil {
@@ -109,18 +108,11 @@ func number(b bool) *int64 {
 	return &n
 }
 
-// its last dependency, and each other one goes into a nop before it. Readers
-// refuse a nop whose next step waits for nothing, so a nop's wait in the
-// program becomes one of the step after it. A wait after the last effective
-// step orders nothing and is dropped. lower converts the steps of one GPU. A
-// step that waits for several others keeps its last dependency, and each other
-// one goes into a nop before it. Readers refuse a nop whose next step has no
-// dependency, so a nop's wait in the program moves to the step after it. A wait
-// after the last effective step orders nothing and is dropped. its last
-// dependency, and each other one goes into a nop before it. Readers refuse a
-// nop whose next step waits for nothing, so a nop's wait in the program becomes
-// one of the step after it. A wait after the last effective step orders nothing
-// and is dropped.
+// lower converts the steps of one GPU. A step that waits for several others
+// keeps its last dependency, and each other one goes into a nop before it.
+// Readers refuse a nop whose next step has no dependency, so a nop's wait in
+// the program moves to the step after it. A wait after the last effective step
+// orders nothing and is dropped.
 func (f *File) lower(g int, gpu *ir.GPU) error {
 	at := make([][]int32, len(gpu.Threadblocks)) // new index of each step; -1 for a nop
 	for t := range gpu.Threadblocks {
@@ -194,14 +186,10 @@ func (s *Step) mergesWith(next *Step) bool {
 		s.DstBuf == next.DstBuf && s.DstOff == next.DstOff && s.SrcBuf == next.SrcBuf
 }
 
-// the other GPU, which no runtime uses. A step that receives, and neither reads
-// nor stores anything itself, names the sender's place; similarly for the
-// others. remotePlaces sets, by convention, the place of a message on the other
-// GPU, which no runtime uses. A receiving step without a place of its own to
-// read names the place that the sender reads; a sending step, the place that
-// the receiver writes. the other GPU, which no runtime uses. A step that
-// receives, and neither reads nor stores anything itself, names the sender's
-// place; similarly for the others.
+// remotePlaces sets, by convention, the place of a message on the other GPU,
+// which no runtime uses. A receiving step without a place of its own to read
+// names the place that the sender reads; a sending step, the place that the
+// receiver writes.
 func (f *File) remotePlaces(p *ir.Program) {
 	type end struct{ from, to, channel int }
 	sent := map[end][]*Step{}

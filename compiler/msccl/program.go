@@ -65,10 +65,8 @@ func (g *GPU) program(rank int, col collective.Collective) ir.GPU {
 	return out
 }
 
-// the step after it, and how many steps each threadblock keeps.
-// foldNops returns each step's new index, which is -1 for a nop that is merged into
-// the step after it, and the number of steps that each threadblock keeps.
-// the step after it, and how many steps each threadblock keeps.
+// foldNops returns each step's new index, which is -1 for a nop that is merged
+// into the step after it, and the number of steps that each threadblock keeps.
 func (g *GPU) foldNops() (at [][]int32, kept []int32) {
 	named := make([]map[int32]bool, len(g.Threadblocks))
 	for t := range g.Threadblocks {

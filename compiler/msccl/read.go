@@ -24,12 +24,9 @@ const (
 	mostChannels = 1 << 16
 )
 
-// about text that is no such file, or whose meaning is unclear. What is clear
-// but wrong is for Verify to report. Read reads an algorithm file in any
-// dialect. An error names the line; it means that the text is no such file, or
-// ambiguous. Faults of the algorithm itself are no errors here: see Verify.
-// about text that is no such file, or whose meaning is unclear. What is clear
-// but wrong is for Verify to report.
+// Read reads an algorithm file in any dialect. An error names the line; it
+// means that the text is no such file, or ambiguous. Faults of the algorithm
+// itself are no errors here: see Verify.
 func Read(r io.Reader, l Limits) (*File, error) {
 	if l.Bytes <= 0 {
 		l.Bytes = defaultBytes

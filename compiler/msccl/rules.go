@@ -8,19 +8,15 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// wrongly. It returns the first case in the file with its place, or nothing.
-// rule is a reason why a runtime would not load a file, never use it, or compute a
-// wrong result. It returns the first violation with its place, or "".
-// wrongly. It returns the first case in the file with its place, or nothing.
+// rule is a reason why a runtime would not load a file, never use it, or
+// compute a wrong result. It returns the first violation with its place, or "".
 type rule struct {
 	name  string
 	check func(f *File, rt *Runtime) string
 }
 
-// themselves; with the rest they hang, or compute wrong results. rules are
-// checked for every file and runtime. Readers check some of them; violations of
-// the others make them hang or compute wrong results. themselves; with the rest
-// they hang, or compute wrong results.
+// rules are checked for every file and runtime. Readers check some of them;
+// violations of the others make them hang or compute wrong results.
 var rules = []rule{
 	{"reader of XML", func(f *File, _ *Runtime) string {
 		if len(f.Notes) > 0 {
@@ -229,11 +225,8 @@ func peersOfChannel(f *File, _ *Runtime) string {
 	return ""
 }
 
-// wait for something itself. A nop counts as a step only for that, and posts no
-// flag. nops checks that a nop carries a dependency for the step after it,
-// which must have a dependency itself. A nop has no other effect, and posts no
-// flag. wait for something itself. A nop counts as a step only for that, and
-// posts no flag.
+// nops checks that a nop carries a dependency for the step after it, which must
+// have a dependency itself. A nop has no other effect, and posts no flag.
 func nops(f *File, _ *Runtime) string {
 	return f.eachStep(func(tb *Threadblock, i int, s *Step) string {
 		switch {

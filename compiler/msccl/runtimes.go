@@ -8,8 +8,8 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// default builds. Runtime describes one runtime that reads these files. Numbers
-// are those of releases with default builds. default builds.
+// Runtime describes one runtime that reads these files. Numbers are those of
+// releases with default builds.
 type Runtime struct {
 	Name string
 	Repo string // where its source is published
@@ -140,14 +140,10 @@ func Lookup(name string) (*Runtime, error) {
 	return nil, fmt.Errorf("unknown runtime %q: want one of %s", name, strings.Join(Runtimes(), ", "))
 }
 
-// that runtimes compare with a file's range and divide into chunks: for gather
-// and scatter they count the elements of one rank, for other collectives those
-// of the whole call. perRank returns the divisor that converts a size as
-// nccl-tests prints it to the size that runtimes compare with a file's range
-// and divide into chunks: for gather and scatter they count the elements of one
-// rank, for other collectives those of the whole call. that runtimes compare
-// with a file's range and divide into chunks: for gather and scatter they count
-// the elements of one rank, for other collectives those of the whole call.
+// perRank returns the divisor that converts a size as nccl-tests prints it to
+// the size that runtimes compare with a file's range and divide into chunks:
+// for gather and scatter they count the elements of one rank, for other
+// collectives those of the whole call.
 func perRank(coll string, ranks int) int64 {
 	switch coll {
 	case "gather", "scatter":

@@ -5,11 +5,9 @@ import (
 	"fmt"
 )
 
-// would, as far as these files go, and notes what the runtimes' own reader does
-// not accept. scanner reads the elements of an algorithm file. It accepts the
-// XML that occurs in such files, and notes text that the runtimes' own reader
-// would not accept. would, as far as these files go, and notes what the
-// runtimes' own reader does not accept.
+// scanner reads the elements of an algorithm file. It accepts the XML that
+// occurs in such files, and notes text that the runtimes' own reader would not
+// accept.
 type scanner struct {
 	text  []byte
 	at    int

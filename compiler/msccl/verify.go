@@ -23,19 +23,13 @@ type Acceptance struct {
 	Why     []string `json:"why"`
 }
 
-// completes, for each placement and at every size it is for. What a runtime
-// refuses does not make it wrong. OK reports whether the file is correct: it
-// completes and computes its collective for each placement and at every size it
-// serves. It may be correct and still be refused by a runtime. completes, for
-// each placement and at every size it is for. What a runtime refuses does not
-// make it wrong.
+// OK reports whether the file is correct: it completes and computes its
+// collective for each placement and at every size it serves. It may be correct
+// and still be refused by a runtime.
 func (v *Verdict) OK() bool { return v.Report.OK() }
 
-// slots of its protocol where the options name none; and as a file, for each
-// runtime. Verify checks a file: as a program, for each of its placements, with
-// the slots of its protocol unless o sets them; and as a file, for each
-// runtime. slots of its protocol where the options name none; and as a file,
-// for each runtime.
+// Verify checks a file: as a program, for each of its placements, with the
+// slots of its protocol unless o sets them; and as a file, for each runtime.
 func Verify(f *File, o verify.Options) *Verdict {
 	v := &Verdict{Runtimes: map[string]Acceptance{}}
 	for _, rt := range runtimes {
@@ -151,10 +145,8 @@ var lints = []func(f *File) string{
 	},
 }
 
-// finds it, the first of everything; it holds for right files too. Lint returns
-// warnings for a user who installs a file for a runtime, at most one of each
-// kind. Correct files can have them too. finds it, the first of everything; it
-// holds for right files too.
+// Lint returns warnings for a user who installs a file for a runtime, at most
+// one of each kind. Correct files can have them too.
 func Lint(f *File) []verify.Finding {
 	var found []verify.Finding
 	for _, n := range f.Notes {

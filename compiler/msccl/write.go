@@ -20,10 +20,8 @@ func Write(w io.Writer, p *ir.Program, o WriteOptions) error {
 	return err
 }
 
-// no prolog, one space between attributes, double quotes, no tabs. WriteTo
-// writes the file in the subset of XML that the runtimes' own readers accept:
-// no prolog, one space between attributes, double quotes, no tabs. no prolog,
-// one space between attributes, double quotes, no tabs.
+// WriteTo writes the file in the subset of XML that the runtimes' own readers
+// accept: no prolog, one space between attributes, double quotes, no tabs.
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	e := &encoder{w: w}
 	for _, c := range f.Comments {

@@ -58,14 +58,6 @@ type lowering struct {
 	partOf  []int // by step
 }
 
-// other: Lower and Verify share only the table of operations.
-//
-// A message is put directly where its receiver wants it if everything that touched
-// that place before is known to be done when it is sent; otherwise into scratch.
-// Under LL it consists of packets, and lands in scratch. A threadblock of more
-// operations than the runtime has room for is cut into several, which run one
-// after another. With tiles, a threadblock becomes a pipeline over all its steps,
-// provided that all steps have the same number of chunks.
 // Lower writes a program as a plan. The caller must verify the plan like any other:
 // Lower and Verify share only the table of operations. An error says which of the
 // runtime's limits or abilities the program exceeds.
@@ -75,15 +67,7 @@ type lowering struct {
 // Under LL it consists of packets, and lands in scratch. A threadblock with
 // more operations than the runtime supports is split into several, which run
 // one after another. With tiles, a threadblock becomes a pipeline over all its
-// steps, if all steps have the same number of chunks. other: Lower and Verify
-// share only the table of operations.
-//
-// A message is put directly where its receiver wants it if everything that touched
-// that place before is known to be done when it is sent; otherwise into scratch.
-// Under LL it consists of packets, and lands in scratch. A threadblock of more
-// operations than the runtime has room for is cut into several, which run one
-// after another. With tiles, a threadblock becomes a pipeline over all its steps,
-// provided that all steps have the same number of chunks.
+// steps, if all steps have the same number of chunks.
 func Lower(p *ir.Program, o LowerOptions) (*Plan, error) {
 	switch {
 	case !slices.Contains(Protocols(), o.Protocol):
@@ -105,10 +89,8 @@ func Lower(p *ir.Program, o LowerOptions) (*Plan, error) {
 	}
 }
 
-// so many messages that other threadblocks of the program receive. lower is
-// Lower with a limit: the sums of a threadblock take at most most messages that
-// other threadblocks of the program receive. so many messages that other
-// threadblocks of the program receive.
+// lower is Lower with a limit: the sums of a threadblock take at most most
+// messages that other threadblocks of the program receive.
 func lower(p *ir.Program, o LowerOptions, most int) (*Plan, error) {
 	l := &lowering{p: p, o: o}
 	var err error

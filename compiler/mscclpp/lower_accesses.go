@@ -118,15 +118,10 @@ func (g *graph) places(s int, f func(at span, writes bool)) {
 	}
 }
 
-// step s begins: everything else that touches the spot is over by then, or
-// comes after by. A port may read what it was handed long after the step, but
-// always before the message arrives. free reports whether data for step by may
-// be written to a span as early as when step s begins: every other access to
-// the span is complete by then, or comes after by. A port may read its source
-// long after the step, but always before the message arrives. step s begins:
-// everything else that touches the spot is over by then, or comes after by. A
-// port may read what it was handed long after the step, but always before the
-// message arrives.
+// free reports whether data for step by may be written to a span as early as
+// when step s begins: every other access to the span is complete by then, or
+// comes after by. A port may read its source long after the step, but always
+// before the message arrives.
 func (g *graph) free(all accesses, at span, s, by int) bool {
 	for i := at.index; i < at.index+at.size; i++ {
 		for _, a := range all[at.rank][at.buffer][i] {
@@ -164,11 +159,9 @@ func (g *graph) overwrittenInFlight(all accesses, m int, from span) bool {
 	return false
 }
 
-// step a has read the place: packet by packet, what a read went into what came
-// back. provesRead reports whether the arrival of the packets that step s
-// unpacks into a place proves that step a has read the place, because the data
-// that a read are part of them: step a has read the place: packet by packet,
-// what a read went into what came back.
+// provesRead reports whether the arrival of the packets that step s unpacks
+// into a place proves that step a has read the place, because the data that a
+// read are part of them:
 //
 //	gpu 0: ppkt in[1] ──▶ gpu 1: respkt in[1] ⊕ packets ──▶ gpu 0: upkt in[1]
 func (g *graph) provesRead(a, s int, at span) bool {
@@ -194,11 +187,9 @@ func (g *graph) provesRead(a, s int, at span) bool {
 }
 
 // localOrder adds dependencies until all steps of one GPU that touch the same
-// proves that its own data have arrived, and nothing about what its sender did
-// before. chunk are ordered within the GPU. Messages do not suffice for that: a
-// packet proves only that its own data have arrived, and nothing about earlier
-// actions of its sender. proves that its own data have arrived, and nothing
-// about what its sender did before.
+// chunk are ordered within the GPU. Messages do not suffice for that: a packet
+// proves only that its own data have arrived, and nothing about earlier actions
+// of its sender.
 func (g *graph) localOrder(all accesses) (added [][]int) {
 	added = make([][]int, len(g.steps))
 	clocks := make([][]int32, len(g.steps)) // by step: clock over the threadblocks of its GPU

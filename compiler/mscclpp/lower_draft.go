@@ -19,14 +19,10 @@ type draft struct {
 
 // drafter writes the operations of one threadblock of a plan.
 //
-// operation that touches what another has touched since the last nop, between a
-// wait and what it waits for, and between doing something and signalling it.
 // The threads of a threadblock synchronise only at a nop. One is needed before
 // an operation that conflicts with another since the last nop, between a wait
 // and the accesses that it protects, and between an access and the signal that
-// announces it. operation that touches what another has touched since the last
-// nop, between a wait and what it waits for, and between doing something and
-// signalling it.
+// announces it.
 type drafter struct {
 	l      *lowering
 	rank   int
@@ -62,13 +58,9 @@ func (d *drafter) nop() {
 	d.recent, d.waited, d.others, d.taken = nil, false, false, map[signalSource]int{}
 }
 
-// if another thread has taken from one of them since the last nop: the two
-// could take in either order, and the other's signal might never come. take
-// lets one thread for each source take a signal from it. It synchronises first
-// if another thread has taken from one of them since the last nop: the two
-// could take in either order, and the other's signal might never come. if
-// another thread has taken from one of them since the last nop: the two could
-// take in either order, and the other's signal might never come.
+// take lets one thread for each source take a signal from it. It synchronises
+// first if another thread has taken from one of them since the last nop: the
+// two could take in either order, and the other's signal might never come.
 func (d *drafter) take(lines []signalSource) {
 	for lane, from := range lines {
 		if was, ok := d.taken[from]; ok && was != lane {
@@ -81,19 +73,16 @@ func (d *drafter) take(lines []signalSource) {
 	}
 }
 
-// all threads have done and learnt. syncFor synchronises, if necessary, before
-// the first lanes threads signal the actions and waits of all threads. all
-// threads have done and learnt.
+// syncFor synchronises, if necessary, before the first lanes threads signal the
+// actions and waits of all threads.
 func (d *drafter) syncFor(lanes int) {
 	if len(d.recent) > 0 || d.others || d.waited && lanes > 1 {
 		d.nop()
 	}
 }
 
-// from a line that another has taken from since the last nop. takenTwice
-// reports whether, if the threadblock started over, a thread would take from a
-// source that another has taken from since the last nop. from a line that
-// another has taken from since the last nop.
+// takenTwice reports whether, if the threadblock started over, a thread would
+// take from a source that another has taken from since the last nop.
 func (d *drafter) takenTwice() bool {
 	for from, lane := range d.taken {
 		if was, ok := d.first[from]; ok && was != lane {

@@ -61,11 +61,9 @@ func (l *lowering) endPart(d *drafter) {
 	l.parts[len(l.parts)-1].ops = d.ops
 }
 
-// messages go to one threadblock, of which no more parts can receive so many.
-// maxFlushes is the number of port channels to reserve flushes for. A threadblock's
-// messages go to one threadblock, whose parts that receive from it are no more than
-// this.
-// messages go to one threadblock, of which no more parts can receive so many.
+// maxFlushes is the number of port channels to reserve flushes for. A
+// threadblock's messages go to one threadblock, whose parts that receive from
+// it are no more than this.
 const maxFlushes = 3
 
 // full reports whether a part could exceed the limit on operations, counting what
@@ -87,12 +85,9 @@ func (l *lowering) full(d *drafter) bool {
 	return n+min(ports, maxFlushes) > MaxOperations
 }
 
-// memory that belongs to the caller again when the kernel ends, so wait for it,
-// unless a message's arrival is known. flushes returns the operations that end
-// a part. When the kernel ends, a port may still be reading memory that then
-// belongs to the caller again. So a part flushes its ports, unless the message
-// is known to have arrived. memory that belongs to the caller again when the
-// kernel ends, so wait for it, unless a message's arrival is known.
+// flushes returns the operations that end a part. When the kernel ends, a port
+// may still be reading memory that then belongs to the caller again. So a part
+// flushes its ports, unless the message is known to have arrived.
 func (l *lowering) flushes(p *part) (all []draft) {
 	seen := map[int]bool{} // by receiving part
 	for _, o := range p.ops {

@@ -49,12 +49,9 @@ type sumFinder struct {
 }
 
 // summed replaces the runs of reductions of a graph by sums, and reports
-// whether other threadblocks were to receive. The waits of idle steps are
-// dropped: count determines anew who must wait for whom. there are any. The
-// sums of a threadblock take at most most messages that other threadblocks were
-// to receive. The waits of idle steps are dropped; computeClocks finds the
-// necessary waits again. other threadblocks were to receive. The waits of idle
-// steps are dropped: count determines anew who must wait for whom.
+// whether there are any. The sums of a threadblock take at most most messages
+// that other threadblocks were to receive. The waits of idle steps are dropped;
+// computeClocks finds the necessary waits again.
 //
 // Under LL the sum is sent to everyone who wants it at once. Under Simple it is
 // sent only to the peer that the same threadblock sends it to next; messages are
@@ -84,8 +81,8 @@ func (g *graph) summed(all accesses, ll bool, most int) bool {
 	return true
 }
 
-// steps it has examined. run makes a sum of the reductions that begin with step
-// s, and returns the number of steps it has examined. steps it has examined.
+// run makes a sum of the reductions that begin with step s, and returns the
+// number of steps it has examined.
 func (w *sumFinder) run(s int) int {
 	g := w.g
 	if g.steps[s].Op != ir.Reduce || g.at(s, g.steps[s].Src).overlaps(g.at(s, g.steps[s].Dst)) {
@@ -195,11 +192,9 @@ func (w *sumFinder) inTurn(s, r int) bool {
 	return true
 }
 
-// use the place since then and the run that lead begins may do that step's
-// work; otherwise none. lastWriter returns the last step before i that wrote a
-// place, if i is the first to use the place since then and the run that lead
-// begins may take over that step's work; otherwise none. use the place since
-// then and the run that lead begins may do that step's work; otherwise none.
+// lastWriter returns the last step before i that wrote a place, if i is the
+// first to use the place since then and the run that lead begins may take over
+// that step's work; otherwise none.
 func (w *sumFinder) lastWriter(lead, i int, at span, op ...ir.Op) int {
 	g := w.g
 	by := none
@@ -218,10 +213,8 @@ func (w *sumFinder) lastWriter(lead, i int, at span, op ...ir.Op) int {
 	return by
 }
 
-// run of s adds, if nothing else uses that message; otherwise none. receiveOf
-// returns the step that receives the message that reduction i of the run of s
-// adds, if no other step uses that message; otherwise none. run of s adds, if
-// nothing else uses that message; otherwise none.
+// receiveOf returns the step that receives the message that reduction i of the
+// run of s adds, if no other step uses that message; otherwise none.
 func (w *sumFinder) receiveOf(s, i int) int {
 	g := w.g
 	at := g.at(i, g.steps[i].Src)
@@ -242,12 +235,9 @@ func (w *sumFinder) receiveOf(s, i int) int {
 	return r
 }
 
-// include its work, a copy or a message added to something that stays unchanged
-// until then; otherwise none. producer returns the step that produces the
-// operand that the run of s is added to, if the sum can include that step: a
-// copy, or a message added to a place that is unchanged until then. Otherwise
-// it returns none. include its work, a copy or a message added to something
-// that stays unchanged until then; otherwise none.
+// producer returns the step that produces the operand that the run of s is
+// added to, if the sum can include that step: a copy, or a message added to a
+// place that is unchanged until then. Otherwise it returns none.
 func (w *sumFinder) producer(s int) int {
 	g := w.g
 	r := w.lastWriter(s, s, g.at(s, g.steps[s].Dst), ir.RecvReduceCopy, ir.Copy)

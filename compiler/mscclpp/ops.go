@@ -6,10 +6,8 @@ import "strings"
 type Kind struct {
 	Name   string
 	effect effect
-	// where a star follows.
-	// src and dst are patterns of places, one letter for each; a star repeats the last
-	// one.
-	// where a star follows.
+	// src and dst are patterns of places, one letter for each; a star repeats the
+	// last one.
 	//
 	//	l  the rank's own buffer            p  packets in its own scratch
 	//	r  a remote buffer                  q  packets in remote scratch

@@ -61,11 +61,9 @@ func nesting(t json.Token) int {
 	return 0
 }
 
-// the wrong type, given twice or out of range is an error with its line. Read
-// reads an execution plan. Keys that the runtime ignores are recorded in
+// Read reads an execution plan. Keys that the runtime ignores are recorded in
 // Plan.Notes. A key of the wrong type, given twice or out of range is an error
-// with its line. The plan is not verified. the wrong type, given twice or out
-// of range is an error with its line.
+// with its line. The plan is not verified.
 func Read(from io.Reader) (*Plan, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxBytes+1))
 	if err != nil {

@@ -23,10 +23,8 @@ const (
 	protocolLL     = "LL"
 )
 
-// intended. It returns the first case it finds, or nothing. rule is a reason
-// why the runtime would not load a plan, or not run it as intended. It returns
-// the first violation, or "". intended. It returns the first case it finds, or
-// nothing.
+// rule is a reason why the runtime would not load a plan, or not run it as
+// intended. It returns the first violation, or "".
 type rule struct {
 	name  string
 	check func(p *Plan) string
@@ -196,14 +194,9 @@ func (p *Plan) eachOp(check func(*Op) string) string {
 	})
 }
 
-// whether it is in scratch, or 0. The kernel decides that by the destination
-// with the same index, or by the number of a remote buffer, or by nothing at
-// all. misreadSource returns a source of a sum that the runtime's kernel
-// misplaces, or 0: it decides wrongly whether the source is in scratch, by the
-// destination with the same index, by the number of a remote buffer, or without
-// any test. whether it is in scratch, or 0. The kernel decides that by the
-// destination with the same index, or by the number of a remote buffer, or by
-// nothing at all.
+// misreadSource returns a source of a sum that the runtime's kernel misplaces,
+// or 0: it decides wrongly whether the source is in scratch, by the destination
+// with the same index, by the number of a remote buffer, or without any test.
 func (o *Op) misreadSource() int {
 	if o.Kind.Name != "re" && o.Kind.Name != "res" {
 		return 0

@@ -18,9 +18,8 @@ type Verdict struct {
 // OK reports whether the plan is correct.
 func (v *Verdict) OK() bool { return v.Report.OK() }
 
-// and judges it as a file. Verify executes a plan, with pipelines also at a
-// size that takes several passes, and checks whether the runtime accepts its
-// file. and judges it as a file.
+// Verify executes a plan, with pipelines also at a size that takes several
+// passes, and checks whether the runtime accepts its file.
 func Verify(p *Plan, o verify.Options) *Verdict {
 	r := verify.NewReport(o.MaxFindings)
 	measure(p, r)

@@ -7,8 +7,8 @@ import (
 )
 
 // collective returns the plan's collective, with its chunks divided into cells.
-// the buffers are meaningful. If the required result is unknown, known is false
-// and only the sizes of the buffers are meaningful. the buffers are meaningful.
+// If the required result is unknown, known is false and only the sizes of the
+// buffers are meaningful.
 func (p *Plan) collective(cells int) (c collective.Collective, known bool, err error) {
 	n := len(p.GPUs)
 	in, out := p.GPUs[0].In, p.GPUs[0].Out

@@ -2,12 +2,9 @@ package mscclpp
 
 import "github.com/colltune/colltune/compiler/verify"
 
-// phase, either may come first, which makes no difference unless the
-// threadblock does something else in that phase. checkTakeOrder records that a
-// lane takes from a counter. If two lanes do so within a phase, either may come
-// first, which matters only if the threadblock does something else in that
-// phase. phase, either may come first, which makes no difference unless the
-// threadblock does something else in that phase.
+// checkTakeOrder records that a lane takes from a counter. If two lanes do so
+// within a phase, either may come first, which matters only if the threadblock
+// does something else in that phase.
 func (w *orderTracker) checkTakeOrder(t, lane, c int, in *instr) {
 	s := &w.tbs[t]
 	if was, ok := s.taken[c]; ok && was != lane {

@@ -8,9 +8,8 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// again or there is nobody to wait for. reportCycle reports the waits from
-// threadblock t on, until a threadblock repeats or does not wait for another.
-// again or there is nobody to wait for.
+// reportCycle reports the waits from threadblock t on, until a threadblock
+// repeats or does not wait for another.
 func (r *run) reportCycle(t int) {
 	const most = 12
 	var b strings.Builder

@@ -6,24 +6,16 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// nothing of this launch may still access it. A rank's launches run one after
-// another, so a rank knows what it knew at its last end; and of another rank
-// that it knows to have begun, it knows what that one knew at its last end.
 // checkNextLaunch checks that the next launch can use scratch: its first write
 // to a place must come after all accesses of this launch. A rank's launches run
 // one after another, so its clock begins with the clock at its last end; and if
 // it knows that another rank has begun, with that rank's clock at its last end.
-// nothing of this launch may still access it. A rank's launches run one after
-// another, so a rank knows what it knew at its last end; and of another rank
-// that it knows to have begun, it knows what that one knew at its last end.
 //
 //	gpu 0, next launch                    gpu 1, this launch
 //	  put in[0] → gpu 1 sc[0]     ?         re in[0] + sc[0] → in[0]
 //
-// what its packets might overwrite is a lint (rules.go). Scratch in two halves
-// is not checked: the next launch uses the other half. A lint in rules.go
-// covers packets that it might overwrite. what its packets might overwrite is a
-// lint (rules.go).
+// Scratch in two halves is not checked: the next launch uses the other half. A
+// lint in rules.go covers packets that it might overwrite.
 func (w *orderTracker) checkNextLaunch(known []clock) {
 	m := w.m
 	if m.p.DoubleScratch {

@@ -4,16 +4,6 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// The threads of a threadblock are synchronised only by a nop, a barrier and the
-// like; the time from one of these to the next is a phase. What one thread waits
-// for orders what all threads do in the next phase, and what it signals tells of
-// what all of them did in earlier phases. Within a phase, two accesses to a cell
-// are ordered only if the same thread makes both.
-//
-// A clock says how many phases of each threadblock are known to be over. It has
-// two parts: strong covers memory accesses, and weak only execution, which is all
-// that a relaxed signal or a packet proves. A write must come weakly after earlier
-// reads; any other pair of accesses must be ordered strongly.
 // orderTracker tracks happens-before, and reports unordered accesses.
 //
 // The threads of a threadblock are synchronised only by a nop, a barrier and
@@ -27,17 +17,6 @@ import (
 // which is all that a relaxed signal or a packet proves. A write must come
 // weakly after earlier reads; any other pair of accesses must be ordered
 // strongly.
-//
-// The threads of a threadblock are synchronised only by a nop, a barrier and the
-// like; the time from one of these to the next is a phase. What one thread waits
-// for orders what all threads do in the next phase, and what it signals tells of
-// what all of them did in earlier phases. Within a phase, two accesses to a cell
-// are ordered only if the same thread makes both.
-//
-// A clock says how many phases of each threadblock are known to be over. It has
-// two parts: strong covers memory accesses, and weak only execution, which is all
-// that a relaxed signal or a packet proves. A write must come weakly after earlier
-// reads; any other pair of accesses must be ordered strongly.
 type orderTracker struct {
 	m           *machine
 	tbs         []clockState
@@ -133,12 +112,9 @@ func (w *orderTracker) post(t, lane, c int, in *instr) {
 	w.postClocks[c][t] = append(w.postClocks[c][t], known)
 }
 
-// is matched with the post of the same number; otherwise only what holds for
-// every possible order is learnt. take merges the clock that a wait or an
-// acquire receives. With one poster and one taker that is the clock of the post
-// of the same number; otherwise it is the minimum over every possible order. is
-// matched with the post of the same number; otherwise only what holds for every
-// possible order is learnt.
+// take merges the clock that a wait or an acquire receives. With one poster and
+// one taker that is the clock of the post of the same number; otherwise it is
+// the minimum over every possible order.
 func (w *orderTracker) take(t, lane, c int, in *instr) {
 	w.checkTakeOrder(t, lane, c, in)
 	if w.takes[c] == nil {

@@ -2,12 +2,9 @@ package mscclpp
 
 import "fmt"
 
-// thread that writes a packet has read what it is made of, and the thread that
-// reads the packet knows that. orderedByPackets reports whether a sequence of
-// packets orders read a before write b. A thread that writes a packet has read
-// the data in it, so a thread that reads the packet comes after that read.
-// thread that writes a packet has read what it is made of, and the thread that
-// reads the packet knows that.
+// orderedByPackets reports whether a sequence of packets orders read a before
+// write b. A thread that writes a packet has read the data in it, so a thread
+// that reads the packet comes after that read.
 func (w *orderTracker) orderedByPackets(a, b cellAccess) bool {
 	type at struct{ event, element int32 }
 	const all = -1
@@ -50,10 +47,9 @@ func (w *orderTracker) orderedByPackets(a, b cellAccess) bool {
 	return false
 }
 
-// touches the user's buffers there: before that, something else may be using them.
-// checkBegun checks that a rank's kernel is known to have begun when another rank
-// accesses the user's buffers there. Before that, they belong to the caller.
-// touches the user's buffers there: before that, something else may be using them.
+// checkBegun checks that a rank's kernel is known to have begun when another
+// rank accesses the user's buffers there. Before that, they belong to the
+// caller.
 func (w *orderTracker) checkBegun(who, c int, g *region, rank int) {
 	e := &w.events[who]
 	if !g.user || w.m.tbs[e.tb].gpu == rank || w.started == [2]int{who, rank} {
@@ -70,8 +66,8 @@ func (w *orderTracker) checkBegun(who, c int, g *region, rank int) {
 	w.unordered(e, fmt.Sprintf("%s accesses %s[%d] of gpu %d, and nothing says that this has begun", w.m.name(e), b, at/w.m.size.cells, rank))
 }
 
-// buffers there. checkEnd checks that no rank's kernel ends before the last
-// access of other ranks to the user's buffers there. buffers there.
+// checkEnd checks that no rank's kernel ends before the last access of other
+// ranks to the user's buffers there.
 func (w *orderTracker) checkEnd() {
 	m := w.m
 	known := make([]clock, len(m.p.GPUs))

@@ -65,8 +65,8 @@ func (w *orderTracker) race(a, b cellAccess, c int) {
 	w.unordered(y, message)
 }
 
-// can't be known. unordered reports a possible wrong order at an event. It is a
-// warning if the order is unknown. can't be known.
+// unordered reports a possible wrong order at an event. It is a warning if the
+// order is unknown.
 func (w *orderTracker) unordered(e *event, message string) {
 	m := w.m
 	tb := &m.tbs[e.tb]

@@ -4,11 +4,9 @@ import (
 	"fmt"
 )
 
-// woken when what it waits for has happened. Accesses to memory are reported to
-// watch. run executes a machine. Each threadblock proceeds until it has to
-// wait, and is woken when the event it waits for has happened. Accesses to
-// memory are reported to the orderTracker. woken when what it waits for has
-// happened. Accesses to memory are reported to watch.
+// run executes a machine. Each threadblock proceeds until it has to wait, and
+// is woken when the event it waits for has happened. Accesses to memory are
+// reported to the orderTracker.
 type run struct {
 	m     *machine
 	watch *orderTracker

@@ -43,13 +43,9 @@ func notFollowed(r *verify.Report, format string, args ...any) {
 	r.Add(verify.Finding{Kind: verify.Lint, Severity: verify.Warning, GPU: -1, Threadblock: -1, Step: -1, Message: "not followed: " + fmt.Sprintf(format, args...)})
 }
 
-// of how many bytes the units of pipelines are: what divides all of them, and
-// the longest. Both are 0 if there are no pipelines. division returns the
-// number of parts into which threadblock groups divide a place, and the units
-// of pipelines in bytes: their greatest common divisor and the largest. Both
-// are 0 if there are no pipelines. of how many bytes the units of pipelines
-// are: what divides all of them, and the longest. Both are 0 if there are no
-// pipelines.
+// division returns the number of parts into which threadblock groups divide a
+// place, and the units of pipelines in bytes: their greatest common divisor and
+// the largest. Both are 0 if there are no pipelines.
 func (p *Plan) division(r *verify.Report) (parts, granule, longest int) {
 	parts = 1
 	uneven := false
@@ -68,14 +64,10 @@ func (p *Plan) division(r *verify.Report) (parts, granule, longest int) {
 	return parts, granule, longest
 }
 
-// semaphores, which let some run ahead, and wrap around in scratch that is used
-// in turns; wrap is how many granules of it a chunk has, 0 where it is not used
-// so. passes returns the number of passes of the longest pipeline that exhaust
-// its semaphores, which let threadblocks run ahead, and wrap around in reused
+// passes returns the number of passes of the longest pipeline that exhaust its
+// semaphores, which let threadblocks run ahead, and wrap around in reused
 // scratch. wrap is the number of granules of scratch that a chunk has, or 0 if
-// it is not reused. semaphores, which let some run ahead, and wrap around in
-// scratch that is used in turns; wrap is how many granules of it a chunk has, 0
-// where it is not used so.
+// it is not reused.
 func (p *Plan) passes(r *verify.Report, granule, longest int) (passes, wrap int) {
 	span := longest / granule
 	ahead := 1

@@ -147,9 +147,8 @@ func (r *run) transfer(t, who int, in *instr, src, dst []region, from, n, elemen
 	}
 }
 
-// for a place where it is used in turns. fit checks that a cell lies within its
-// rank's scratch, which can be too small for a place if it is reused. for a
-// place where it is used in turns.
+// fit checks that a cell lies within its rank's scratch, which can be too small
+// for a place if it is reused.
 func (r *run) fit(t int, in *instr, g *region, k, c int) bool {
 	if r.m.size.wrap == 0 {
 		return true

@@ -15,9 +15,8 @@ import (
 //	c.copy_along([1, 2, 3], "out", 0)      c ─▶ 1 ─▶ 2 ─▶ 3
 //	c.reduce_along([1, 2, 3], "in", 0)     c ─⊕ 1 ─⊕ 2 ─⊕ 3
 //
-// would trace: a ring over 2,048 ranks has 8 million. A call traces one
-// operation for each rank of the list, like a loop over it: a ring over 2,048
-// ranks has 8 million. would trace: a ring over 2,048 ranks has 8 million.
+// A call traces one operation for each rank of the list, like a loop over it: a
+// ring over 2,048 ranks has 8 million.
 
 var (
 	copyAlongArgs   = signature{fn: "copy_along", names: []string{"ranks", "buffer", "index", "ch", "stride"}, required: 3, positional: 3, hint: copyArgs.hint}

@@ -6,13 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// functions, and runs its program, for every set of its parameters, and each of
-// these runs may take as long as a single one could. Budget limits the total
-// work of many runs of one template: a search evaluates its functions and
-// program for every set of parameters, and each of these runs may use the whole
-// limit of a single run. It is safe for concurrent use. functions, and runs its
-// program, for every set of its parameters, and each of these runs may take as
-// long as a single one could.
+// Budget limits the total work of many runs of one template: a search evaluates
+// its functions and program for every set of parameters, and each of these runs
+// may use the whole limit of a single run. It is safe for concurrent use.
 type Budget struct {
 	limit uint64 // steps of the interpreter
 	done  atomic.Uint64

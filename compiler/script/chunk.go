@@ -40,10 +40,8 @@ func tracing(th *starlark.Thread, fn string) (*session, error) {
 	return s, nil
 }
 
-// chunks an index pair names, 1 for an index that is a number. place reads the
-// rank, buffer and index of chunk and copy. unit is the number of chunks of an
-// index pair, or 1 for an index that is a number. chunks an index pair names, 1
-// for an index that is a number.
+// place reads the rank, buffer and index of chunk and copy. unit is the number
+// of chunks of an index pair, or 1 for an index that is a number.
 func (s *session) place(rank, buffer, index starlark.Value) (r int, b collective.Buffer, i, unit int, err error) {
 	if r, err = s.machine.asRank(rank); err != nil {
 		return
@@ -87,11 +85,9 @@ func (s *session) index(v starlark.Value) (i, unit int, err error) {
 
 var bufferName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
-// misspellings of the three standard ones, since the chunks would silently be
-// somewhere else. named returns the scratch buffer with a name. It refuses
-// probable misspellings of the three standard names, which would silently be
-// other buffers. misspellings of the three standard ones, since the chunks
-// would silently be somewhere else.
+// named returns the scratch buffer with a name. It refuses probable
+// misspellings of the three standard names, which would silently be other
+// buffers.
 func (s *session) named(name string) (collective.Buffer, error) {
 	if b, known := s.own[name]; known {
 		return b, nil
@@ -114,10 +110,8 @@ func (s *session) named(name string) (collective.Buffer, error) {
 	return b, err
 }
 
-// meant, as a misspelt name creates a new, empty buffer. hintMisspelling adds
-// to an error about an uninitialised chunk which buffer may have been meant,
-// since a misspelt name creates a new, empty buffer. meant, as a misspelt name
-// creates a new, empty buffer.
+// hintMisspelling adds to an error about an uninitialised chunk which buffer
+// may have been meant, since a misspelt name creates a new, empty buffer.
 func (s *session) hintMisspelling(err error, buf collective.Buffer) error {
 	var unset *lang.Error
 	if !errors.As(err, &unset) || !unset.Unset {

@@ -7,10 +7,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// from the literature, which tests compare with the compiled program. Cost is
-// the result of a family's def cost(topo, p): closed forms from the literature,
-// which tests compare with the compiled program. from the literature, which
-// tests compare with the compiled program.
+// Cost is the result of a family's def cost(topo, p): closed forms from the
+// literature, which tests compare with the compiled program.
 type Cost struct {
 	Steps int      // largest number of messages that a chunk takes one after another
 	Wire  *big.Rat // bytes that all ranks together put on links, as a multiple of the size

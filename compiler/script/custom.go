@@ -10,10 +10,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// that implements it:
 // A template may define a custom collective, before it declares the family that
 // implements it:
-// that implements it:
 //
 //	collective(
 //	    name = "shift-two",
@@ -22,12 +20,9 @@ import (
 //	    want = lambda topo, rank, index: ((rank - 2) % topo.ranks, index),
 //	)
 //
-// index), that unit of input; a list of such, their reduction; None, anything.
-// A template's chunks(topo, p) cuts units. want returns the required value of a
-// unit of output: (rank, index) for that unit of input, a list of such pairs
-// for their reduction, None for no requirement. A template's chunks(topo, p)
-// divides units into chunks. index), that unit of input; a list of such, their
-// reduction; None, anything. A template's chunks(topo, p) cuts units.
+// want returns the required value of a unit of output: (rank, index) for that
+// unit of input, a list of such pairs for their reduction, None for no
+// requirement. A template's chunks(topo, p) divides units into chunks.
 
 // customCollective holds the arguments of collective(…).
 type customCollective struct {

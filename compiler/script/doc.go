@@ -1,10 +1,6 @@
-// template, asks it where it applies and how many chunks it cuts, and runs its
-// program for a machine, which traces it (GC3 sections 3 and 5.1).
 // Package script is the Starlark front end of the chunk language: it loads a
 // template, evaluates where it applies and its number of chunks, and traces its
 // program for a machine (GC3 sections 3 and 5.1).
-// template, asks it where it applies and how many chunks it cuts, and runs its
-// program for a machine, which traces it (GC3 sections 3 and 5.1).
 //
 //	"""Ring AllGather: every chunk goes round once."""
 //
@@ -20,23 +16,15 @@
 //	        for step in range(1, topo.ranks):
 //	            c = c.copy((r + step) % topo.ranks, "out", r, ch = r % p.channels)
 //
-// library it was loaded with; running it twice gives the same program; an
-// endless loop, an operation too many or memory without end stops it; every
-// error names a place in the template's text. Invariants: a template sees
-// nothing but its arguments and the modules of the library it was loaded with;
-// running it twice gives the same program; limits on steps, operations and
-// memory stop any template; every error has a position in the template's text.
-// library it was loaded with; running it twice gives the same program; an
-// endless loop, an operation too many or memory without end stops it; every
-// error names a place in the template's text.
+// Invariants: a template sees nothing but its arguments and the modules of the
+// library it was loaded with; running it twice gives the same program; limits
+// on steps, operations and memory stop any template; every error has a position
+// in the template's text.
 //
 // A template may also say what its program costs (cost.go), and define the
 // collective that it implements (custom.go).
 //
-// nodes and a function that says which two of them are linked. The language is
-// described in docs/language.md. It knows no families and no topologies: a
-// machine is a number of ranks in nodes and a function that reports whether two
-// of them are linked. The language is described in docs/language.md. nodes and
-// a function that says which two of them are linked. The language is described
-// in docs/language.md.
+// It knows no families and no topologies: a machine is a number of ranks in
+// nodes and a function that reports whether two of them are linked. The
+// language is described in docs/language.md.
 package script

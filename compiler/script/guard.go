@@ -6,23 +6,12 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// join, takes all memory before anyone could stop it, and one == all time. So
-// before a file is compiled its operators + * % << and comparisons, and the
-// operations on values that can be large, are turned into calls of the guarded
-// ones (guarded.go), whose names no template can spell. Where an operand is
-// plainly a number they are left alone, and in all of a file that is the
-// caller's own (Options.Own). Starlark counts steps, not sizes: sixty doublings
-// a = a + a, or one call of join, can exhaust memory within one step, and one
-// == can take for ever. So before a file is compiled, its operators + * % <<
-// and comparisons, and its operations on values that can be large, are replaced
-// by calls of guarded ones (guarded.go), whose names are no valid identifiers.
-// They stay if an operand is obviously a number, and in a file that is the
-// caller's own (Options.Own). join, takes all memory before anyone could stop
-// it, and one == all time. So before a file is compiled its operators + * % <<
-// and comparisons, and the operations on values that can be large, are turned
-// into calls of the guarded ones (guarded.go), whose names no template can
-// spell. Where an operand is plainly a number they are left alone, and in all
-// of a file that is the caller's own (Options.Own).
+// Starlark counts steps, not sizes: sixty doublings a = a + a, or one call of
+// join, can exhaust memory within one step, and one == can take for ever. So
+// before a file is compiled, its operators + * % << and comparisons, and its
+// operations on values that can be large, are replaced by calls of guarded ones
+// (guarded.go), whose names are no valid identifiers. They stay if an operand
+// is obviously a number, and in a file that is the caller's own (Options.Own).
 //
 //	a + b     →  «+»(a, b)          x.join(y)   →  «join»(x)(y)
 //	a += b    →  a += «part»(b, a)  a *= b      →  a = «*»(a, b)

@@ -15,53 +15,29 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// watchman, under limits that depend on what it gets done: A template is
-// untrusted code. It runs on a thread of its own, with a monitor, under limits
-// that depend on its progress: watchman, under limits that depend on what it
-// gets done:
+// A template is untrusted code. It runs on a thread of its own, with a monitor,
+// under limits that depend on its progress:
 //
 //   - idleSteps steps of the interpreter, stepsPerPair more for every two ranks,
-//     the problem, up to mostChunks, which they move, and stepsPerOp for every
-//     operation traced: a loop that does nothing stops within a tenth of a
-//     second, and is not what a program over 2,048 ranks is taken for. What takes
-//     long within a step counts as many (weight.go);
 //     since programs examine their links, stepsPerChunk for every chunk of the
 //     problem, up to mostChunks, and stepsPerOp for every operation traced. So an
 //     idle loop stops within a tenth of a second, but a program over 2,048 ranks
 //     runs. An expensive step counts as several (weight.go);
-//     the problem, up to mostChunks, which they move, and stepsPerOp for every
-//     operation traced: a loop that does nothing stops within a tenth of a
-//     second, and is not what a program over 2,048 ranks is taken for. What takes
-//     long within a step counts as many (weight.go);
 //   - operations in proportion to the chunks of the problem (opLimit);
 //   - values: their sizes, and the elements of all of them (weight.go);
 //   - steps of all runs together, if there is a budget (budget.go).
 //
-// For what escapes them, a step that takes long or much, there are heapGrowth,
-// of the whole process beyond what the traced operations take, and the
-// processor time of the thread: beyond a fixed part it may take stepTime for
-// each step that is allowed and chunkTime for each chunk of the problem, many
-// times what they do take. These limits are deterministic: they stop a program
-// at the same place every time. Single steps that escape them are stopped by
-// heapGrowth, the growth of the whole process beyond the traced operations, and
-// by the thread's processor time: a fixed part, stepTime for each allowed step
-// and chunkTime for each chunk of the problem, all many times the usual. For
-// what escapes them, a step that takes long or much, there are heapGrowth, of
-// the whole process beyond what the traced operations take, and the processor
-// time of the thread: beyond a fixed part it may take stepTime for each step
-// that is allowed and chunkTime for each chunk of the problem, many times what
-// they do take.
+// These limits are deterministic: they stop a program at the same place every
+// time. Single steps that escape them are stopped by heapGrowth, the growth of
+// the whole process beyond the traced operations, and by the thread's processor
+// time: a fixed part, stepTime for each allowed step and chunkTime for each
+// chunk of the problem, all many times the usual.
 //
-// its first operation, on 2,048 none 130 million; none takes 90 steps an
-// operation beyond them, nor 3 operations a chunk but for those, at most two
-// for every two ranks, that send a buffer of one chunk around. Measured:
-// built-in families take less than 600,000 steps before their first operation
-// on up to 72 ranks, and less than 130 million on 2,048; after that, less than
-// 90 steps an operation. They have less than 3 operations a chunk, except for
-// at most two for every two ranks that pass a buffer of one chunk around. its
-// first operation, on 2,048 none 130 million; none takes 90 steps an operation
-// beyond them, nor 3 operations a chunk but for those, at most two for every
-// two ranks, that send a buffer of one chunk around.
+// Measured: built-in families take less than 600,000 steps before their first
+// operation on up to 72 ranks, and less than 130 million on 2,048; after that,
+// less than 90 steps an operation. They have less than 3 operations a chunk,
+// except for at most two for every two ranks that pass a buffer of one chunk
+// around.
 const (
 	idleSteps     = 4_000_000
 	stepsPerPair  = 96
@@ -140,11 +116,9 @@ func (s *session) overLimit(done uint64) string {
 	return ""
 }
 
-// chunks is the template's choice, so only as many count as programs move on so
-// many ranks. opLimit returns the number of operations the program may have.
-// Since the template chooses the number of chunks, it counts at most the chunks
-// that real programs have on that number of ranks. chunks is the template's
-// choice, so only as many count as programs move on so many ranks.
+// opLimit returns the number of operations the program may have. Since the
+// template chooses the number of chunks, it counts at most the chunks that real
+// programs have on that number of ranks.
 func (s *session) opLimit() int {
 	chunks := min(s.chunks, idleChunks+chunksPerPair*s.pairs())
 	return min(lang.MaxOps, idleOps+opsPerPair*s.pairs()+opsPerChunk*chunks)
@@ -165,10 +139,8 @@ const sessionKey = "session"
 
 func sessionOf(th *starlark.Thread) *session { return th.Local(sessionKey).(*session) }
 
-// it is abandoned, since it holds nothing that will be used again. run executes
-// f on a thread of its own, under the limits. If f can't be stopped, it is
-// abandoned: nothing that it holds is used again. it is abandoned, since it
-// holds nothing that will be used again.
+// run executes f on a thread of its own, under the limits. If f can't be
+// stopped, it is abandoned: nothing that it holds is used again.
 func run(s *session, printTo func(string), f func(*starlark.Thread) error) error {
 	th := &starlark.Thread{Name: s.file, Print: func(_ *starlark.Thread, msg string) {
 		if printTo != nil {

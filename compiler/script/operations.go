@@ -8,12 +8,9 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// template's def operations(topo, p) says, and whether it has one. It is known
-// before the program is traced, which may take gigabytes. Operations returns
-// the program's number of operations by the template's def operations(topo, p);
-// ok is false if it has none. It needs no trace, which may take gigabytes.
-// template's def operations(topo, p) says, and whether it has one. It is known
-// before the program is traced, which may take gigabytes.
+// Operations returns the program's number of operations by the template's def
+// operations(topo, p); ok is false if it has none. It needs no trace, which may
+// take gigabytes.
 func (t *Template) Operations(m Machine, q Request, given map[string]any) (n int, ok bool, err error) {
 	c, err := t.prepare(m, q, given)
 	if err != nil {
@@ -41,12 +38,8 @@ func (c *call) operations() (n int, ok bool, err error) {
 	return n, ok, err
 }
 
-// program has more operations than asked for, or than the language has room
-// for.
-// checkOperations returns an error that is Large if the template's def operations
-// returns more than most, or more than lang.MaxOps.
-// program has more operations than asked for, or than the language has room
-// for.
+// checkOperations returns an error that is Large if the template's def
+// operations returns more than most, or more than lang.MaxOps.
 func (t *Template) checkOperations(c *call, fn *starlark.Function, most int) error {
 	if most <= 0 || most > lang.MaxOps {
 		most = lang.MaxOps

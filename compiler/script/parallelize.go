@@ -6,10 +6,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// body is the fragment that is parallelized (GC3 section 5.1). scope is the
-// result of parallelize(N): an iterable of one element whose loop body is the
-// parallelized fragment (GC3 section 5.1). body is the fragment that is
-// parallelized (GC3 section 5.1).
+// scope is the result of parallelize(N): an iterable of one element whose loop
+// body is the parallelized fragment (GC3 section 5.1).
 type scope struct {
 	s      *session
 	factor int

@@ -9,11 +9,9 @@ import (
 	"strings"
 )
 
-// in Values, or the numbers from Min to Max, or found by a solver for the kind
-// of hole in Hole. Parameter is a declared parameter of a template. Its values
-// are those in Values, or the numbers from Min to Max, or, for the kind of hole
-// in Hole, found by a solver. in Values, or the numbers from Min to Max, or
-// found by a solver for the kind of hole in Hole.
+// Parameter is a declared parameter of a template. Its values are those in
+// Values, or the numbers from Min to Max, or, for the kind of hole in Hole,
+// found by a solver.
 type Parameter struct {
 	Name    string `json:"name"`
 	Doc     string `json:"doc,omitempty"`

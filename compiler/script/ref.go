@@ -10,10 +10,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// a lang.Ref, because a program makes two for every operation. ref is a
-// lang.Ref as a Starlark value. The two types share memory, because a program
-// makes two references for every operation. a lang.Ref, because a program makes
-// two for every operation.
+// ref is a lang.Ref as a Starlark value. The two types share memory, because a
+// program makes two references for every operation.
 type ref lang.Ref
 
 func (r *ref) lang() *lang.Ref { return (*lang.Ref)(r) }

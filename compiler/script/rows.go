@@ -9,22 +9,17 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// call: an operation for each, in their order, as a loop over them would trace.
 // A row is several references that are moved by one call: one operation for
-// each, in order, like a loop over them. call: an operation for each, in their
-// order, as a loop over them would trace.
+// each, in order, like a loop over them.
 //
 //	chunk([4, 5, 6], "in", 2)           in[2] of ranks 4, 5 and 6
 //	    .copy(0, "sc", 8)               to rank 0, side by side: sc[8], sc[9], sc[10]
 //	chunk(3, "sc", [0, 4, 8], 2)        sc[0:2], sc[4:6] and sc[8:10] of rank 3
 //	chunk(3, "sc", 0, [2, 1, 4])        sc[0:2], sc[2:3] and sc[3:7] of rank 3
 //
-// not a list is the same for all, but that of one rank and one index the chunks
-// lie side by side. At least one of rank, index and count is a list, and lists
-// have equal lengths. Other arguments are the same for all references, except
-// that with a single rank and index the references are contiguous. not a list
-// is the same for all, but that of one rank and one index the chunks lie side
-// by side.
+// At least one of rank, index and count is a list, and lists have equal
+// lengths. Other arguments are the same for all references, except that with a
+// single rank and index the references are contiguous.
 type row struct{ refs []lang.Ref }
 
 func (w *row) at(i int) *ref { return (*ref)(&w.refs[i]) }
@@ -100,10 +95,8 @@ func (s *session) placements(rank, index starlark.Value) (at placements, n, unit
 	return
 }
 
-// placed side by side, before of them ahead of this one. of returns the i-th
-// place. If rank and index are the same for all, the references are contiguous,
-// with before chunks ahead of this one. placed side by side, before of them
-// ahead of this one.
+// of returns the i-th place. If rank and index are the same for all, the
+// references are contiguous, with before chunks ahead of this one.
 func (p *placements) of(i, before int) (rank, index int) {
 	rank, index = p.rank, p.index
 	if p.ranks != nil {

@@ -32,9 +32,8 @@ func (s *session) options(buffer, ch, stride starlark.Value) (buf collective.Buf
 	return
 }
 
-// by one, as if each were a call. operations applies the limits to the
-// operations of a call that makes many, as if each were a separate call. by
-// one, as if each were a call.
+// operations applies the limits to the operations of a call that makes many, as
+// if each were a separate call.
 type operations struct {
 	s       *session
 	th      *starlark.Thread
@@ -44,9 +43,8 @@ type operations struct {
 	steps   int // since limits were last checked
 }
 
-// it may go on: a fraction of a millisecond. checkInterval is the number of
-// steps, a fraction of a millisecond, after which a call of many operations
-// checks the limits. it may go on: a fraction of a millisecond.
+// checkInterval is the number of steps, a fraction of a millisecond, after
+// which a call of many operations checks the limits.
 const checkInterval = 1 << 12
 
 // many begins a call of many operations.
@@ -71,9 +69,8 @@ func (o *operations) next(buf collective.Buffer, index, count int) error {
 	return o.count(count)
 }
 
-// then checks the limits. count counts an operation on chunks chunks, or a
-// reference to them, and checks the limits at intervals. then checks the
-// limits.
+// count counts an operation on chunks chunks, or a reference to them, and
+// checks the limits at intervals.
 func (o *operations) count(chunks int) error {
 	if o.steps += 1 + chunks/chunksPerStep; o.steps >= checkInterval {
 		return o.check()

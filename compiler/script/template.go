@@ -14,9 +14,7 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// once.
 // Template is a loaded .star file. It is immutable and safe for concurrent use.
-// once.
 type Template struct {
 	Name        string      // the family's name
 	Doc         string      // the file's docstring
@@ -177,10 +175,9 @@ func (t *Template) Chunks(m Machine, q Request, given map[string]any) (int, erro
 	return c.chunks()
 }
 
-// that runs and satisfies the postcondition evidently does. Trace runs the
-// program and returns its operations, which satisfy the postcondition. It does
-// not check first whether the template applies. An error is an *Error. that
-// runs and satisfies the postcondition evidently does.
+// Trace runs the program and returns its operations, which satisfy the
+// postcondition. It does not check first whether the template applies. An error
+// is an *Error.
 func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Program, error) {
 	if !slices.Contains(t.Collectives, q.Collective) {
 		return nil, fmt.Errorf("%s does not implement %s: it implements %s", t.Name, q.Collective, strings.Join(t.Collectives, ", "))

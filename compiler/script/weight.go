@@ -7,13 +7,9 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// at is counted as steps (work), elements that stay are counted once more
-// (made), so that many large values come to an end as surely as one. The cost
-// of values: guarded operations count the elements they create and examine as
-// steps (countSteps). Elements that stay in memory are counted too
-// (countElements), so that many large values are limited like a single one. at
-// is counted as steps (work), elements that stay are counted once more (made),
-// so that many large values come to an end as surely as one.
+// The cost of values: guarded operations count the elements they create and
+// examine as steps (countSteps). Elements that stay in memory are counted too
+// (countElements), so that many large values are limited like a single one.
 
 // The largest values a template can make.
 const (
@@ -95,10 +91,8 @@ func countElements(th *starlark.Thread, n int) error {
 	return nil
 }
 
-// another a million times over, and that one the next.
-// checkTextSize returns an error if the text of a value would be long: a list may
-// contain another a million times, and that one a third.
-// another a million times over, and that one the next.
+// checkTextSize returns an error if the text of a value would be long: a list
+// may contain another a million times, and that one a third.
 func checkTextSize(th *starlark.Thread, v starlark.Value) error {
 	left := weigh(v, maxWeight, 0)
 	countSteps(th, (maxWeight-max(left, 0))/2)

@@ -62,10 +62,8 @@ func (c *checker) runParallel(row []func(*checker)) {
 	}
 }
 
-// threadblocks of all GPUs are written one after the other.
 // checker is a program laid out flat. A step's number is its position in the
 // concatenation of all threadblocks of all GPUs.
-// threadblocks of all GPUs are written one after the other.
 type checker struct {
 	p   *ir.Program
 	o   Options

@@ -13,10 +13,8 @@ func (k connection) String() string {
 	return fmt.Sprintf("%d → %d on channel %d", k.from, k.to, k.channel)
 }
 
-// with the k-th receive: messages arrive in the order they were sent.
-// connections finds the two ends of every connection and pairs the k-th send with
-// the k-th receive: messages arrive in the order in which they were sent.
-// with the k-th receive: messages arrive in the order they were sent.
+// connections finds the two ends of every connection and pairs the k-th send
+// with the k-th receive: messages arrive in the order in which they were sent.
 func (c *checker) connections() {
 	n := len(c.tbGPU)
 	c.receiver, c.sender = fill(n, -1), fill(n, -1)
@@ -56,11 +54,9 @@ func (c *checker) connections() {
 	}
 }
 
-// reports whether it did. An end that is named and never used belongs to
-// nobody. claim gives an end of a connection to a threadblock and reports
-// whether it did. It fails if another threadblock owns the end. An unused end
-// has no owner. reports whether it did. An end that is named and never used
-// belongs to nobody.
+// claim gives an end of a connection to a threadblock and reports whether it
+// did. It fails if another threadblock owns the end. An unused end has no
+// owner.
 func (c *checker) claim(ends map[connection]int32, k connection, t int32, verb string, uses func(ir.Op) bool) bool {
 	g := c.tbGPU[t]
 	at := func(kind Kind, s Severity, format string, args ...any) {

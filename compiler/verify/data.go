@@ -19,10 +19,8 @@ type memory struct {
 	read   [2][]value // … for what it reads where chunks lie apart: src, dst
 }
 
-// ends with to what the collective wants.
-// data executes the steps in the order found by completes and compares the outputs
-// with the postcondition.
-// ends with to what the collective wants.
+// data executes the steps in the order found by completes and compares the
+// outputs with the postcondition.
 func (c *checker) data() {
 	m := c.newMemory()
 	garbageRead := int32(-1)
@@ -70,10 +68,8 @@ func (m *memory) at(gpu int, b collective.Buffer, index int) *value {
 	return &m.cells[m.base[3*gpu+int(b)]+int64(index)]
 }
 
-// side, or else a copy, good until the next into the same room. fetch returns
-// the values of a place: the memory itself if its chunks are contiguous,
-// otherwise a copy in *room, valid until the next use of room. side, or else a
-// copy, good until the next into the same room.
+// fetch returns the values of a place: the memory itself if its chunks are
+// contiguous, otherwise a copy in *room, valid until the next use of room.
 func (m *memory) fetch(gpu int, l ir.Loc, count int32, room *[]value) []value {
 	cells := m.cells[m.base[3*gpu+int(l.Buf)]:]
 	if l.Contiguous(count) {
@@ -98,9 +94,8 @@ func (m *memory) store(gpu int, l ir.Loc, chunks []value) {
 	}
 }
 
-// whether s used memory that nothing wrote. execute executes step s, reading
-// all chunks before it writes any. It reports whether s used uninitialised
-// memory. whether s used memory that nothing wrote.
+// execute executes step s, reading all chunks before it writes any. It reports
+// whether s used uninitialised memory.
 func (m *memory) execute(s int32) (usedGarbage bool) {
 	step := m.c.step(s)
 	if step.Op == ir.Nop {
@@ -234,12 +229,9 @@ func places(of []collective.Place) string {
 	return "input chunks " + strings.Join(words, ", ")
 }
 
-// own collectives leave it as it was; the runtimes that load programs do not
-// ask for it, so that the result is right all the same. clobbered warns of an
-// out-of-place program that writes to its input. NCCL's own collectives
-// preserve the input. The runtimes that load programs do not require it, so
-// this is only a warning. own collectives leave it as it was; the runtimes that
-// load programs do not ask for it, so that the result is right all the same.
+// clobbered warns of an out-of-place program that writes to its input. NCCL's
+// own collectives preserve the input. The runtimes that load programs do not
+// require it, so this is only a warning.
 func (m *memory) clobbered() {
 	if m.c.col.InPlace {
 		return

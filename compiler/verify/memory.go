@@ -5,13 +5,9 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// that execute programs of another form than the IR: they move values between
-// Cells and have the outcome judged as Check judges a program's. Memory holds
-// the values of all buffers of all ranks, for packages that execute programs of
-// another form than the IR: they move values between Cells, and check the
-// outcome by the same rules as Check. that execute programs of another form
-// than the IR: they move values between Cells and have the outcome judged as
-// Check judges a program's.
+// Memory holds the values of all buffers of all ranks, for packages that
+// execute programs of another form than the IR: they move values between Cells,
+// and check the outcome by the same rules as Check.
 type Memory struct{ m *memory }
 
 // Value identifies the content of a chunk. Equal contents have equal Values.

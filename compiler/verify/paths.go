@@ -7,13 +7,9 @@ import (
 )
 
 // paths decides whether one step happens before another by a path of program
-// settles most questions; what it does not settle soon is kept, and settled 64
-// first steps at a time in one walk over the steps in between.
-// order, messages and dependencies through any GPU. A short search from both ends
-// answers most queries. The others are collected, and answered 64 first steps at a
-// time in one walk over the steps in between.
-// settles most questions; what it does not settle soon is kept, and settled 64
-// first steps at a time in one walk over the steps in between.
+// order, messages and dependencies through any GPU. A short search from both
+// ends answers most queries. The others are collected, and answered 64 first
+// steps at a time in one walk over the steps in between.
 type paths struct {
 	c     *checker
 	level []int32 // by step: length of the longest path to it
@@ -108,12 +104,9 @@ func (p *paths) prepare() {
 	}
 }
 
-// step of a's threadblock that b comes after. Where the search would be long,
-// the question is kept open and a is given. order searches for a path from a to
-// b from both ends. It returns a, or a later step of a's threadblock that also
-// happens before b. If the search would be long, it leaves the query open and
-// returns a. step of a's threadblock that b comes after. Where the search would
-// be long, the question is kept open and a is given.
+// order searches for a path from a to b from both ends. It returns a, or a
+// later step of a's threadblock that also happens before b. If the search would
+// be long, it leaves the query open and returns a.
 func (p *paths) order(a, b int32, place ir.Loc) int32 {
 	if p.level == nil {
 		p.prepare()
@@ -168,10 +161,8 @@ func (p *paths) order(a, b int32, place ir.Loc) int32 {
 	return a
 }
 
-// each, which spreads along the order as far as the last second step. resolve
-// answers the open queries, 64 first steps at a time: each has a bit, which is
-// propagated along the order up to the last second step. each, which spreads
-// along the order as far as the last second step.
+// resolve answers the open queries, 64 first steps at a time: each has a bit,
+// which is propagated along the order up to the last second step.
 func (p *paths) resolve() {
 	open := p.open
 	p.open = p.open[:0]

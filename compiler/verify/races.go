@@ -5,16 +5,11 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// chunk: it must come after the last write, and a write after every read since.
-// Orders carry over, so these pairs stand for all. Most are settled by program
-// order and the GPU's own dependencies; the rest is asked of paths. races
-// visits every access of every chunk, GPU by GPU in the order found by
+// races visits every access of every chunk, GPU by GPU in the order found by
 // completes. An access must happen after the last write, and a write also after
 // every read since. Happens-before is transitive, so these pairs suffice. Most
 // are ordered by program order and the GPU's own dependencies; paths decides
-// the rest. chunk: it must come after the last write, and a write after every
-// read since. Orders carry over, so these pairs stand for all. Most are settled
-// by program order and the GPU's own dependencies; the rest is asked of paths.
+// the rest.
 func (c *checker) races() {
 	byGPU := c.orderByGPU()
 	paths := newPaths(c)
@@ -170,9 +165,8 @@ func (w *raceTracker) step(s int32) {
 	}
 }
 
-// those are that belong to it. cellsOf returns the cells from the first of a
-// place to its last, and the stride of those that belong to it. those are that
-// belong to it.
+// cellsOf returns the cells from the first of a place to its last, and the
+// stride of those that belong to it.
 func (w *raceTracker) cellsOf(l ir.Loc, count int32) (cells []access, stride int) {
 	from := w.base[l.Buf]
 	return w.cells[from+int64(l.Off) : from+l.End(count)], int(max(l.Stride, 1))

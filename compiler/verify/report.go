@@ -32,9 +32,8 @@ const (
 	Warning Severity = "warning"
 )
 
-// finding is not about one. Finding is one fault or warning. GPU, Threadblock
-// and Step are -1 if the finding is not about a particular one. finding is not
-// about one.
+// Finding is one fault or warning. GPU, Threadblock and Step are -1 if the
+// finding is not about a particular one.
 type Finding struct {
 	Kind        Kind     `json:"kind"`
 	Severity    Severity `json:"severity"`
@@ -132,9 +131,8 @@ func (r *Report) Has(k Kind) bool {
 // full reports whether further errors would only be counted.
 func (r *Report) full() bool { return len(r.Findings) >= r.max }
 
-// lost to warnings: it takes the place of the last of them. add adds a finding,
-// or counts it if the report is full. An error replaces the last warning of a
-// full report. lost to warnings: it takes the place of the last of them.
+// add adds a finding, or counts it if the report is full. An error replaces the
+// last warning of a full report.
 func (r *Report) add(f Finding) {
 	if f.Severity == Error {
 		r.errors++

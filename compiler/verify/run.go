@@ -7,10 +7,8 @@ import (
 	"strings"
 )
 
-// and keeps an order in which its steps can run. completes runs the program
-// with as few slots as possible and one call for each step, and records an
-// order in which its steps can run. and keeps an order in which its steps can
-// run.
+// completes runs the program with as few slots as possible and one call for
+// each step, and records an order in which its steps can run.
 func (c *checker) completes() {
 	c.whole = newRun(c, math.MaxInt32)
 	c.whole.order = make([]int32, 0, c.r.Steps)
@@ -25,9 +23,8 @@ func (c *checker) completes() {
 	}
 }
 
-// needs against Options.Slots. fits runs the program with one call for each
-// chunk, and compares the slots that it needs with Options.Slots. needs against
-// Options.Slots.
+// fits runs the program with one call for each chunk, and compares the slots
+// that it needs with Options.Slots.
 func (c *checker) fits() {
 	whole, split := c.whole, c.whole
 	if c.splits() {
@@ -70,13 +67,9 @@ func (c *checker) sendsAnything() bool {
 	return false
 }
 
-// as far as it can, and is woken when what it waits for may have come. When all
-// stand still, every connection gets another slot. run executes the program's
-// waits, without its data: each threadblock runs until it blocks, and is woken
-// when the event it waits for may have happened. When all are blocked, every
-// connection gets another slot. as far as it can, and is woken when what it
-// waits for may have come. When all stand still, every connection gets another
-// slot.
+// run executes the program's waits, without its data: each threadblock runs
+// until it blocks, and is woken when the event it waits for may have happened.
+// When all are blocked, every connection gets another slot.
 type run struct {
 	c          *checker
 	callChunks int32 // chunks of a call
@@ -259,10 +252,8 @@ func (r *run) blocker(t int32) int32 {
 	return r.c.stepTB[r.need[t]]
 }
 
-// waits for a threadblock that has ended.
-// cycle follows the waits from t until a threadblock repeats, or one waits for a
-// threadblock that has ended, and describes them.
-// waits for a threadblock that has ended.
+// cycle follows the waits from t until a threadblock repeats, or one waits for
+// a threadblock that has ended, and describes them.
 func (r *run) cycle(t int32) string {
 	seen := map[int32]int{}
 	var path []int32

@@ -7,10 +7,8 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// within its range. What follows indexes by these numbers without asking.
-// structure checks without execution that every number is within its range. Later
-// stages use these numbers as indices.
-// within its range. What follows indexes by these numbers without asking.
+// structure checks without execution that every number is within its range.
+// Later stages use these numbers as indices.
 func (c *checker) structure() {
 	if !c.sizes() || !c.layOut() {
 		return
@@ -177,10 +175,9 @@ func (c *checker) checkStep(g, t, i int, tb *ir.Threadblock) {
 	}
 }
 
-// whether chunk i of the one place is chunk k of the other, and k is not i.
-// shifted reports whether source and destination of a step overlap other than each
-// chunk with itself: chunk i of one is chunk k of the other, and k is not i.
-// whether chunk i of the one place is chunk k of the other, and k is not i.
+// shifted reports whether source and destination of a step overlap other than
+// each chunk with itself: chunk i of one is chunk k of the other, and k is not
+// i.
 func shifted(s *ir.Step) bool {
 	src, dst := s.Src.Normal(s.Count), s.Dst.Normal(s.Count)
 	if src.Buf != dst.Buf || src == dst {
@@ -232,13 +229,9 @@ func (c *checker) place(g, t, i int, verb string, l ir.Loc, count int32) (inside
 	return false
 }
 
-// later flag of that threadblock will do, so a missing one is an error only
-// where no later one meets the wait; run then reports the deadlock. dependency
-// checks that a wait names an existing step with HasDep. A later flag of that
-// threadblock also meets the wait, so a missing one is an error only if there
-// is no later one; run then reports the deadlock. later flag of that
-// threadblock will do, so a missing one is an error only where no later one
-// meets the wait; run then reports the deadlock.
+// dependency checks that a wait names an existing step with HasDep. A later
+// flag of that threadblock also meets the wait, so a missing one is an error
+// only if there is no later one; run then reports the deadlock.
 func (c *checker) dependency(g, t, i int, d ir.Dep) {
 	tbs := c.p.GPUs[g].Threadblocks
 	switch {

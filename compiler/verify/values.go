@@ -8,13 +8,9 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// multisets have equal numbers, so comparing and copying are free, and a
-// contribution that is reduced in twice makes another value. value identifies
-// the content of a chunk: a multiset of input chunks. Equal multisets have
-// equal numbers, so comparing and copying are cheap, and a contribution that is
-// reduced in twice gives a different value. multisets have equal numbers, so
-// comparing and copying are free, and a contribution that is reduced in twice
-// makes another value.
+// value identifies the content of a chunk: a multiset of input chunks. Equal
+// multisets have equal numbers, so comparing and copying are cheap, and a
+// contribution that is reduced in twice gives a different value.
 //
 //	0                  uninitialised, or computed from uninitialised chunks
 //	1 … inputs         that input chunk
@@ -26,10 +22,8 @@ const garbage value = 0
 
 // values hash-conses sums. A multiset is known by its fingerprint: the sum, in
 // two 64-bit words that wrap, of fixed pseudo-random fingerprints of its
-// multisets that differ agree with a probability of 2 to the -128. members. It
-// does not depend on the order of reduction, and two different multisets
-// collide with a probability of 2 to the -128. multisets that differ agree with
-// a probability of 2 to the -128.
+// members. It does not depend on the order of reduction, and two different
+// multisets collide with a probability of 2 to the -128.
 type values struct {
 	first []int32 // number before the first input chunk of a rank; one more than there are
 	sums  []sum

@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// more. svgNodes is the largest number of nodes drawn; the caption says so if
-// there are more. more.
+// svgNodes is the largest number of nodes drawn; the caption says so if there
+// are more.
 const svgNodes = 4
 
 // point is a place in the picture, in pixels.
@@ -41,10 +41,8 @@ const (
 )
 
 // SVG draws a topology. Each node is a circle of GPUs with its switches in the
-// all nodes.
-// middle and each NIC outside, next to the GPUs it serves; the fabric runs below
-// all nodes. An error is w's.
-// all nodes.
+// middle and each NIC outside, next to the GPUs it serves; the fabric runs
+// below all nodes. An error is w's.
 func SVG(w io.Writer, t *topologies.Topology) error {
 	p := place(t)
 	var b strings.Builder

@@ -15,11 +15,9 @@ import (
 // not fit a terminal.
 const matrixGPUs = 16
 
-// lies between its GPUs and a line for each class of link, then the links
-// between nodes. Text draws a topology for the terminal: for each kind of node
-// a matrix of the paths between its GPUs and a line for each class of link,
-// then the links between nodes. An error is w's. lies between its GPUs and a
-// line for each class of link, then the links between nodes.
+// Text draws a topology for the terminal: for each kind of node a matrix of the
+// paths between its GPUs and a line for each class of link, then the links
+// between nodes. An error is w's.
 func Text(w io.Writer, t *topologies.Topology) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s on %s, %s, runtime %s\n", safe.Line(t.Name), many(len(t.Ranks), "rank"), many(t.Nodes, "node"), t.Arch, t.Runtime)
@@ -100,9 +98,7 @@ func lines(b *strings.Builder, t *topologies.Topology, links []link, outer bool)
 	}
 }
 
-// cell holds.
 // matrix prints the path between every two GPUs of a node; see way.
-// cell holds.
 func matrix(b *strings.Builder, t *topologies.Topology, ranks []int) {
 	header := []string{"gpu"}
 	for _, r := range ranks {

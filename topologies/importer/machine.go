@@ -68,8 +68,8 @@ func (m *machine) note(format string, args ...any) {
 	}
 }
 
-// option to say it with. complete infers properties that the text lacks, or
-// returns an error that names the option to supply them. option to say it with.
+// complete infers properties that the text lacks, or returns an error that
+// names the option to supply them.
 func (m *machine) complete(o Options) error {
 	if len(m.gpus) == 0 {
 		return fmt.Errorf("no GPUs in it")
@@ -149,8 +149,7 @@ func (m *machine) inferLinks() error {
 	return nil
 }
 
-// collectives.
-// slowest is the bandwidth below which a NIC is assumed to carry no collectives.
+// slowest is the bandwidth below which a NIC is assumed to carry no
 // collectives.
 const slowest units.Bandwidth = 10e9 / 8
 

@@ -20,8 +20,7 @@ const (
 	farLatency  = "1.7 us" // ndv2, between processors
 )
 
-// before.
-// write writes the file. Names that TOML cannot express have been rejected before.
+// write writes the file. Names that TOML cannot express have been rejected
 // before.
 func (m *machine) write(o Options) []byte {
 	w := &writer{m: m}
@@ -68,9 +67,7 @@ func (w *writer) node() {
 	w.table("[node]", append(pairs, from...)...)
 }
 
-// their speed come from.
 // linkSources returns the sources of the number of links and of their speed.
-// their speed come from.
 func (w *writer) linkSources() []string {
 	m := w.m
 	count := m.file

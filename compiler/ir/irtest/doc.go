@@ -5,8 +5,6 @@
 // Invariants: equal arguments give equal programs, and other arguments give other
 // hashes.
 //
-// comes from packages templates and compiler.
-// Its programs are for tests only: users' programs come from packages templates and
-// compiler.
-// comes from packages templates and compiler.
+// Its programs are for tests only: users' programs come from packages templates
+// and compiler.
 package irtest

@@ -6,11 +6,9 @@ import (
 )
 
 // Ring returns allreduce round a ring, with a channel and a threadblock of each
-// rank for apart. An out-of-place one writes to its input all the same, so it
-// is not right. every instance. It does not use its chunks of scratch: they
-// only make programs differ. An out-of-place one also writes to its input, so
-// it is not correct. apart. An out-of-place one writes to its input all the
-// same, so it is not right.
+// rank for every instance. It does not use its chunks of scratch: they only
+// make programs differ. An out-of-place one also writes to its input, so it is
+// not correct.
 func Ring(ranks, instances, scratch int, inPlace bool) *ir.Program {
 	p := &ir.Program{Name: "ring", Collective: collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: ranks * instances, InPlace: inPlace}}
 	for r := range ranks {
@@ -26,10 +24,8 @@ func Ring(ranks, instances, scratch int, inPlace bool) *ir.Program {
 	return p
 }
 
-// be summed, and once more for all to have the sum. ringSteps returns the steps
-// of rank r in one instance: every chunk goes round once to be reduced, and
-// once more to distribute the result. be summed, and once more for all to have
-// the sum.
+// ringSteps returns the steps of rank r in one instance: every chunk goes round
+// once to be reduced, and once more to distribute the result.
 func ringSteps(r, ranks, instances, instance int) []ir.Step {
 	// The k-th message that r handles is of the chunk that began at rank r-k.
 	chunk := func(k int) ir.Loc {
