@@ -166,7 +166,7 @@ func synthQuery(cmd *cobra.Command) (q route.Query, err error) {
 
 // dumpQuery writes a query's formula, in the format the file's name asks for.
 func dumpQuery(path string, q route.Query) error {
-	f, err := route.State(q)
+	f, err := route.Encode(q)
 	if err != nil {
 		return usage(err)
 	}
@@ -330,10 +330,10 @@ func queries(n int) string {
 
 // synthFrontier walks the frontier.
 func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q route.Query) error {
-	w := route.Walk{Steps: q.Steps}
+	w := route.FrontierOptions{Steps: q.Steps}
 	w.Chunks, _ = cmd.Flags().GetInt("chunks")
 	asked, open := 0, 0
-	w.Tell = func(chunks, steps, rounds int, a route.Answer) {
+	w.OnAnswer = func(chunks, steps, rounds int, a route.Answer) {
 		if asked++; a.Status == constraints.Timeout {
 			open++
 		}
@@ -356,7 +356,7 @@ func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q route.Query) er
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %s were not settled within %v each: a longer %s may find more, or prove it\n", open, queries(asked), s.Timeout(), longer)
 	}
 	var bad *route.QueryError
-	var none *route.NoneError
+	var none *route.TooFewStepsError
 	switch {
 	case errors.As(err, &bad):
 		return usage(err)

@@ -20,14 +20,14 @@ func TestUnitAboveTheLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "no way leads from rank 0 to rank 1: a link of less than 100 GB/s, the unit, carries no chunk in a round: want a unit of at most 50 GB/s"
-	if r := p.distant(); r == nil || r.Reason != want {
+	if r := p.outOfReach(); r == nil || r.Reason != want {
 		t.Errorf("%v; want %s", r, want)
 	}
 	// A sum, too, is told so, and not that there is nothing to do.
 	if col, err = collective.New(collective.Spec{Name: "allreduce", Ranks: 4, Chunks: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Frontier(t.Context(), open(t, "pb"), Query{Topology: top, Collective: col, Unit: 100e9}, Walk{}); err == nil || !strings.Contains(err.Error(), want) {
+	if _, _, err := Frontier(t.Context(), open(t, "pb"), Query{Topology: top, Collective: col, Unit: 100e9}, FrontierOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v; want %s", err, want)
 	}
 }

@@ -89,7 +89,7 @@ func TestBoundsAgainstBruteForce(t *testing.T) {
 		}
 		routed++
 		has := big.NewRat(int64(p.Rounds), int64(spec.Chunks))
-		floors := map[string]*big.Rat{"flows of any number of steps": p.ratio()}
+		floors := map[string]*big.Rat{"flows of any number of steps": p.leastRatio()}
 		if f := p.branch().least(nil, never); f != nil {
 			floors["the best tolls"] = f.ratio
 		}
@@ -97,7 +97,7 @@ func TestBoundsAgainstBruteForce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f, err := one.flowing(byWork(context.Background(), time.Hour), big.NewRat(1, 1000)); err != nil {
+		if f, err := one.cutBound(byWork(context.Background(), time.Hour), big.NewRat(1, 1000)); err != nil {
 			t.Fatal(err)
 		} else if f != nil {
 			floors["flows in so many steps"] = f.ratio

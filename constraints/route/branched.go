@@ -43,7 +43,7 @@ const (
 type weighed struct {
 	*branches
 	p    *problem
-	ask  asker
+	ask  solveBudget
 	all  bool    // all splits but those left are excluded
 	left [][]int // splits that tolls do not exclude
 	good [][]int // those of left that mixes fit in fractions
@@ -54,8 +54,8 @@ type weighed struct {
 // solveBranched answers a query by solvers and branchings in turn. Solvers are
 // usually better at small or tight queries, and mixes of branchings at those with
 // some room.
-func (p *problem) solveBranched(s *constraints.Solvers, ask asker, open [][]int) (Answer, error) {
-	if ask.branches == nil { // a walk has learnt much by now, a single query nothing
+func (p *problem) solveBranched(s *constraints.Solvers, ask solveBudget, open [][]int) (Answer, error) {
+	if ask.branches == nil { // a frontier search has learnt much by now, a single query nothing
 		if a, err := p.solve(s, ask.share(1, firstShare), open); err != nil || a.Status != constraints.Timeout {
 			return a, err
 		}
@@ -117,7 +117,7 @@ func (w *weighed) inTurns(s *constraints.Solvers, open [][]int) (a Answer, err e
 
 // weigh judges the open splits of a query's rounds (nil: all). It returns nil if
 // branchings are not examined for this problem.
-func (p *problem) weigh(s *constraints.Solvers, ask asker, open [][]int) *weighed {
+func (p *problem) weigh(s *constraints.Solvers, ask solveBudget, open [][]int) *weighed {
 	b := ask.branches.grow(p)
 	if b == nil || !b.speaksOf(p) || ask.left() < oneLook {
 		return nil
@@ -166,7 +166,7 @@ func (w *weighed) mixed(sums int) Schedule {
 	return nil
 }
 
-// forest keeps what a walk has learnt about branchings, by collective and number
+// forest keeps what a frontier search has learnt about branchings, by collective and number
 // of steps.
 type forest map[string]*branches
 
@@ -178,8 +178,8 @@ func (f forest) of(collective string, steps int) *branches {
 // grow returns what is known about a problem's branchings, beginning if necessary.
 // It is nil if branchings are not examined for this problem.
 func (f forest) grow(p *problem) *branches {
-	if p.reduces && !p.everySum() {
-		p = p.dual()
+	if p.reduces && !p.sumsEverywhere() {
+		p = p.reversedProblem()
 	}
 	if b := f.of(p.Collective.Name, p.Steps); b != nil {
 		return b
@@ -192,12 +192,12 @@ func (f forest) grow(p *problem) *branches {
 }
 
 // over reports whether there is no time left, by the clock.
-func (a asker) over() bool {
+func (a solveBudget) over() bool {
 	return a.ctx.Err() != nil || a.meter == nil && a.left() <= 0
 }
 
 // charge adds what additions cost to the meter.
-func (a asker) charge(sums int) {
+func (a solveBudget) charge(sums int) {
 	if a.meter != nil {
 		a.meter.done += time.Duration(float64(sums) / sumsPerSecond * float64(time.Second))
 	}
@@ -287,9 +287,9 @@ const (
 
 // exhausted reports whether, with the given rounds of the first steps, a cut can't
 // be met however the remaining rounds are split.
-func (c crossing) exhausted(chunks int, first []int, left int) bool {
+func (c cutInequality) exhausted(chunks int, first []int, left int) bool {
 	passes, most := int64(0), int64(0)
-	for t, room := range c.room {
+	for t, room := range c.capacity {
 		if t < len(first) {
 			passes += room * int64(first[t])
 			continue
@@ -341,9 +341,9 @@ func (b *branches) tell(p *problem) string {
 		}
 	}
 	text := fmt.Sprintf("with tolls on links %s pay no less than %d, and a round of any step brings %d at most",
-		many(p.Collective.Chunks, "chunk"), best.need*int64(p.Collective.Chunks), slices.Max(best.room))
-	if best.need*int64(p.Collective.Chunks) <= slices.Max(best.room)*int64(p.Rounds) {
-		return fmt.Sprintf("however the %d rounds are split among %s, tolls on links are more than rounds bring, each split's own: of all splits, %s", p.Rounds, many(p.Steps, "step"), text)
+		plural(p.Collective.Chunks, "chunk"), best.need*int64(p.Collective.Chunks), slices.Max(best.capacity))
+	if best.need*int64(p.Collective.Chunks) <= slices.Max(best.capacity)*int64(p.Rounds) {
+		return fmt.Sprintf("however the %d rounds are split among %s, tolls on links are more than rounds bring, each split's own: of all splits, %s", p.Rounds, plural(p.Steps, "step"), text)
 	}
 	return text
 }

@@ -105,7 +105,7 @@ func (b *branches) annealed(p *problem, split []int) *annealed {
 	a := &annealed{room: make([]int32, len(net.links)*b.steps), picks: make([]int, len(p.items)), class: make([]int, len(p.items)), ways: make([][]way, len(p.classes))}
 	a.load = make([]int32, len(a.room))
 	tight := make([]bool, len(net.links))
-	for _, e := range net.tight() {
+	for _, e := range net.undominated() {
 		tight[e] = true
 		for t, n := range split {
 			a.room[int(e)*b.steps+t] = int32(net.links[e].capacity * n)

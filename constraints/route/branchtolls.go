@@ -25,16 +25,16 @@ import (
 type branches struct {
 	one    *problem // the problem of one chunk
 	steps  int
-	kinds  []int   // by link: its kind, that of the links that renamings map to it; -1 if another link's capacity implies its own
+	kinds  []int   // by link: its kind, that of the links that automorphisms map to it; -1 if another link's capacity implies its own
 	width  []int64 // by kind: chunks that its links carry together in a round
 	stems  []*stem
 	stemOf []int       // by class of items: its stem
-	moved  [][][]int32 // by class: the possible renamings of the stem's lanes
-	cuts   []crossing
+	moved  [][][]int32 // by class: the possible automorphisms of the stem's lanes
+	cuts   []cutInequality
 	looked bool
-	floor  *floor    // bound for any number of chunks, once looked for
-	ideal  []float64 // the best split of one round among the steps
-	sums   int       // additions so far, roughly
+	floor  *ratioBound // bound for any number of chunks, once looked for
+	ideal  []float64   // the best split of one round among the steps
+	sums   int         // additions so far, roughly
 }
 
 const (
@@ -46,7 +46,7 @@ const (
 	// often tolls are set for one split of rounds.
 	manyBranchings = 3000
 	manyPriced     = 150
-	// manyMoved limits the renamings by which a class can follow from its stem.
+	// manyMoved limits the automorphisms by which a class can follow from its stem.
 	manyMoved = 16
 	// dearest is the largest toll in whole numbers.
 	dearest = 10_000
@@ -56,7 +56,7 @@ const (
 // returns nil for large systems, and for chunks with a single destination, which
 // are flows.
 func (p *problem) branch() *branches {
-	if p.reduces || p.counts() || p.net.ranks > hearingRanks || p.Steps > branchSteps || len(p.net.lanes)*p.Steps > branchHops || p.unreachable() {
+	if p.reduces || p.singleDestination() || p.net.ranks > hearingRanks || p.Steps > branchSteps || len(p.net.lanes)*p.Steps > branchHops || p.unreachable() {
 		return nil
 	}
 	one, err := p.oneChunk(p.Steps)
@@ -64,13 +64,13 @@ func (p *problem) branch() *branches {
 		return nil
 	}
 	if one.reduces {
-		one = one.dual()
+		one = one.reversedProblem()
 	}
-	if one.distant() != nil {
+	if one.outOfReach() != nil {
 		return nil
 	}
 	b := &branches{one: one, steps: p.Steps, kinds: slices.Repeat([]int{-1}, len(one.net.links))}
-	for kind, links := range one.linksAlike(one.renamings()) {
+	for kind, links := range one.linksAlike(one.automorphisms()) {
 		b.width = append(b.width, 0)
 		for _, e := range links {
 			b.kinds[e] = kind
@@ -182,11 +182,11 @@ func (b *branches) program(split []int) *simplex.Program {
 
 // cut is the inequality that tolls, in whole numbers, prove for all splits of
 // rounds. news reports whether finding it led to new branchings.
-func (b *branches) cut(tolls []float64, over func() bool) (c crossing, news bool) {
+func (b *branches) cut(tolls []float64, over func() bool) (c cutInequality, news bool) {
 	whole := wholes(tolls, dearest)
-	c.room = make([]int64, b.steps)
+	c.capacity = make([]int64, b.steps)
 	for row, toll := range whole {
-		c.room[row%b.steps] += toll * b.width[row/b.steps]
+		c.capacity[row%b.steps] += toll * b.width[row/b.steps]
 	}
 	c.need, news = b.price(whole, over)
 	return c, news
@@ -213,10 +213,10 @@ func wholes(xs []float64, finest int) []int64 {
 
 // excludes reports whether a cut proves that so many chunks don't get through in
 // this split of rounds.
-func (c crossing) excludes(chunks int, split []int) bool {
+func (c cutInequality) excludes(chunks int, split []int) bool {
 	passes := int64(0)
 	for t, n := range split {
-		passes += c.room[t] * int64(n)
+		passes += c.capacity[t] * int64(n)
 	}
 	return passes < c.need*int64(chunks)
 }
@@ -262,7 +262,7 @@ func (b *branches) judge(chunks int, split []int, over func() bool) verdict {
 // excludes reports whether a known cut proves that so many chunks don't get through
 // in this split of rounds.
 func (b *branches) excludes(chunks int, split []int) bool {
-	return slices.ContainsFunc(b.cuts, func(c crossing) bool { return c.excludes(chunks, split) })
+	return slices.ContainsFunc(b.cuts, func(c cutInequality) bool { return c.excludes(chunks, split) })
 }
 
 // begin finds the first branchings: those with the fewest links or, if that is too
@@ -281,7 +281,7 @@ func (b *branches) begin(over func() bool) {
 
 // least is the bound on R/C that tolls prove for any number of chunks, or nil if
 // it is not above the bound already known. It is computed once.
-func (b *branches) least(known *big.Rat, over func() bool) *floor {
+func (b *branches) least(known *big.Rat, over func() bool) *ratioBound {
 	if b.looked {
 		return b.floor
 	}
@@ -291,7 +291,7 @@ func (b *branches) least(known *big.Rat, over func() bool) *floor {
 		enough, _ = known.Float64()
 	}
 	b.begin(over)
-	var best *floor
+	var best *ratioBound
 	for range manyPriced {
 		if over() || b.known() > manyBranchings {
 			break
@@ -303,8 +303,8 @@ func (b *branches) least(known *big.Rat, over func() bool) *floor {
 		c, news := b.cut(tolls, over)
 		if r := c.ratio(); r != nil && (best == nil || r.Cmp(best.ratio) > 0) {
 			b.cuts = append(b.cuts, c)
-			best = &floor{ratio: r, by: Bound, seconds: time.Since(start).Seconds(),
-				why: fmt.Sprintf("with the best tolls on links the chunks pay %d at least, and a round of any step brings %d at most", c.need, slices.Max(c.room))}
+			best = &ratioBound{ratio: r, by: Bound, seconds: time.Since(start).Seconds(),
+				why: fmt.Sprintf("with the best tolls on links the chunks pay %d at least, and a round of any step brings %d at most", c.need, slices.Max(c.capacity))}
 		}
 		if best != nil {
 			if f, _ := best.ratio.Float64(); f*chunks > 1-1e-7 {

@@ -266,7 +266,7 @@ func TestBruteForce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			alone, err := s.Solve(context.Background(), p.state(nil, true).formula)
+			alone, err := s.Solve(context.Background(), p.encode(nil, true).formula)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -405,7 +405,7 @@ func TestBruteForceSums(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			alone, err := s.Solve(context.Background(), p.state(nil, true).formula)
+			alone, err := s.Solve(context.Background(), p.encode(nil, true).formula)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,33 +11,32 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Synthesised is a routing for a search to compile, tune and compare like one of a
-// family. Its parameters are the query that it answers.
+// Synthesised is a synthesised routing for a search to compile and tune like a template's.
+// Its parameters are the query that it answers.
 type Synthesised struct {
 	Program               *lang.Program
-	Chunks, Steps, Rounds int // as the literature counts: see ChunksOf
-	By                    string
-	Proof                 string // what is known about its place on the frontier
+	Chunks, Steps, Rounds int    // Chunks as the literature counts them: see ChunksOf
+	By                    string // as Answer.By
+	Proof                 string // as Point.Proof
 }
 
-// Limits on the frontiers that Candidates walks, such that each takes seconds.
+// Limits on Candidates' frontiers, such that each takes seconds.
 const (
 	candidateRanks = 16
 	candidateSteps = 2 // beyond the fewest steps
-	workShare      = 8 // one part in so many of the work is for one query
+	workShare      = 8 // a query may do 1/8 of the work
 )
 
-// Candidates returns the routings on the frontier of a collective by rising number
-// of steps, so the one of least latency comes first. The chunks of the given
-// collective do not matter. Solvers are limited to so much work, which is counted,
-// so that the answer is the same on every machine; queries not settled within
-// their share are left out. For systems of many ranks, and for collectives that
-// are not synthesised, there are none, without an error.
+// Candidates returns the routings on the frontier of a collective by rising number of steps,
+// so the one of least latency comes first. The chunks of c are ignored. work limits the
+// solvers' work, so that the result is the same on every machine; queries not settled within
+// their share are left out. For more than 16 ranks, and for collectives that cannot be
+// synthesised, it returns none and no error. The error is ctx's or the solvers'.
 func Candidates(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective, work time.Duration) ([]Synthesised, error) {
 	if c.Ranks > candidateRanks || c.Ranks < 2 {
 		return nil, nil
 	}
-	w := Walk{Work: work, meter: &meter{}}
+	w := FrontierOptions{Work: work, meter: &meter{}}
 	points, err := w.points(ctx, s, t, c)
 	var found []Synthesised
 	for _, pt := range points {
@@ -59,12 +58,12 @@ func Candidates(ctx context.Context, s *constraints.Solvers, t *topologies.Topol
 	return found, err
 }
 
-// points returns the first points of the frontier.
-func (w Walk) points(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective) ([]Point, error) {
+// points returns the points of the frontier up to candidateSteps beyond the fewest steps.
+func (w FrontierOptions) points(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective) ([]Point, error) {
 	asked := c
 	if c.Name == "allreduce" {
-		// The frontier of an allreduce takes long to walk, those of its two halves
-		// do not.
+		// The frontier of an allreduce takes long to compute, those of its two
+		// halves do not.
 		var err error
 		if asked, err = collective.New(collective.Spec{Name: "allgather", Ranks: c.Ranks, Chunks: 1}); err != nil {
 			return nil, err
@@ -81,7 +80,7 @@ func (w Walk) points(ctx context.Context, s *constraints.Solvers, t *topologies.
 	if err != nil {
 		return nil, err
 	}
-	least, err := p.diameter()
+	least, err := p.minSteps()
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +89,9 @@ func (w Walk) points(ctx context.Context, s *constraints.Solvers, t *topologies.
 	return points, err
 }
 
-// candidate turns a point of the frontier into a program. For an allreduce the
-// point is of the allgather, which follows its own mirror image.
-func (w Walk) candidate(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective, pt Point) (*Synthesised, error) {
+// candidate converts a point of the frontier into a program. For an allreduce, the point is
+// the allgather's; a reducescatter with the reversed schedule precedes it.
+func (w FrontierOptions) candidate(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective, pt Point) (*Synthesised, error) {
 	chunks, steps, rounds, answer, proof := pt.Chunks, pt.Steps, pt.Rounds, pt.Answer, pt.Proof
 	twice := c.Name == "allreduce"
 	if twice {
@@ -110,7 +109,7 @@ func (w Walk) candidate(ctx context.Context, s *constraints.Solvers, t *topologi
 	}
 	q := Query{Topology: t, Collective: whole, Steps: steps, Rounds: rounds}
 	if twice {
-		if answer, err = w.find(s, q, w.asker(ctx)); err != nil || answer.Status != constraints.Sat {
+		if answer, err = w.find(s, q, w.budget(ctx)); err != nil || answer.Status != constraints.Sat {
 			return nil, err
 		}
 		proof = "a reducescatter and an allgather, each of which " + proof

@@ -9,13 +9,13 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// A walk can ask one kept formula about rung after rung, but a refutation from it
+// A frontier search can ask one kept formula about ratio after ratio, but a refutation from it
 // is only a claim. So at the end all solvers are asked afresh about the strongest
 // claims, from which the others follow: more chunks in no more rounds.
 
-// claim is a rung of a walk that a kept formula refuted.
+// claim is a ratio of a frontier search that a kept formula refuted.
 type claim struct {
-	rung
+	rcRatio
 	at int        // index in the point's Refuted
 	by keptSolver // the solver that claims it
 }
@@ -35,10 +35,10 @@ func strongest(all []claim) []claim {
 // gets.
 const keptShare = 8
 
-// keeper returns the kept formula of a climb, beginning with its second query that
-// reaches a solver, because most climbs have only one. After a query that it does
+// keeper returns the kept formula of a ratio search, beginning with its second query that
+// reaches a solver, because most of them have only one. After a query that it does
 // not settle, it is not asked any more.
-func (c *climb) keeper(ctx context.Context) keeper {
+func (c *ratioSearch) keeper(ctx context.Context) keeper {
 	if c.alone || c.w.Work > 0 || !c.p.keeps() {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (c *climb) keeper(ctx context.Context) keeper {
 			return Answer{Status: constraints.Timeout}, nil
 		}
 		if c.kept == nil || !c.kept.fits(q) {
-			if err := c.keep(q.until, q); err != nil {
+			if err := c.keep(q.ctx, q); err != nil {
 				return Answer{}, err
 			}
 		}
@@ -64,9 +64,9 @@ func (c *climb) keeper(ctx context.Context) keeper {
 	}
 }
 
-// keep states and keeps a formula large enough for the walk's chunks, with some
+// keep states and keeps a formula large enough for the search's chunks, with some
 // rounds to spare.
-func (c *climb) keep(ctx context.Context, q *problem) error {
+func (c *ratioSearch) keep(ctx context.Context, q *problem) error {
 	c.forget()
 	chunks := max(c.w.Chunks-c.w.Chunks%c.p.perChunk(), q.Collective.Chunks*c.p.perChunk())
 	rounds := min(maxRound, 2*q.Rounds*chunks/(q.Collective.Chunks*c.p.perChunk()))
@@ -77,7 +77,7 @@ func (c *climb) keep(ctx context.Context, q *problem) error {
 	return err
 }
 
-func (c *climb) forget() {
+func (c *ratioSearch) forget() {
 	if c.kept != nil {
 		c.kept.solver.Close()
 		c.kept = nil
@@ -102,11 +102,11 @@ const notConfirmed = "refuted in a formula that was kept, which was not confirme
 
 // confirm has the strongest claims proved, and records which of them the others
 // follow from. Claims that are not settled in time become open again.
-func (c *climb) confirm(ctx context.Context, point *Point, claims []claim) error {
+func (c *ratioSearch) confirm(ctx context.Context, point *Point, claims []claim) error {
 	var proofs []Answer
 	strong := strongest(claims)
 	for _, one := range strong {
-		a, err := c.ask(ctx, one.rung, nil, false)
+		a, err := c.ask(ctx, one.rcRatio, nil, false)
 		if err != nil {
 			point.unconfirmed(claims)
 			return err

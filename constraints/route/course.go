@@ -23,7 +23,7 @@ type course []bool
 type hearing struct {
 	p     *problem
 	steps int
-	// kinds is, by link, its kind, that of the links that renamings map to it; -1
+	// kinds is, by link, its kind, that of the links that automorphisms map to it; -1
 	// if another link's capacity implies its own.
 	kinds []int
 	width []int64 // by kind: chunks that its links carry together in a round
@@ -45,7 +45,7 @@ const (
 // hears returns the courses of p in so many steps, or nil if not every rank wants
 // the sums, the system is too large, or the steps are too many.
 func (p *problem) hears(steps int) *hearing {
-	if !p.everySum() || !p.wantedEverywhere() || p.net.ranks > hearingRanks || len(p.net.lanes)*steps > manyPlaces || p.unreachable() {
+	if !p.sumsEverywhere() || !p.wantedEverywhere() || p.net.ranks > hearingRanks || len(p.net.lanes)*steps > manyPlaces || p.unreachable() {
 		return nil
 	}
 	n := p.net.ranks
@@ -54,7 +54,7 @@ func (p *problem) hears(steps int) *hearing {
 	for e := range h.kinds {
 		h.kinds[e] = -1
 	}
-	for kind, links := range p.linksAlike(p.renamings()) {
+	for kind, links := range p.linksAlike(p.automorphisms()) {
 		h.width = append(h.width, 0)
 		for _, e := range links {
 			h.kinds[e] = kind
@@ -64,12 +64,12 @@ func (p *problem) hears(steps int) *hearing {
 	return h
 }
 
-// linksAlike groups the links that renamings map to each other, without those
+// linksAlike groups the links that automorphisms map to each other, without those
 // whose capacity is implied by others'.
-func (p *problem) linksAlike(renamings []renaming) [][]int {
+func (p *problem) linksAlike(automorphisms []automorphism) [][]int {
 	var images [][]int
-	for _, r := range renamings {
-		image := rising(len(p.net.links))
+	for _, r := range automorphisms {
+		image := upTo(len(p.net.links))
 		for i, l := range p.net.lanes {
 			for k, e := range l.links {
 				image[e] = int(p.net.lanes[r.lanes[i]].links[k])
@@ -81,7 +81,7 @@ func (p *problem) linksAlike(renamings []renaming) [][]int {
 	for e, first := range symmetry.Orbits(len(p.net.links), images) {
 		orbits[first] = append(orbits[first], e)
 	}
-	tight := p.net.tight()
+	tight := p.net.undominated()
 	return slices.DeleteFunc(orbits, func(links []int) bool {
 		return !slices.ContainsFunc(links, func(e int) bool { return slices.Contains(tight, int32(e)) })
 	})
@@ -128,7 +128,7 @@ func (h *hearing) thin(c course, toll []float64, give float64) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(dear[b], dear[a]) })
 	for _, i := range order {
-		h.p.look()
+		h.p.checkDeadline()
 		c[i] = false
 		c[i] = !h.enough(c)
 	}
@@ -178,9 +178,9 @@ func (h *hearing) state(tolls []int64, less int64) (f *constraints.Formula, take
 	// It is known that 2(n-1) sends are necessary, but a solver takes long to find
 	// that.
 	f.SumAtLeast(2*(p.net.ranks-1), sends...)
-	// Of courses that renamings map to each other, which pay the same, ask for the
+	// Of courses that automorphisms map to each other, which pay the same, ask for the
 	// first.
-	for _, r := range p.renamings() {
+	for _, r := range p.automorphisms() {
 		var before, after []constraints.Lit
 		for t := range steps {
 			for l := range p.net.lanes {
@@ -188,7 +188,7 @@ func (h *hearing) state(tolls []int64, less int64) (f *constraints.Formula, take
 				after = append(after, takes[int(r.lanes[l])*steps+t])
 			}
 		}
-		notAfter(f, before, after)
+		lexAtLeast(f, before, after)
 	}
 	return f, takes
 }

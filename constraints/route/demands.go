@@ -6,9 +6,9 @@ import (
 	"github.com/colltune/colltune/constraints/symmetry"
 )
 
-// demands lists conditions that flows must meet, the likeliest to fail first: what
-// each rank wants, what each rank has that others want, and what sets of ranks
-// want. Of ranks that renamings map to each other, one is examined.
+// demands lists demands, the likeliest to be infeasible first: the chunks that each rank
+// wants, those of each rank that others want, and those that sets of ranks want. One rank or
+// set of each orbit is examined.
 func (p *problem) demands() []demand {
 	n := p.net.ranks
 	into := make([]demand, n)
@@ -21,7 +21,7 @@ func (p *problem) demands() []demand {
 	}
 	for i := range p.items {
 		it := &p.items[i]
-		others := it.elsewhere()
+		others := it.destinations()
 		single[it.source] = single[it.source] && len(others) <= 1
 		for _, r := range others {
 			into[r].from[it.source]++
@@ -32,7 +32,7 @@ func (p *problem) demands() []demand {
 			outof[it.source].need++
 		}
 	}
-	orbit := symmetry.Orbits(n, p.images())
+	orbit := symmetry.Orbits(n, p.rankImages())
 	var all []demand
 	for r := range n {
 		if into[r].need > 0 && orbit[r] == r {
@@ -45,15 +45,15 @@ func (p *problem) demands() []demand {
 		}
 	}
 	if p.wantedEverywhere() {
-		return all // if all ranks are reached, so are all sets
+		return all // the demands of single ranks imply those of sets
 	}
 	return append(all, p.setDemands()...)
 }
 
-// images are the renamings of the ranks.
-func (p *problem) images() [][]int {
+// rankImages returns the automorphisms as permutations of the ranks.
+func (p *problem) rankImages() [][]int {
 	var all [][]int
-	for _, r := range p.renamings() {
+	for _, r := range p.automorphisms() {
 		all = append(all, r.ranks)
 	}
 	return all
@@ -64,7 +64,7 @@ func (p *problem) wantedEverywhere() bool {
 	return !slices.ContainsFunc(p.items, func(it item) bool { return len(it.wanted) < p.net.ranks })
 }
 
-// setDemands are the chunks that must enter a set of ranks at least once.
+// setDemands returns the demands of chunks that must enter a set of ranks at least once.
 func (p *problem) setDemands() []demand {
 	n := p.net.ranks
 	var all []demand
@@ -96,21 +96,20 @@ func (p *problem) setDemands() []demand {
 }
 
 const (
-	// everySet is the number of ranks up to which all sets are examined.
-	everySet = 8
-	// manyRuns is how many runs of ranks are examined in larger systems.
-	manyRuns = 64
+	// maxExhaustiveRanks is the number of ranks up to which all sets are examined.
+	maxExhaustiveRanks = 8
+	// maxRuns is the number of runs of ranks that are examined in larger systems.
+	maxRuns = 64
 )
 
-// eachSet calls yield with sets of ranks. In small systems these are all sets, one
-// of those that renamings map to each other; in larger ones single ranks, nodes,
-// runs of ranks from the first, every other block of ranks, and the complements of
-// all these.
+// eachSet calls yield with sets of ranks. In small systems these are all sets, one of each
+// orbit; in larger ones single ranks, nodes, runs of ranks from the first, every other block
+// of ranks, and the complements of all these.
 func (p *problem) eachSet(yield func(in []bool)) {
 	n := p.net.ranks
 	in := make([]bool, n)
-	if n <= everySet {
-		images := p.images()
+	if n <= maxExhaustiveRanks {
+		images := p.rankImages()
 		sets := make([][]int, len(images))
 		for i, image := range images {
 			sets[i] = make([]int, 1<<n)
@@ -138,7 +137,7 @@ func (p *problem) eachSet(yield func(in []bool)) {
 			yield(in)
 		}
 	}
-	for r, first := range symmetry.Orbits(n, p.images()) {
+	for r, first := range symmetry.Orbits(n, p.rankImages()) {
 		if r == first {
 			both(func(a int) bool { return a == r })
 		}
@@ -146,8 +145,8 @@ func (p *problem) eachSet(yield func(in []bool)) {
 	for node := range p.Topology.Nodes {
 		both(func(r int) bool { return p.Topology.Ranks[r].Node == node })
 	}
-	for i := 1; i < min(n, manyRuns); i++ {
-		end := i * n / min(n, manyRuns)
+	for i := 1; i < min(n, maxRuns); i++ {
+		end := i * n / min(n, maxRuns)
 		both(func(r int) bool { return r < end })
 	}
 	for step := 1; step < n; step++ {

@@ -52,7 +52,7 @@ func (p *problem) every() []demand {
 		d, single := fresh(), !p.reduces
 		for i := range p.items {
 			it := &p.items[i]
-			if others := it.elsewhere(); it.source == r {
+			if others := it.destinations(); it.source == r {
 				single = single && len(others) <= 1
 				for _, to := range others {
 					d.from[r]++
@@ -85,12 +85,12 @@ func TestDemandsLoseNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		few := p.crossings
+		few := p.sumDemands
 		if !p.reduces {
 			few = p.demands
 		}
 		judge := func(demands []demand) *splitter {
-			return &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: rising(len(demands))}
+			return &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: upTo(len(demands))}
 		}
 		all, some := judge(p.every()), judge(few())
 		for _, rounds := range splits(p.Steps, p.Rounds) {
@@ -136,7 +136,7 @@ func TestRateRefutesMore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		least, err := p.diameter()
+		least, err := p.minSteps()
 		if err != nil {
 			continue // not connected
 		}
@@ -152,7 +152,7 @@ func TestRateRefutesMore(t *testing.T) {
 			if no != nil {
 				continue
 			}
-			if left++; p.tooFast() == nil {
+			if left++; p.belowRateBound() == nil {
 				break
 			}
 			refuted++

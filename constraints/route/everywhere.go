@@ -11,11 +11,10 @@ import (
 	"github.com/colltune/colltune/constraints/symmetry"
 )
 
-// everywhere answers a query for sums that are wanted in more than one place,
-// above all an allreduce. It first looks for a reducescatter followed by an
-// allgather, and then for a routing that may do both at once. Only a bound or the
-// second search can say that there is none.
-func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) {
+// findAllReduce answers a query for sums that are wanted in several places, such as an
+// allreduce. It first looks for a reducescatter followed by an allgather, and then for any
+// routing. Only a bound or the second search can refute the query.
+func (p *problem) findAllReduce(s *constraints.Solvers, ask solveBudget) (Answer, error) {
 	ask.kept = nil // a kept formula is about whole queries only
 	if ask.mixed {
 		sched, err := p.mixed(s, ask)
@@ -24,7 +23,7 @@ func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) 
 		}
 		return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, nil
 	}
-	ctx, cancel := ask.bounding()
+	ctx, cancel := ask.boundContext()
 	defer cancel()
 	open, refuted, err := p.boundSums(ctx)
 	if err != nil {
@@ -34,20 +33,20 @@ func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) 
 		return Answer{Status: constraints.Unsat, By: Bound, Detail: refuted.Reason}, nil
 	}
 	sched, by, err := p.composed(s, ask.share(1, 4))
-	if ask.late(err) {
+	if ask.onlyLate(err) {
 		err = nil
 	}
 	if err != nil || sched != nil {
 		return Answer{Status: constraints.Sat, By: by, Schedule: sched}, err
 	}
-	none, err := p.hopeless(s, ask.share(1, 8), p.Steps)
+	none, err := p.singleChunkInfeasible(s, ask.share(1, 8), p.Steps)
 	if err != nil {
 		return Answer{}, err
 	}
 	if none != nil {
 		return Answer{Status: constraints.Unsat, By: none.by, Detail: none.why}, nil
 	}
-	low, err := p.tooCheap(s, ask.share(1, 4))
+	low, err := p.belowPriceBound(s, ask.share(1, 4))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -63,11 +62,11 @@ func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) 
 	return p.solve(s, ask, open)
 }
 
-// hopeless is a refutation if not even one chunk can be summed everywhere in so
-// many steps, however wide the links. Adding each contribution exactly once can
-// take longer than spreading it everywhere. It is nil if a chunk can be summed, or
-// if that is not settled.
-func (p *problem) hopeless(s *constraints.Solvers, ask asker, steps int) (*floor, error) {
+// singleChunkInfeasible returns a refutation if not even one chunk can be summed everywhere
+// in a number of steps, with unlimited links. Adding each contribution exactly once can take
+// more steps than copying it everywhere. It is nil if a chunk can be summed, or if that is
+// not settled.
+func (p *problem) singleChunkInfeasible(s *constraints.Solvers, ask solveBudget, steps int) (*ratioBound, error) {
 	if ask.hopeful || p.net.ranks > hearingRanks || p.Collective.Name != "allreduce" {
 		return nil, nil
 	}
@@ -75,15 +74,15 @@ func (p *problem) hopeless(s *constraints.Solvers, ask asker, steps int) (*floor
 	if err != nil {
 		return nil, err
 	}
-	e := one.stateDirect(p.Collective.Name+" on "+p.Topology.Name+": one chunk", nil)
-	a, err := ask.put(s, stated{formula: e.f, suits: "pb"})
+	e := one.encodeSumWithoutLinks(p.Collective.Name+" on "+p.Topology.Name+": one chunk", nil)
+	a, err := ask.ask(s, encoding{formula: e.f, preferred: "pb"})
 	if err != nil || a.Status != constraints.Unsat {
 		return nil, err
 	}
-	return &floor{by: a.By, seconds: a.Seconds, why: fmt.Sprintf("not one chunk can be summed everywhere in %s, whatever the rounds", many(steps, "step"))}, nil
+	return &ratioBound{by: a.By, seconds: a.Seconds, why: fmt.Sprintf("not one chunk can be summed everywhere in %s, whatever the rounds", plural(steps, "step"))}, nil
 }
 
-// oneChunk is the problem of one chunk in so many steps.
+// oneChunk returns the problem of one chunk in a number of steps.
 func (p *problem) oneChunk(steps int) (*problem, error) {
 	spec := p.Collective.Spec
 	spec.Chunks = 1
@@ -91,7 +90,7 @@ func (p *problem) oneChunk(steps int) (*problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.like(c, steps, steps)
+	return p.withCollective(c, steps, steps)
 }
 
 // part is the steps and rounds of the first of two phases.
@@ -100,12 +99,12 @@ type part struct{ steps, rounds int }
 // composed looks for a reducescatter and an allgather that together keep to the
 // query's steps and rounds. It returns nil if the chunks can't be divided evenly,
 // or none are found.
-func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string, error) {
+func (p *problem) composed(s *constraints.Solvers, ask solveBudget) (Schedule, string, error) {
 	n := p.net.ranks
 	if p.Collective.Name != "allreduce" || p.Collective.Chunks%n != 0 {
 		return nil, "", nil
 	}
-	ctx, cancel := ask.bounding()
+	ctx, cancel := ask.boundContext()
 	defer cancel()
 	var parts []part
 	for steps := 1; steps < p.Steps; steps++ {
@@ -122,7 +121,7 @@ func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string,
 		if err != nil {
 			return nil, err
 		}
-		return p.like(c, a.steps, a.rounds)
+		return p.withCollective(c, a.steps, a.rounds)
 	}
 	for _, a := range parts {
 		first, err := phase("reducescatter", a)
@@ -142,17 +141,17 @@ func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string,
 
 // inPhases answers a reducescatter and an allgather, one after the other. The
 // schedule is nil if either has no routing, or none is found.
-func inPhases(ctx context.Context, s *constraints.Solvers, ask asker, first, second *problem) (Schedule, string, error) {
-	for _, p := range []*problem{first.dual(), second} { // before either is put to a solver
+func inPhases(ctx context.Context, s *constraints.Solvers, ask solveBudget, first, second *problem) (Schedule, string, error) {
+	for _, p := range []*problem{first.reversedProblem(), second} { // before either is put to a solver
 		if _, refuted, err := p.bound(ctx); refuted != nil || err != nil {
 			return nil, "", err
 		}
 	}
-	one, err := first.collect(s, ask)
+	one, err := first.findReduce(s, ask)
 	if err != nil || one.Status != constraints.Sat {
 		return nil, "", err
 	}
-	two, err := second.spread(s, ask)
+	two, err := second.findCopy(s, ask)
 	if err != nil || two.Status != constraints.Sat {
 		return nil, "", err
 	}
@@ -180,14 +179,14 @@ func (p *problem) boundSums(ctx context.Context) (open [][]int, refuted *Refutat
 			spread.items = append(spread.items, item{source: r, wanted: p.items[class[0]].wanted})
 		}
 	}
-	if r := spread.distant(); r != nil {
+	if r := spread.outOfReach(); r != nil {
 		return nil, r, nil
 	}
 	if sends, room := p.sends(); sends > room*p.Rounds {
 		return nil, &Refutation{fmt.Sprintf("%d chunks take at least %d sends, 2(n-1) each where all want them, and the links into all ranks carry %d in %d rounds", len(p.items), sends, room*p.Rounds, p.Rounds)}, nil
 	}
-	demands := p.crossings()
-	return p.openSplits(ctx, &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: rising(len(demands))})
+	demands := p.sumDemands()
+	return p.openSplits(ctx, &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: upTo(len(demands))})
 }
 
 // sends returns how many sends the sums take at least, and how many can arrive
@@ -209,16 +208,14 @@ func (p *problem) sends() (least, room int) {
 // manyPairs is the number of ranks up to which all pairs are examined.
 const manyPairs = 16
 
-// crossings are the demands of sums. For each chunk that is wanted at a rank, some
-// data must come there from every other contributor: so many chunks from rank to
-// rank. If all chunks are wanted everywhere, this also covers sets of ranks: in
-// any order of the ranks, there are two neighbours of which one is inside a set
-// and one outside.
-func (p *problem) crossings() []demand {
+// sumDemands returns the demands of sums: for each chunk that is wanted at a rank, one chunk
+// must come there from every other contributor. If all chunks are wanted everywhere, this
+// also covers cuts of sets of ranks, because every set has a rank inside and one outside.
+func (p *problem) sumDemands() []demand {
 	n := p.net.ranks
 	var all []demand
 	pairs := make([][]int, 0)
-	for _, image := range p.images() {
+	for _, image := range p.rankImages() {
 		becomes := make([]int, n*n)
 		for at := range becomes {
 			becomes[at] = image[at/n]*n + image[at%n]
@@ -235,7 +232,7 @@ func (p *problem) crossings() []demand {
 	for at, first := range symmetry.Orbits(n*n, pairs) {
 		a, b := at/n, at%n
 		if b == 0 {
-			p.look()
+			p.checkDeadline()
 		}
 		if a == b || tried[first] || n > manyPairs && b != (a+1)%n && !p.farthest(a, b) {
 			continue

@@ -13,39 +13,37 @@ import (
 // Answer is the outcome of a query.
 type Answer struct {
 	Status constraints.Status
-	// By says what settled it: "bound", "mixing", or the solver that found the
-	// routing or proved that there is none.
+	// By is the method that settled it: Bound, Mixing, or the name of the solver.
 	By       string
 	Detail   string   // Unsat by a bound: the argument; Timeout: which limit was met
 	Schedule Schedule // Sat: confirmed by Replay
-	Items    []Item   // what the schedule's sends refer to
+	Items    []Item   // by Send.Item
 	Unit     units.Bandwidth
-	Seconds  float64
-	claimed  bool // Unsat in a kept formula, which is not a proof
+	Seconds  float64 // wall-clock time
+	claimed  bool    // Unsat in a kept formula, which is not a proof
 }
 
-// Values of Answer.By for an argument without a solver, and for a routing that is
-// a mix of single chunks' courses.
+// Values of Answer.By for bounds, and for routings found by column packing.
 const (
 	Bound  = "bound"
 	Mixing = "mixing"
 )
 
-// Find answers a query. A routing is returned only after replaying it on the
-// topology. An answer that there is none comes from a bound or a solver. The error
-// says that the query makes no sense, or that all solvers failed.
+// Find answers a query. A routing is returned only after Replay has confirmed it; Unsat is
+// the result of a bound or a solver. The error is a *QueryError, ctx's, or the solvers'
+// faults if all of them failed.
 func Find(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) {
-	return find(s, q, asker{ctx: ctx})
+	return find(s, q, solveBudget{ctx: ctx})
 }
 
-func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
+func find(s *constraints.Solvers, q Query, ask solveBudget) (Answer, error) {
 	start := time.Now()
 	ask = ask.query(s)
 	limit := ask.left()
-	until, cancel := ask.bounding()
+	until, cancel := ask.boundContext()
 	defer cancel()
 	p, a, err := q.findUntil(s, ask, until)
-	if ask.late(err) {
+	if ask.onlyLate(err) {
 		by := Bound
 		if errors.Is(err, constraints.ErrDeadline) { // the time ran out while stating a solver's formula
 			by = s.Solvers()[0]
@@ -67,12 +65,12 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	return a, nil
 }
 
-// findUntil is find including the construction of the network and the items, which
-// can run out of time as well. It returns the problem as far as it was built.
-func (q Query) findUntil(s *constraints.Solvers, ask asker, until context.Context) (p *problem, a Answer, err error) {
+// findUntil builds the problem and answers it, within a deadline. It returns the problem as
+// far as it was built.
+func (q Query) findUntil(s *constraints.Solvers, ask solveBudget, until context.Context) (p *problem, a Answer, err error) {
 	defer constraints.RecoverDeadline(&err)
-	if p, err = q.on(ask.net, until); err == nil {
-		err = p.fill()
+	if p, err = q.problemOn(ask.net, until); err == nil {
+		err = p.addItems()
 	}
 	if err == nil {
 		a, err = p.find(s, ask)
@@ -80,24 +78,24 @@ func (q Query) findUntil(s *constraints.Solvers, ask asker, until context.Contex
 	return p, a, err
 }
 
-func (p *problem) find(s *constraints.Solvers, ask asker) (Answer, error) {
+func (p *problem) find(s *constraints.Solvers, ask solveBudget) (Answer, error) {
 	if !ask.atLeast {
-		if r := p.tooFast(); r != nil {
+		if r := p.belowRateBound(); r != nil {
 			return Answer{Status: constraints.Unsat, By: Bound, Detail: r.Reason}, nil
 		}
 	}
 	if p.reduces {
-		return p.collect(s, ask)
+		return p.findReduce(s, ask)
 	}
-	return p.spread(s, ask)
+	return p.findCopy(s, ask)
 }
 
-// spread answers a query whose chunks are copied.
-func (p *problem) spread(s *constraints.Solvers, ask asker) (Answer, error) {
-	ctx, cancel := ask.bounding()
+// findCopy answers a query whose chunks are copied.
+func (p *problem) findCopy(s *constraints.Solvers, ask solveBudget) (Answer, error) {
+	ctx, cancel := ask.boundContext()
 	defer cancel()
 	if b := ask.branches.of(p.Collective.Name, p.Steps); b != nil && b.speaksOf(p) {
-		p.alike = b.one.alike // renamings are the same for one chunk as for many
+		p.automorphismCache = b.one.automorphismCache // they do not depend on the number of chunks
 	}
 	open, refuted, err := p.bound(ctx)
 	if err != nil {
@@ -106,16 +104,16 @@ func (p *problem) spread(s *constraints.Solvers, ask asker) (Answer, error) {
 	if refuted != nil {
 		return Answer{Status: constraints.Unsat, By: Bound, Detail: refuted.Reason}, nil
 	}
-	if sched, ok := p.byFlow(open); ok {
+	if sched, ok := p.flowRouting(open); ok {
 		return Answer{Status: constraints.Sat, By: Bound, Schedule: sched}, nil
 	}
 	return p.solveBranched(s, ask, open)
 }
 
-// byFlow answers, without a solver, a query in which all chunks have the same
-// source or the same destination: the flow found by the bound then is a routing.
-func (p *problem) byFlow(open [][]int) (Schedule, bool) {
-	if len(open) == 0 || !p.counts() {
+// flowRouting answers, without a solver, a query in which all chunks have the same source or
+// the same destination: then the flow is a routing.
+func (p *problem) flowRouting(open [][]int) (Schedule, bool) {
+	if len(open) == 0 || !p.singleDestination() {
 		return nil, false
 	}
 	source, dest := -1, -1 // -2: several
@@ -123,11 +121,11 @@ func (p *problem) byFlow(open [][]int) (Schedule, bool) {
 	d := demand{from: make([]int64, p.net.ranks), into: make([]int64, p.net.ranks)}
 	for x := range p.items {
 		it := &p.items[x]
-		for _, r := range it.elsewhere() {
-			if source = only(source, it.source); dest == -2 {
+		for _, r := range it.destinations() {
+			if source = commonValue(source, it.source); dest == -2 {
 				dest = -2
 			} else {
-				dest = only(dest, r)
+				dest = commonValue(dest, r)
 			}
 			waiting[[2]int{it.source, r}] = append(waiting[[2]int{it.source, r}], x)
 			d.from[it.source]++
@@ -139,8 +137,8 @@ func (p *problem) byFlow(open [][]int) (Schedule, bool) {
 		return nil, false
 	}
 	u := p.net.unroll(p.Steps)
-	u.split(open[0])
-	if !u.met(&d) {
+	u.setRounds(open[0])
+	if !u.feasible(&d) {
 		return nil, false
 	}
 	s := make(Schedule, p.Steps)
@@ -159,49 +157,49 @@ func (p *problem) byFlow(open [][]int) (Schedule, bool) {
 	return p.prune(s), ok
 }
 
-// only tracks whether all values seen are equal: -1 before the first value, -2
-// after different ones.
-func only(was, now int) int {
+// commonValue returns the common value of all seen so far: was is -1 before the first
+// value, and -2 after different ones.
+func commonValue(was, now int) int {
 	if was == -1 || was == now {
 		return now
 	}
 	return -2
 }
 
-// collect answers a query whose chunks are combined in one place, by spreading
-// them from there with time and links reversed.
-func (p *problem) collect(s *constraints.Solvers, ask asker) (Answer, error) {
+// findReduce answers a query whose chunks are combined at one rank each: it copies them from
+// there on the reversed network, and reverses the schedule.
+func (p *problem) findReduce(s *constraints.Solvers, ask solveBudget) (Answer, error) {
 	for _, it := range p.items {
 		if len(it.wanted) > 1 {
-			return p.everywhere(s, ask)
+			return p.findAllReduce(s, ask)
 		}
 	}
-	a, err := p.dual().spread(s, ask)
+	a, err := p.reversedProblem().findCopy(s, ask)
 	a.Schedule = a.Schedule.reversed()
 	return a, err
 }
 
-// dual is the problem of spreading, on the reversed network, what is to be
-// combined from where it is wanted.
-func (p *problem) dual() *problem {
+// reversedProblem returns the problem of copying chunks on the reversed network from the
+// ranks that want their sums to all ranks.
+func (p *problem) reversedProblem() *problem {
 	dual := *p
 	dual.reduces = false
 	dual.net = p.net.reversed()
 	dual.items = make([]item, len(p.items))
 	for i, it := range p.items {
-		dual.items[i] = item{source: it.wanted[0], index: it.index, wanted: rising(p.net.ranks)}
+		dual.items[i] = item{source: it.wanted[0], index: it.index, wanted: upTo(p.net.ranks)}
 	}
-	dual.classes, dual.alike = nil, nil
+	dual.classes, dual.automorphismCache = nil, nil
 	dual.classify()
 	return &dual
 }
 
-// name is what dumps call the query.
+// name returns the query's name for dumps.
 func (p *problem) name() string {
 	return fmt.Sprintf("%s on %s: %d chunks, %d steps, %d rounds", p.Collective.Name, p.Topology.Name, p.Collective.Chunks, p.Steps, p.Rounds)
 }
 
-func rising(n int) []int {
+func upTo(n int) []int {
 	all := make([]int, n)
 	for i := range all {
 		all[i] = i

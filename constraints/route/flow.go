@@ -6,9 +6,9 @@ import (
 	"github.com/colltune/colltune/constraints/maxflow"
 )
 
-// unrolled is the network unrolled over the steps, as a flow network. It has a
-// copy of every rank before the first step and after each step, joined by what
-// ranks keep, and a copy of the vertices between ranks for each step.
+// unrolled is the time-expanded network over the steps. It has a copy of every rank before
+// the first step and after each step, with arcs for chunks that stay at a rank, and a copy
+// of the vertices between ranks for each step.
 //
 //	before      step 1       after      step 2
 //	rank 0 ──────────────▶ rank 0 ──────────────▶ …    keeps: any number
@@ -48,10 +48,10 @@ func (n *network) unroll(steps int) *unrolled {
 	return u
 }
 
-// rank is the copy of a rank after so many steps.
+// rank returns the copy of a rank after a number of steps.
 func (u *unrolled) rank(r, after int) int { return after*u.net.ranks + r }
 
-// vertex is the copy of a rank after so many steps, or of a vertex between ranks
+// vertex returns the copy of a rank after a number of steps, or of a vertex between ranks
 // within a step.
 func (u *unrolled) vertex(v int32, step, after int) int {
 	if int(v) < u.net.ranks {
@@ -60,8 +60,8 @@ func (u *unrolled) vertex(v int32, step, after int) int {
 	return u.net.ranks*(u.steps+1) + step*u.inner + int(v) - u.net.ranks
 }
 
-// split sets the capacity of the links: step s has rounds[s] rounds.
-func (u *unrolled) split(rounds []int) {
+// setRounds sets the capacities of the links for rounds[s] rounds in step s.
+func (u *unrolled) setRounds(rounds []int) {
 	for s, arcs := range u.links {
 		for i, a := range arcs {
 			u.g.SetCapacity(a, int64(u.net.links[i].capacity)*int64(rounds[s]))
@@ -69,13 +69,13 @@ func (u *unrolled) split(rounds []int) {
 	}
 }
 
-// demand is an amount of chunks that must get from some ranks to some ranks,
-// regardless of which goes where: a condition that every routing meets.
+// demand is a single-commodity flow that every routing contains: a number of chunks that
+// must get from some ranks to some ranks, whichever goes where.
 type demand struct {
 	from []int64 // by rank
 	into []int64 // by rank, at most; the whole of from must arrive
 	need int64
-	set  []int // the ranks to mention in words
+	set  []int // the ranks to name in the proof
 	kind demandKind
 }
 
@@ -88,8 +88,8 @@ const (
 	fromTo                     // one rank's contribution to everything that another wants
 )
 
-// met reports whether there is a flow that meets the demand.
-func (u *unrolled) met(d *demand) bool {
+// feasible reports whether there is a flow that meets the demand.
+func (u *unrolled) feasible(d *demand) bool {
 	for r := range u.net.ranks {
 		u.g.SetCapacity(u.feed[r], d.from[r])
 		u.g.SetCapacity(u.drain[r], d.into[r])
@@ -97,32 +97,32 @@ func (u *unrolled) met(d *demand) bool {
 	return u.g.MaxFlow(u.source, u.sink, d.need) == d.need
 }
 
-// carried is an arc of the last flow with chunks left on it.
-type carried struct {
+// pathArc is an arc of the last flow with chunks left on it.
+type pathArc struct {
 	to    int
 	link  int32 // -1 if a rank keeps the chunks
 	step  int
 	count int64
 }
 
-// paths decomposes the last flow into the paths of single chunks, yielding each
-// with its source and destination. ok is false if a path between ranks is no lane.
+// paths decomposes the last flow into paths of single chunks, and yields each with its
+// source and destination. ok is false if a path between ranks is not a lane.
 func (u *unrolled) paths(yield func(source, dest int, hops []hop)) (ok bool) {
-	ways := make([][]carried, u.sink+1)
+	ways := make([][]pathArc, u.sink+1)
 	n := u.net
 	arc := 0
 	for s := range u.steps {
 		for i, l := range n.links {
 			if f := u.g.Flow(u.links[s][i]); f > 0 {
 				v := u.vertex(l.from, s, s)
-				ways[v] = append(ways[v], carried{u.vertex(l.to, s, s+1), int32(i), s, f})
+				ways[v] = append(ways[v], pathArc{u.vertex(l.to, s, s+1), int32(i), s, f})
 			}
 		}
 		arc += len(n.links)
 		for r := range n.ranks {
 			if f := u.g.Flow(arc); f > 0 {
 				v := u.rank(r, s)
-				ways[v] = append(ways[v], carried{u.rank(r, s+1), -1, s, f})
+				ways[v] = append(ways[v], pathArc{u.rank(r, s+1), -1, s, f})
 			}
 			arc++
 		}
@@ -160,13 +160,13 @@ func (u *unrolled) paths(yield func(source, dest int, hops []hop)) (ok bool) {
 	return true
 }
 
-// hop is a lane used in a step.
+// hop is the use of a lane in a step.
 type hop struct {
 	lane int32
 	step int
 }
 
-// lane is the number of the lane between two ranks, or -1 if there is none.
+// lane returns the number of the lane between two ranks, or -1 if there is none.
 func (n *network) lane(from, to int) int32 {
 	for _, l := range n.out[from] {
 		if int(n.lanes[l].to) == to {

@@ -12,28 +12,28 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// Point is a point on the frontier of latency against bandwidth: no routing in as
-// few steps has a smaller R/C, as far as Proof goes.
+// Point is a point of the Pareto frontier of latency (Steps) and bandwidth (Rounds ÷
+// Chunks).
 type Point struct {
 	Answer
 	Chunks, Steps, Rounds int // Chunks as the literature counts them: see ChunksOf
-	// Optimal means that no routing at all, whatever its chunks and steps, has a
-	// smaller R/C, because it equals the bound.
+	// Optimal means that no routing of any number of chunks and steps has a smaller
+	// R/C, because this one equals the bound.
 	Optimal bool
-	// Proved means that none in as many steps has, with the numbers of chunks that
-	// were tried: all up to Walk.Chunks, or for an allreduce 1, 2 and multiples of
-	// the ranks.
+	// Proved means that no routing in as many steps has a smaller R/C, with the numbers
+	// of chunks that were tried: all up to FrontierOptions.Chunks; for an allreduce 1,
+	// 2 and multiples of the ranks.
 	Proved bool
 	// Proof says why, or what is missing.
 	Proof   string
 	Refuted []Refuted
-	// Followed counts queries that were not asked, because they follow from a
-	// refuted one: they have at least as many chunks in no more rounds.
-	Followed int
-	Skipped  int // queries not asked because one with a smaller R/C was not settled in time
+	// Implied counts queries that were not asked because a refuted one implies that
+	// they have no routing: they have at least as many chunks in no more rounds.
+	Implied int
+	Skipped int // queries not asked because one with a smaller R/C was not settled in time
 }
 
-// Refuted is a query with a smaller R/C for which no routing was found.
+// Refuted is a query with a smaller R/C than the point's for which no routing was found.
 type Refuted struct {
 	Chunks, Steps, Rounds int
 	Status                constraints.Status // Unsat or Timeout
@@ -42,38 +42,41 @@ type Refuted struct {
 	Detail                string
 }
 
-// Walk says how far to look for the frontier.
-type Walk struct {
-	Chunks int // limit; 0 means 6 for each rank, or as many as there can be
-	Steps  int // limit; 0 means 3 more than twice the least
-	// Work limits the work of all queries together. Solvers are then asked one
-	// after the other, and no query does more than an eighth of it, so that the
-	// walk is the same on every machine with the same solvers. Time limits remain
-	// as a last resort; if one is met, Options.Notice is told. 0 means that only
-	// the solvers' own time limit applies, to each query.
+// FrontierOptions limits the search for a frontier.
+type FrontierOptions struct {
+	Chunks int // limit; 0 means 6 for each rank, or the largest possible number
+	Steps  int // limit; 0 means twice the fewest steps plus 3
+	// Work limits the work of all queries together, and of each query to an eighth of
+	// it. Solvers are then asked one after the other, so that the frontier is the same
+	// on every machine with the same solvers. Time limits remain as a last resort; if
+	// one is met, the solvers' Notice is called. 0 means that only the solvers' time
+	// limit applies, to each query.
 	Work  time.Duration
 	meter *meter // the work done so far
 
-	gathered map[int]*tollkeeper // by steps: see asker
+	gathered map[int]*tollkeeper // by steps: see solveBudget
 	branches forest
-	// Tell, if not nil, is called with each query when it is answered.
-	Tell func(chunks, steps, rounds int, a Answer)
+	// OnAnswer, if not nil, is called with each query when it is answered, on the
+	// caller's goroutine.
+	OnAnswer func(chunks, steps, rounds int, a Answer)
 }
 
-// Frontier walks the frontier of a query's collective; the query's own chunks,
-// steps and rounds do not matter. For each number of steps, from the fewest on, it
-// asks for ever larger R/C, beginning with what bounds leave possible, until there
-// is a routing. It ends when the bound is met, or at a limit of w. It also returns
-// the least R/C that any routing can have. The error is a *NoneError where w leaves
-// fewer steps than any routing takes, and context.DeadlineExceeded where time ended,
-// if only a number of steps' part of it, before that number was done.
-func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (points []Point, least *big.Rat, err error) {
+// Frontier computes the Pareto frontier of a query's collective (SCCL, section 4); the
+// query's own chunks, steps and rounds are ignored. For each number of steps, from the
+// fewest on, it tries rising R/C from the least that bounds allow until there is a routing.
+// It ends when a point meets the bound for any number of steps, or at a limit of w. least
+// is that bound.
+//
+// The error is a *QueryError, a *TooFewStepsError, or ctx's; it is
+// context.DeadlineExceeded also if only the part of the time for some number of steps
+// ended. The points found until then are returned.
+func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w FrontierOptions) (points []Point, least *big.Rat, err error) {
 	defer constraints.RecoverDeadline(&err)
 	least = new(big.Rat) // nothing is known yet
 	q.Steps, q.Rounds = 1, 1
-	p, err := q.on(nil, ctx)
+	p, err := q.problemOn(nil, ctx)
 	if err == nil {
-		err = p.fill()
+		err = p.addItems()
 	}
 	if err != nil {
 		return nil, least, err
@@ -95,11 +98,11 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (poi
 	if w.Chunks < unit {
 		return nil, least, &QueryError{fmt.Errorf("%d chunks: want at least %d", w.Chunks, unit)}
 	}
-	from, err := p.diameter()
+	from, err := p.minSteps()
 	if err != nil {
 		return nil, least, err
 	}
-	switch ratio := p.ratio(); {
+	switch ratio := p.leastRatio(); {
 	case ctx.Err() != nil: // an answer after the end can't be relied on
 		return nil, least, ctx.Err()
 	case ratio == nil:
@@ -113,14 +116,14 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (poi
 	case w.Steps > maxSteps:
 		return nil, least, &QueryError{fmt.Errorf("%d steps: want at most %d", w.Steps, maxSteps)}
 	case w.Steps < from:
-		return nil, least, &NoneError{fmt.Errorf("%s on %s takes %s or more: there is none in %d", q.Collective.Name, q.Topology.Name, many(from, "step"), w.Steps)}
+		return nil, least, &TooFewStepsError{fmt.Errorf("%s on %s takes %s or more: there is none in %d", q.Collective.Name, q.Topology.Name, plural(from, "step"), w.Steps)}
 	}
 	w.gathered, w.branches = map[int]*tollkeeper{}, forest{}
 	var best *big.Rat
 	var late error // of numbers of steps whose part of the time ended
 	for steps := from; steps <= w.Steps && (best == nil || best.Cmp(least) > 0); steps++ {
-		part, cancel := w.part(ctx, w.Steps-steps+1)
-		point, err := p.at(part, s, w, steps, least, best)
+		part, cancel := w.timeFor(ctx, w.Steps-steps+1)
+		point, err := p.pointAt(part, s, w, steps, least, best)
 		cancel()
 		if point != nil {
 			points = append(points, *point)
@@ -137,20 +140,20 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (poi
 	return points, least, late
 }
 
-// diameter is the fewest steps that any routing has.
-func (p *problem) diameter() (int, error) {
+// minSteps returns the fewest steps that any routing has.
+func (p *problem) minSteps() (int, error) {
 	most := 1
 	for i := range p.items {
 		it := &p.items[i]
 		sources := []int{it.source}
 		if it.source < 0 {
-			sources = rising(p.net.ranks)
+			sources = upTo(p.net.ranks)
 		}
 		for _, a := range sources {
 			for _, b := range it.wanted {
 				d := int(p.net.dist[a][b])
 				if d < 0 {
-					return 0, &QueryError{fmt.Errorf("%s: %s", p.Topology.Name, p.noWay(a, b))}
+					return 0, &QueryError{fmt.Errorf("%s: %s", p.Topology.Name, p.describeNoPath(a, b))}
 				}
 				most = max(most, d)
 			}
@@ -173,12 +176,12 @@ func (p *problem) chunkCounts(most int) []int {
 	return all
 }
 
-// at finds the least R/C in so many steps that is below best, if that is given.
-func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least, best *big.Rat) (*Point, error) {
-	if p.ladder(w, steps, least, best).Len() == 0 {
-		return nil, nil // so few chunks leave nothing to ask, whatever the bound
+// pointAt finds the least R/C in a number of steps that is below best, which may be nil.
+func (p *problem) pointAt(ctx context.Context, s *constraints.Solvers, w FrontierOptions, steps int, least, best *big.Rat) (*Point, error) {
+	if p.ratioQueue(w, steps, least, best).Len() == 0 {
+		return nil, nil // with so few chunks there is no ratio to try
 	}
-	low, err := p.low(ctx, s, w, steps, least)
+	low, err := p.boundAt(ctx, s, w, steps, least)
 	if err != nil || low != nil && low.ratio == nil {
 		return nil, err
 	}
@@ -189,11 +192,11 @@ func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps 
 	if low != nil {
 		from = low.ratio
 	}
-	c := &climb{p: p, s: s, w: w, steps: steps}
+	c := &ratioSearch{p: p, s: s, w: w, steps: steps}
 	defer c.forget()
-	point, err := c.up(ctx, p.ladder(w, steps, from, best))
+	point, err := c.run(ctx, p.ratioQueue(w, steps, from, best))
 	for err == errDenied { // at most once: then no formula is kept
-		point, err = c.up(ctx, p.ladder(w, steps, from, best))
+		point, err = c.run(ctx, p.ratioQueue(w, steps, from, best))
 	}
 	if point.Chunks == 0 || err != nil && ctx.Err() == nil {
 		return nil, err
@@ -201,39 +204,38 @@ func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps 
 	ratio := big.NewRat(int64(point.Rounds), int64(point.Chunks))
 	point.Optimal = ratio.Cmp(least) == 0
 	point.Proved = point.Proved || ratio.Cmp(from) == 0
-	point.Proof = point.prove(p.tried(w), low, w.Work == 0)
+	point.Proof = point.describeProof(p.describeTried(w), low, w.Work == 0)
 	return point, err
 }
 
-// climbShare is the part of the time left, one in so many, that one number of steps
-// gets.
-const climbShare = 3
+// stepsShare is the divisor of the time left that one number of steps gets.
+const stepsShare = 3
 
-// part leaves a part of a context's time, where it has a deadline, for one of so many
-// numbers of steps: with more of them, routings may be easier to find.
-func (w Walk) part(ctx context.Context, left int) (context.Context, context.CancelFunc) {
+// timeFor returns a context with a part of the time left, if ctx has a deadline, for one of
+// the left numbers of steps: with more steps, routings may be easier to find.
+func (w FrontierOptions) timeFor(ctx context.Context, left int) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok || w.Work > 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, time.Until(deadline)/time.Duration(min(climbShare, left)))
+	return context.WithTimeout(ctx, time.Until(deadline)/time.Duration(min(stepsShare, left)))
 }
 
-// low is a lower bound on R/C in so many steps, by flows and tolls. It is nil if
-// it is not above the bound for any number of steps, or not found in time. It has
-// no ratio if there is no routing in so many steps at all.
-func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least *big.Rat) (low *floor, err error) {
+// boundAt returns a lower bound on R/C in a number of steps, by flows and dual prices. It is
+// nil if it is not above least, the bound for any number of steps, or not found in time. It
+// has no ratio if there is no routing in that number of steps.
+func (p *problem) boundAt(ctx context.Context, s *constraints.Solvers, w FrontierOptions, steps int, least *big.Rat) (low *ratioBound, err error) {
 	defer constraints.RecoverDeadline(&err)
-	ask := w.asker(ctx).query(s)
+	ask := w.budget(ctx).query(s)
 	one, err := p.oneChunk(steps)
 	if err != nil {
 		return nil, err
 	}
-	none, err := p.hopeless(s, ask.share(1, 8), steps)
+	none, err := p.singleChunkInfeasible(s, ask.share(1, 8), steps)
 	if none != nil || err != nil {
 		return none, err
 	}
-	low, err = one.flowing(ask, least)
+	low, err = one.cutBound(ask, least)
 	if low != nil {
 		least = low.ratio
 	}
@@ -242,14 +244,14 @@ func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps
 	}
 	if b := w.branches.grow(one); b != nil {
 		from := b.sums
-		if f := b.least(least, func() bool { return b.sums-from > lowSums || ask.over() }); f != nil && f.ratio.Cmp(least) > 0 {
+		if f := b.least(least, func() bool { return b.sums-from > boundOperations || ask.over() }); f != nil && f.ratio.Cmp(least) > 0 {
 			low, least = f, f.ratio
 		}
 		ask.charge(b.sums - from)
 		err = ask.ctx.Err()
 	}
 	if err == nil {
-		var tolls *floor
+		var tolls *ratioBound
 		if tolls, err = one.tolled(s, ask, steps, least); tolls != nil {
 			low = tolls
 		}
@@ -257,56 +259,54 @@ func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps
 	return low, err
 }
 
-// lowSums limits the additions for the bound by tolls on branchings, to about a
-// second.
-const lowSums = 400_000_000
+// boundOperations limits the additions for the bound by dual prices, to about a second.
+const boundOperations = 400_000_000
 
-// tried says which numbers of chunks a walk tries.
-func (p *problem) tried(w Walk) string {
+// describeTried says which numbers of chunks are tried.
+func (p *problem) describeTried(w FrontierOptions) string {
 	if p.Collective.Name == "allreduce" && w.Chunks > 2 {
 		return fmt.Sprintf("1, 2 or a multiple of %d up to %d chunks", p.net.ranks, w.Chunks)
 	}
 	return fmt.Sprintf("up to %d chunks", w.Chunks)
 }
 
-// prove puts what is known about a point into a sentence. For a walk by the clock
-// it includes the time taken; otherwise the sentence is the same every time.
-func (pt *Point) prove(tried string, low *floor, timed bool) string {
+// describeProof puts the proof of a point into a sentence, with the time taken if timed.
+func (pt *Point) describeProof(tried string, low *ratioBound, timed bool) string {
 	ratio := big.NewRat(int64(pt.Rounds), int64(pt.Chunks))
 	below := ""
 	if low != nil {
-		below = fmt.Sprintf("%s in %s, whatever the chunks, by %s%s: %s", roundsEach(low.ratio), many(pt.Steps, "step"), low.by, took(low.seconds, timed), low.why)
+		below = fmt.Sprintf("%s in %s, whatever the chunks, by %s%s: %s", formatRatio(low.ratio), plural(pt.Steps, "step"), low.by, formatTook(low.seconds, timed), low.why)
 	}
 	switch {
 	case pt.Optimal:
-		return "meets the bound of " + roundsEach(ratio)
+		return "meets the bound of " + formatRatio(ratio)
 	case low != nil && low.ratio.Cmp(ratio) == 0:
 		return "meets the bound of " + below
 	case low != nil:
-		return pt.refutations(tried, timed) + "; the bound is " + below
+		return pt.describeRefutations(tried, timed) + "; the bound is " + below
 	}
-	return pt.refutations(tried, timed)
+	return pt.describeRefutations(tried, timed)
 }
 
-func took(seconds float64, timed bool) string {
+func formatTook(seconds float64, timed bool) string {
 	if !timed {
 		return ""
 	}
 	return fmt.Sprintf(" in %.2f s", seconds)
 }
 
-// roundsEach is R/C in words.
-func roundsEach(ratio *big.Rat) string {
+// formatRatio prints R/C.
+func formatRatio(ratio *big.Rat) string {
 	if ratio.Cmp(big.NewRat(1, 1)) == 0 {
 		return "1 round a chunk"
 	}
 	return ratio.RatString() + " rounds a chunk"
 }
 
-// refutations says what was asked before the point was found.
-func (pt *Point) refutations(tried string, timed bool) string {
+// describeRefutations says which queries were asked before the point was found.
+func (pt *Point) describeRefutations(tried string, timed bool) string {
 	if len(pt.Refuted) == 0 {
-		return fmt.Sprintf("no smaller R/C is possible in %s with %s", many(pt.Steps, "step"), tried)
+		return fmt.Sprintf("no smaller R/C is possible in %s with %s", plural(pt.Steps, "step"), tried)
 	}
 	count, seconds := map[string]int{}, map[string]float64{}
 	var by, open []string
@@ -323,14 +323,14 @@ func (pt *Point) refutations(tried string, timed bool) string {
 	}
 	slices.Sort(by)
 	for i, b := range by {
-		by[i] = fmt.Sprintf("%d by %s%s", count[b], b, took(seconds[b], timed))
+		by[i] = fmt.Sprintf("%d by %s%s", count[b], b, formatTook(seconds[b], timed))
 	}
 	var said []string
 	if len(open) > 0 {
 		said = append(said, fmt.Sprintf("not proved: %s not settled in time, %d not asked", strings.Join(open, " "), pt.Skipped))
 	}
 	if len(by) > 0 {
-		said = append(said, fmt.Sprintf("smaller R/C in %s with %s refuted: %s", many(pt.Steps, "step"), tried, strings.Join(by, ", ")))
+		said = append(said, fmt.Sprintf("smaller R/C in %s with %s refuted: %s", plural(pt.Steps, "step"), tried, strings.Join(by, ", ")))
 	}
 	return strings.Join(said, "; ")
 }

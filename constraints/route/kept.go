@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// kept is the formula of a walk for one number of steps, kept by a solver. It
+// kept is the formula of a frontier search for one number of steps, kept by a solver. It
 // states the largest query that may come up; the assumptions of a query say which
 // chunks are wanted, and how many rounds there are in total and at most in each
 // step:
@@ -48,8 +48,8 @@ var keeping = []struct {
 	keep     bool
 	is       func(*problem) bool
 }{
-	{"direct, of sums wanted in several places", false, (*problem).everySum},
-	{"counted, of chunks with one destination", true, func(p *problem) bool { return !p.reduces && p.counts() }},
+	{"direct, of sums wanted in several places", false, (*problem).sumsEverywhere},
+	{"counted, of chunks with one destination", true, func(p *problem) bool { return !p.reduces && p.singleDestination() }},
 	{"named, of chunks with several", true, func(*problem) bool { return true }},
 }
 
@@ -73,13 +73,13 @@ func (p *problem) keep(ctx context.Context, s *constraints.Solvers, chunks, step
 		return nil, err
 	}
 	on := *p
-	on.until = ctx
-	largest, err := on.like(c, steps, rounds)
+	on.ctx = ctx
+	largest, err := on.withCollective(c, steps, rounds)
 	if err != nil {
 		return nil, err
 	}
 	if largest.reduces {
-		largest = largest.dual()
+		largest = largest.reversedProblem()
 	}
 	k := largest.stateKept(spec.Chunks)
 	if k == nil {
@@ -120,14 +120,14 @@ func (p *problem) stateKept(chunks int) *kept {
 		sum = append(sum, r.Terms(1)...)
 	}
 	k.f.SumAtMost(0, sum...)
-	if p.counts() {
-		e := &counted{p: p, f: k.f, rounds: k.rounds, wanted: wanted}
-		e.stateAll()
+	if p.singleDestination() {
+		e := &flowEncoding{p: p, f: k.f, rounds: k.rounds, wanted: wanted}
+		e.encode()
 		k.read = e.schedule
 		return k
 	}
-	e := &named{p: p, f: k.f, rounds: k.rounds, wanted: wanted}
-	e.state()
+	e := &chunkEncoding{p: p, f: k.f, rounds: k.rounds, wanted: wanted}
+	e.encode()
 	k.read = e.schedule
 	return k
 }

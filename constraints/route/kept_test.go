@@ -73,20 +73,20 @@ func TestKeptAnswersAsAfresh(t *testing.T) {
 		largest := make(3, steps+more)
 		reversed := largest.reduces
 		if reversed {
-			largest = largest.dual()
+			largest = largest.reversedProblem()
 		}
 		k, _ := keepOnce(s, largest, 3)
 		if k == nil {
 			t.Fatalf("%s: not kept", name)
 		}
 		p := make(rapid.IntRange(1, 3).Draw(t, "chunks"), steps+rapid.IntRange(0, more).Draw(t, "rounds"))
-		want, err := s.Solve(context.Background(), p.state(nil, false).formula)
+		want, err := s.Solve(context.Background(), p.encode(nil, false).formula)
 		if err != nil {
 			t.Fatal(err)
 		}
 		q := p
 		if reversed {
-			q = p.dual()
+			q = p.reversedProblem()
 		}
 		if !k.fits(q) {
 			t.Fatalf("(%d,%d,%d) does not fit", p.Collective.Chunks, p.Steps, p.Rounds)
@@ -114,8 +114,8 @@ func TestKeptAnswersAsAfresh(t *testing.T) {
 	}
 }
 
-// steep is a climb with several queries for a solver: an alltoall on a frontier.
-func steep(t *testing.T, claim bool) (*climb, *onceSolver) {
+// steep is a ratio search with several queries for a solver: an alltoall on a frontier.
+func steep(t *testing.T, claim bool) (*ratioSearch, *onceSolver) {
 	t.Helper()
 	s := open(t, "pb")
 	c, err := collective.New(collective.Spec{Name: "alltoall", Ranks: 8, Chunks: 1})
@@ -138,14 +138,14 @@ func steep(t *testing.T, claim bool) (*climb, *onceSolver) {
 	}
 	k, o := keepOnce(s, largest, 6)
 	o.claim = claim
-	return &climb{p: p, s: s, w: Walk{Chunks: 48}, steps: 2, kept: k}, o
+	return &ratioSearch{p: p, s: s, w: FrontierOptions{Chunks: 48}, steps: 2, kept: k}, o
 }
 
 // What a kept formula claims is proved by others before it counts, and few
 // questions prove many claims.
 func TestClaimsAreConfirmed(t *testing.T) {
 	c, o := steep(t, false)
-	point, err := c.up(context.Background(), c.p.ladder(c.w, 2, c.p.ratio(), nil))
+	point, err := c.run(context.Background(), c.p.ratioQueue(c.w, 2, c.p.leastRatio(), nil))
 	if err != nil || point == nil || point.Chunks != 8 || point.Rounds != 4 || !point.Proved {
 		t.Fatalf("%+v, %v", point, err)
 	}
@@ -167,19 +167,19 @@ func TestClaimsAreConfirmed(t *testing.T) {
 // walk comes to the same point.
 func TestFalseClaimsAreFoundOut(t *testing.T) {
 	c, o := steep(t, true)
-	ladder := func() *ladder { return c.p.ladder(c.w, 2, c.p.ratio(), nil) }
-	if _, err := c.up(context.Background(), ladder()); err != errDenied || len(o.denied) != 1 {
+	ladder := func() *ratioQueue { return c.p.ratioQueue(c.w, 2, c.p.leastRatio(), nil) }
+	if _, err := c.run(context.Background(), ladder()); err != errDenied || len(o.denied) != 1 {
 		t.Fatalf("%v, denied %q", err, o.denied)
 	}
 	asked := o.asked
-	point, err := c.up(context.Background(), ladder())
+	point, err := c.run(context.Background(), ladder())
 	if err != nil || point == nil || point.Chunks != 8 || point.Rounds != 4 || !point.Proved || o.asked != asked {
 		t.Errorf("after it: %+v, %v; asked %d times more", point, err, o.asked-asked)
 	}
 }
 
 func TestStrongestClaims(t *testing.T) {
-	all := []claim{{rung: rung{chunks: 3, rounds: 8}}, {rung: rung{chunks: 6, rounds: 16}, at: 1}, {rung: rung{chunks: 4, rounds: 8}, at: 2}, {rung: rung{chunks: 6, rounds: 17}, at: 3}}
+	all := []claim{{rcRatio: rcRatio{chunks: 3, rounds: 8}}, {rcRatio: rcRatio{chunks: 6, rounds: 16}, at: 1}, {rcRatio: rcRatio{chunks: 4, rounds: 8}, at: 2}, {rcRatio: rcRatio{chunks: 6, rounds: 17}, at: 3}}
 	var got []int
 	for _, c := range strongest(all) {
 		got = append(got, c.at)

@@ -69,7 +69,7 @@ func TestMetamorphic(t *testing.T) {
 		q := questioned(t)
 		was := q.answer(t, s).Status
 
-		perm := rapid.Permutation(rising(q.ranks)).Draw(t, "labels")
+		perm := rapid.Permutation(upTo(q.ranks)).Draw(t, "labels")
 		moved := q
 		moved.links = map[[2]int]int{}
 		to := func(v int) int {

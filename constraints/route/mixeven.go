@@ -13,7 +13,7 @@ import (
 // incrementally.
 
 // pickEven picks courses in this way, with half of the additions that are left.
-func (m *mixing) pickEven(p *problem, group []renaming, a *annealing) Schedule {
+func (m *mixing) pickEven(p *problem, group []automorphism, a *annealing) Schedule {
 	whole := m.limit
 	defer func() { m.limit = whole }()
 	m.limit = m.sums + (whole-m.sums)/2

@@ -12,7 +12,7 @@ import (
 // A routing of many chunks can be a mix of courses of single chunks, if these load
 // the links evenly. So thousands of courses on which a chunk can be summed are
 // gathered, those of little cost first. As many of them are picked as there are
-// chunks (or as stand for all chunks by renaming), and then one after another is
+// chunks (or as stand for all chunks by automorphism), and then one after another is
 // replaced, as long as that leads to fewer rounds (simulated annealing):
 //
 //	course 17   step 1  0 ─▶ 1  3 ─▶ 2  …        rounds of a step: the most that a link
@@ -26,7 +26,7 @@ import (
 // mix.
 type mixing struct {
 	*tollkeeper
-	ask   asker
+	ask   solveBudget
 	limit int // current limit on additions
 }
 
@@ -51,7 +51,7 @@ const (
 
 // mixed returns a routing of sums that is a mix of courses, or nil if none was
 // found.
-func (p *problem) mixed(s *constraints.Solvers, ask asker) (Schedule, error) {
+func (p *problem) mixed(s *constraints.Solvers, ask solveBudget) (Schedule, error) {
 	h := p.hears(p.Steps)
 	if h == nil || len(p.classes) != 1 || p.Collective.Name != "allreduce" || len(h.width) == 0 || !h.enough(h.everything()) {
 		return nil, nil
@@ -60,7 +60,7 @@ func (p *problem) mixed(s *constraints.Solvers, ask asker) (Schedule, error) {
 	if n := len(p.items) / len(groups[0]); n < fewPicked || n > manyPicked {
 		return nil, nil
 	}
-	groups = slices.DeleteFunc(groups[:min(2, len(groups))], func(g []renaming) bool { return len(p.items)/len(g) > manyPicked })
+	groups = slices.DeleteFunc(groups[:min(2, len(groups))], func(g []automorphism) bool { return len(p.items)/len(g) > manyPicked })
 	limit := s.Timeout()
 	if ask.meter != nil {
 		limit = ask.left()
@@ -217,8 +217,8 @@ func (h *hearing) summed(c course) Schedule {
 type filled struct{ at, chunks int }
 
 // pick picks courses, each of which stands for its copies under a group of
-// renamings.
-func (m *mixing) pick(p *problem, group []renaming) Schedule {
+// automorphisms.
+func (m *mixing) pick(p *problem, group []automorphism) Schedule {
 	if len(m.courses) == 0 {
 		return nil
 	}
@@ -250,7 +250,7 @@ func (m *mixing) pick(p *problem, group []renaming) Schedule {
 }
 
 // fills is the load of a course by kinds of links, as far as it is not 0.
-func (m *mixing) fills(c course, group []renaming, kinds [][]int) (fills []filled) {
+func (m *mixing) fills(c course, group []automorphism, kinds [][]int) (fills []filled) {
 	for k, links := range kinds {
 		for t := range m.steps {
 			passes := 0
@@ -270,7 +270,7 @@ func (m *mixing) fills(c course, group []renaming, kinds [][]int) (fills []fille
 }
 
 // schedule turns a mix of courses into a routing.
-func (m *mixing) schedule(p *problem, group []renaming, a *annealing) Schedule {
+func (m *mixing) schedule(p *problem, group []automorphism, a *annealing) Schedule {
 	s := make(Schedule, m.steps)
 	for x, j := range a.picks {
 		for t, step := range m.summed(m.courses[j]) {

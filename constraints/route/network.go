@@ -56,7 +56,7 @@ func newNetwork(t *topologies.Topology, unit units.Bandwidth, until context.Cont
 	var paths []topologies.Path
 	slowest := units.Bandwidth(0)
 	for a := range n.ranks {
-		look(until)
+		checkDeadline(until)
 		for b := range n.ranks {
 			p, ok := t.Path(a, b)
 			if !ok {
@@ -179,9 +179,8 @@ func (n *network) reversed() *network {
 	return r
 }
 
-// tight lists the links whose capacity is not implied by that of another: the
-// widest on a lane's path matter only where lanes meet.
-func (n *network) tight() []int32 {
+// undominated lists the links whose capacity is not implied by that of another link.
+func (n *network) undominated() []int32 {
 	var kept []int32
 	for e := range n.links {
 		if !n.dominated(int32(e)) {

@@ -11,8 +11,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Query is one question: can the collective be done with so many chunks in so
-// many steps and rounds?
+// Query asks for a routing of a collective in at most Steps steps and Rounds rounds.
 type Query struct {
 	Topology   *topologies.Topology
 	Collective collective.Collective // its Chunks are the collective's own: see ChunksOf
@@ -33,9 +32,8 @@ func ChunksOf(name string, ranks, chunks int) (int, error) {
 	return chunks / ranks, nil
 }
 
-// item is a chunk that begins at a source and is wanted elsewhere. In a reduction
-// it is a place of the data: every rank begins with a contribution, and the sum is
-// wanted.
+// item is a chunk that starts at a source rank and is wanted at others. In a reduction it
+// is an index of the data: every rank starts with a contribution, and the sum is wanted.
 type item struct {
 	source int     // the rank whose input it is; -1 in a reduction
 	index  int     // which chunk of the input
@@ -47,19 +45,19 @@ type item struct {
 type problem struct {
 	Query
 	net     *network
-	forward *network // the network before reversal: see dual
+	forward *network // the network before reversal: see reversedProblem
 	items   []item
 	reduces bool
 	// classes groups interchangeable items: those with the same source that are
 	// wanted by the same ranks.
-	classes [][]int
-	alike   *[]renaming     // the renamings, once looked for
-	until   context.Context // limit for stating formulas; nil means none
+	classes           [][]int
+	automorphismCache *[]automorphism // the automorphisms, once looked for
+	ctx               context.Context // limit for stating formulas; nil means none
 }
 
 // formula returns an empty formula for the problem.
 func (p *problem) formula(name string) *constraints.Formula {
-	return constraints.NewFormula(name).Until(p.until)
+	return constraints.NewFormula(name).Until(p.ctx)
 }
 
 // Limits of a query that is stated to a solver.
@@ -69,21 +67,21 @@ const (
 	maxRound = 1 << 12
 )
 
-// QueryError is a query that makes no sense, which is the caller's mistake.
+// QueryError means that a query is invalid.
 type QueryError struct{ error }
 
 func (e *QueryError) Unwrap() error { return e.error }
 
-// NoneError is that a walk has no points, and why: no routing has so few steps.
-type NoneError struct{ error }
+// TooFewStepsError means that every routing takes more steps than FrontierOptions.Steps.
+type TooFewStepsError struct{ error }
 
-func (e *NoneError) Unwrap() error { return e.error }
+func (e *TooFewStepsError) Unwrap() error { return e.error }
 
 // newProblem builds a query's network and items without a time limit.
 func newProblem(q Query) (*problem, error) {
-	p, err := q.on(nil, nil)
+	p, err := q.problemOn(nil, nil)
 	if err == nil {
-		err = p.fill()
+		err = p.addItems()
 	}
 	if err != nil {
 		return nil, err
@@ -91,10 +89,10 @@ func newProblem(q Query) (*problem, error) {
 	return p, nil
 }
 
-// on is the problem of a query on its topology's network, which is built if net is
-// nil. It has no items yet.
-func (q Query) on(net *network, until context.Context) (*problem, error) {
-	if err := q.sensible(); err != nil {
+// problemOn returns the problem of a query on its topology's network, which is built if
+// net is nil. It has no items yet.
+func (q Query) problemOn(net *network, until context.Context) (*problem, error) {
+	if err := q.validate(); err != nil {
 		return nil, &QueryError{err}
 	}
 	if net == nil {
@@ -103,15 +101,15 @@ func (q Query) on(net *network, until context.Context) (*problem, error) {
 			return nil, &QueryError{err}
 		}
 	}
-	return &problem{Query: q, net: net, forward: net, until: until}, nil
+	return &problem{Query: q, net: net, forward: net, ctx: until}, nil
 }
 
-// like is the problem of another collective on the same network, under the same
-// time limit.
-func (p *problem) like(c collective.Collective, steps, rounds int) (*problem, error) {
-	o, err := Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: rounds, Unit: p.net.unit}.on(p.forward, p.until)
+// withCollective returns the problem of another collective on the same network, with the
+// same deadline.
+func (p *problem) withCollective(c collective.Collective, steps, rounds int) (*problem, error) {
+	o, err := Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: rounds, Unit: p.net.unit}.problemOn(p.forward, p.ctx)
 	if err == nil {
-		err = o.fill()
+		err = o.addItems()
 	}
 	if err != nil {
 		return nil, err
@@ -119,23 +117,24 @@ func (p *problem) like(c collective.Collective, steps, rounds int) (*problem, er
 	return o, nil
 }
 
-// look aborts by a panic if time is up: see constraints.Overdue.
-func (p *problem) look() { look(p.until) }
+// checkDeadline panics if the problem's context has ended: see
+// constraints.RecoverDeadline.
+func (p *problem) checkDeadline() { checkDeadline(p.ctx) }
 
-// look aborts if until, unless it is nil, is over.
-func look(until context.Context) {
+// checkDeadline panics if the context, which may be nil, has ended.
+func checkDeadline(until context.Context) {
 	if until != nil {
 		constraints.CheckDeadline(until)
 	}
 }
 
-func (q Query) sensible() error {
+func (q Query) validate() error {
 	c := q.Collective
 	switch {
 	case q.Topology == nil || c.Ranks != len(q.Topology.Ranks):
-		return fmt.Errorf("%s over %s: want as many as the topology has", c.Name, many(c.Ranks, "rank"))
+		return fmt.Errorf("%s over %s: want as many as the topology has", c.Name, plural(c.Ranks, "rank"))
 	case c.Ranks < 2:
-		return fmt.Errorf("%s over %s moves nothing: want 2 ranks or more", c.Name, many(c.Ranks, "rank"))
+		return fmt.Errorf("%s over %s moves nothing: want 2 ranks or more", c.Name, plural(c.Ranks, "rank"))
 	case q.Steps < 1 || q.Steps > maxSteps:
 		return fmt.Errorf("%d steps: want 1 to %d", q.Steps, maxSteps)
 	case q.Rounds < q.Steps || q.Rounds > maxRound:
@@ -144,23 +143,23 @@ func (q Query) sensible() error {
 	return nil
 }
 
-// fill lists the problem's items.
-func (p *problem) fill() error {
-	if err := p.list(); err != nil {
+// addItems adds the problem's items and classes.
+func (p *problem) addItems() error {
+	if err := p.listItems(); err != nil {
 		return &QueryError{err}
 	}
 	p.classify()
 	return nil
 }
 
-// mostChunks is the largest number of chunks of a query, as the literature counts
-// them. One of the collective's own chunks stands for that many items.
+// mostChunks returns the largest number of chunks of a query, as the literature counts
+// them.
 func (p *problem) mostChunks() int {
 	return maxItems * p.Collective.Chunks / len(p.items) * p.perChunk()
 }
 
-// tooMany says how many chunks there may be.
-func (p *problem) tooMany() error {
+// tooManyChunks returns the error for too many chunks.
+func (p *problem) tooManyChunks() error {
 	c := p.Collective
 	if c.Chunks > 1 {
 		if one, err := p.oneChunk(1); err == nil {
@@ -170,13 +169,13 @@ func (p *problem) tooMany() error {
 	return &QueryError{fmt.Errorf("%s over %d ranks has more than %d chunks: want fewer ranks", c.Name, c.Ranks, maxItems)}
 }
 
-// list derives the items from the collective's postcondition.
-func (p *problem) list() error {
+// listItems derives the items from the collective's postcondition.
+func (p *problem) listItems() error {
 	c := p.Collective
 	type key struct{ source, index int }
 	number := map[key]int{}
 	for r := range c.Ranks {
-		p.look()
+		p.checkDeadline()
 		for i := range c.OutChunks(r) {
 			w := c.Want(r, i)
 			k := key{w.Rank, w.Index}
@@ -192,7 +191,7 @@ func (p *problem) list() error {
 			at, ok := number[k]
 			if !ok {
 				if at = len(p.items); at == maxItems {
-					return p.tooMany()
+					return p.tooManyChunks()
 				}
 				number[k] = at
 				p.items = append(p.items, item{source: k.source, index: k.index})
@@ -219,8 +218,7 @@ func (p *problem) list() error {
 	return nil
 }
 
-// classify groups interchangeable items. Items of a source are adjacent, and
-// mostly alike.
+// classify groups interchangeable items into classes. Items of a source are adjacent.
 func (p *problem) classify() {
 	number := map[string]int{}
 	last := 0
@@ -230,7 +228,7 @@ func (p *problem) classify() {
 			p.classes[last] = append(p.classes[last], i)
 			continue
 		}
-		p.look()
+		p.checkDeadline()
 		k := fmt.Sprint(it.source, it.wanted)
 		at, ok := number[k]
 		if !ok {
@@ -243,16 +241,16 @@ func (p *problem) classify() {
 	}
 }
 
-// place is the place in a rank's output where an item is wanted, or -1.
-func (it *item) place(rank int) int {
+// outputPlace returns the index in a rank's output where an item is wanted, or -1.
+func (it *item) outputPlace(rank int) int {
 	if i, ok := slices.BinarySearch(it.wanted, rank); ok {
 		return it.out[i][0]
 	}
 	return -1
 }
 
-// elsewhere lists the ranks that want the item and do not begin with it.
-func (it *item) elsewhere() []int {
+// destinations lists the ranks that want the item and do not start with it.
+func (it *item) destinations() []int {
 	var ranks []int
 	for _, r := range it.wanted {
 		if r != it.source {

@@ -9,9 +9,10 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// Program is the chunk program of a routing that answers q. Chunks that a step
-// sends over one lane between adjacent places are one operation. At ranks that
-// want a chunk, it is in its place in the output, at others in scratch.
+// Program returns the chunk program of a routing that answers q. Chunks that a step sends
+// over one lane between adjacent places are one operation. A chunk is in its place in the
+// output at ranks that want it, and in scratch at others. The error is a *QueryError or
+// lang's.
 func Program(q Query, a Answer, name string) (*lang.Program, error) {
 	p, err := newProblem(q)
 	if err != nil {
@@ -31,7 +32,7 @@ func Program(q Query, a Answer, name string) (*lang.Program, error) {
 	for _, step := range a.Schedule {
 		w.step(step)
 	}
-	w.settle()
+	w.copyToOutputs()
 	if w.err != nil {
 		return nil, w.err
 	}
@@ -61,8 +62,8 @@ type move struct {
 	reduce   bool
 }
 
-// step traces what a step sends. A step reads everything as it was before the
-// step, so a value that it overwrites and also sends is first copied aside.
+// step traces the sends of a step. All of them read the values from before the step, so a
+// value that is both overwritten and sent is copied aside first.
 func (w *writer) step(step Step) {
 	sends := slices.Clone(step.Sends)
 	slices.SortStableFunc(sends, func(a, b Send) int {
@@ -76,7 +77,7 @@ func (w *writer) step(step Step) {
 		if _, ok := now[k]; ok {
 			continue
 		}
-		home := w.home(m.Item, m.To)
+		home := w.target(m.Item, m.To)
 		had := w.at[m.Item][m.To]
 		if m.Reduce && had != home {
 			first = append(first, move{m.To, m.To, had, home, false})
@@ -84,15 +85,15 @@ func (w *writer) step(step Step) {
 		now[k] = home
 		order = append(order, m)
 	}
-	// Copy aside values that are overwritten in place and also sent. In place, a
-	// rank's contribution is where the sum will be.
+	// Copy aside values that are both overwritten in place and sent. In place, a rank's
+	// contribution is where its sum will be.
 	aside := map[[2]int]place{}
 	for _, m := range sends {
 		k := [2]int{m.Item, m.From}
 		to, written := now[k]
 		src := w.at[m.Item][m.From]
-		if _, done := aside[k]; written && !done && w.same(m.From, src, to) && w.t.Collective().Reduces() {
-			spare := w.spare(m.From)
+		if _, done := aside[k]; written && !done && w.aliases(m.From, src, to) && w.t.Collective().Reduces() {
+			spare := w.newScratch(m.From)
 			first = append(first, move{m.From, m.From, src, spare, false})
 			aside[k] = spare
 		}
@@ -112,36 +113,34 @@ func (w *writer) step(step Step) {
 	}
 }
 
-// home is where a rank receives an item: at its place in the output, or in
-// scratch.
-func (w *writer) home(item, rank int) place {
-	if i := w.p.items[item].place(rank); i >= 0 {
+// target returns where a rank receives an item: its place in the output, or scratch.
+func (w *writer) target(item, rank int) place {
+	if i := w.p.items[item].outputPlace(rank); i >= 0 {
 		return place{true, collective.Out, i}
 	}
 	if had := w.at[item][rank]; had.filled && had.buf == collective.Scratch {
 		return had
 	}
-	return w.spare(rank)
+	return w.newScratch(rank)
 }
 
-// spare is an unused chunk of scratch.
-func (w *writer) spare(rank int) place {
+// newScratch returns an unused chunk of scratch.
+func (w *writer) newScratch(rank int) place {
 	w.scratch[rank]++
 	return place{true, collective.Scratch, w.scratch[rank] - 1}
 }
 
-// same reports whether two places of a rank are the same memory, as is possible in
-// place.
-func (w *writer) same(rank int, a, b place) bool {
+// aliases reports whether two places of a rank are the same memory, as they can be in an
+// in-place call.
+func (w *writer) aliases(rank int, a, b place) bool {
 	c := w.t.Collective()
 	bufA, indexA := c.Place(rank, a.buf, a.index)
 	bufB, indexB := c.Place(rank, b.buf, b.index)
 	return bufA == bufB && indexA == indexB
 }
 
-// settle copies what a rank has from the beginning, or wants in several places, to
-// where it belongs.
-func (w *writer) settle() {
+// copyToOutputs copies values to their places in the output, if they are not there.
+func (w *writer) copyToOutputs() {
 	var moves []move
 	for x := range w.p.items {
 		it := &w.p.items[x]

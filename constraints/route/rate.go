@@ -10,15 +10,14 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// rate is the bound of package bounds: the least rounds whatever the number of
-// steps, and the reason. It adds to the bound by flows where chunks have a single
-// destination each, since these compete for links in ways that no single flow
-// shows, and where sums are wanted everywhere. It is nil elsewhere.
-func (p *problem) rate() (*big.Rat, string) {
-	if p.reduces && !p.everySum() || !p.reduces && !p.counts() {
+// rateBound returns the bound of package bounds: the least rounds for any number of steps, and
+// the proof. It is tighter than single flows if chunks have a single destination each
+// (multicommodity flow) and if sums are wanted in several places; otherwise it is nil.
+func (p *problem) rateBound() (*big.Rat, string) {
+	if p.reduces && !p.sumsEverywhere() || !p.reduces && !p.singleDestination() {
 		return nil, ""
 	}
-	b, err := bounds.Of(p.context(), p.floored(), p.Collective)
+	b, err := bounds.Of(p.context(), p.roundedTopology(), p.Collective)
 	if err != nil || b.AlgbwBps == nil {
 		return nil, ""
 	}
@@ -26,17 +25,17 @@ func (p *problem) rate() (*big.Rat, string) {
 	return size.Quo(size, b.AlgbwBps), fmt.Sprintf("no routing of any number of steps beats %s GB/s: %s", b.Exact, b.Proof)
 }
 
-// context is the problem's time limit.
+// context returns the problem's context.
 func (p *problem) context() context.Context {
-	if p.until == nil {
+	if p.ctx == nil {
 		return context.Background()
 	}
-	return p.until
+	return p.ctx
 }
 
-// floored is the topology with the bandwidth of each link rounded down to a whole
-// number of chunks a round; it is unchanged if some link would carry none.
-func (p *problem) floored() *topologies.Topology {
+// roundedTopology returns the topology with the bandwidth of each link rounded down to a
+// whole number of chunks a round; it is unchanged if some link would carry none.
+func (p *problem) roundedTopology() *topologies.Topology {
 	t := p.Topology
 	if slices.ContainsFunc(t.Edges, func(e topologies.Edge) bool { return e.Bandwidth < p.net.unit }) {
 		return t
@@ -49,18 +48,18 @@ func (p *problem) floored() *topologies.Topology {
 		Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, Protocols: t.Protocols}
 }
 
-// tooFast refutes a query with fewer rounds than package bounds allows.
-func (p *problem) tooFast() *Refutation {
+// belowRateBound refutes a query with fewer rounds than package bounds allows.
+func (p *problem) belowRateBound() *Refutation {
 	if p.unreachable() {
 		return nil // the bound by distances covers this
 	}
-	if least, why := p.rate(); least != nil && least.Cmp(big.NewRat(int64(p.Rounds), 1)) > 0 {
+	if least, why := p.rateBound(); least != nil && least.Cmp(big.NewRat(int64(p.Rounds), 1)) > 0 {
 		return &Refutation{fmt.Sprintf("there must be %s rounds at least: %s", least.RatString(), why)}
 	}
 	return nil
 }
 
-// unreachable reports whether some rank can't get what it wants at all.
+// unreachable reports whether some rank has no path to another.
 func (p *problem) unreachable() bool {
 	for a := range p.net.dist {
 		if slices.Contains(p.net.dist[a], -1) {

@@ -6,45 +6,45 @@ import (
 	"github.com/colltune/colltune/constraints/maxflow"
 )
 
-// Ratio is the least R/C that any routing of a collective can have, whatever its
-// steps and chunks, as far as flows and package bounds tell: the maximum, over all
-// demands and cuts, of what must pass divided by what can pass in a round. The
-// query's steps and rounds do not matter. It is nil if nothing has to move.
+// Ratio returns a lower bound on R/C for any number of steps and chunks, by flows and package
+// bounds: the maximum, over all demands and cuts, of the chunks that must cross the cut over
+// its capacity in a round. The query's steps and rounds are ignored. It is nil if nothing has
+// to move. The error is a *QueryError.
 func Ratio(q Query) (*big.Rat, error) {
 	q.Steps, q.Rounds = 1, 1
 	p, err := newProblem(q)
 	if err != nil {
 		return nil, err
 	}
-	return p.ratio(), nil
+	return p.leastRatio(), nil
 }
 
-func (p *problem) ratio() *big.Rat {
+func (p *problem) leastRatio() *big.Rat {
 	least := new(big.Rat)
 	var demands []demand
 	net := p.net
 	switch {
 	case !p.reduces:
 		demands = p.demands()
-	case p.everySum():
-		demands = p.crossings()
+	case p.sumsEverywhere():
+		demands = p.sumDemands()
 		if sends, room := p.sends(); room > 0 {
 			least.SetFrac64(int64(sends), int64(room))
 		}
 	default:
-		dual := p.dual()
+		dual := p.reversedProblem()
 		demands, net = dual.demands(), dual.net
 	}
-	u := net.whole()
+	u := net.singleStep()
 	for i := range demands {
-		p.look()
-		u.press(&demands[i], least)
+		p.checkDeadline()
+		u.raiseRounds(&demands[i], least)
 	}
 	if least.Sign() == 0 {
 		return nil
 	}
 	if !p.unreachable() {
-		if rate, _ := p.rate(); rate != nil && rate.Cmp(least) > 0 {
+		if rate, _ := p.rateBound(); rate != nil && rate.Cmp(least) > 0 {
 			least.Set(rate)
 		}
 	}
@@ -53,8 +53,8 @@ func (p *problem) ratio() *big.Rat {
 	return least.Quo(least, big.NewRat(int64(p.Collective.Chunks*p.perChunk()), 1))
 }
 
-// perChunk is how many chunks, as the literature counts them, one of the
-// collective's stands for.
+// perChunk returns the number of chunks, as the literature counts them, for each of the
+// collective's.
 func (p *problem) perChunk() int {
 	if p.Collective.Name == "alltoall" {
 		return p.net.ranks
@@ -62,8 +62,8 @@ func (p *problem) perChunk() int {
 	return 1
 }
 
-// everySum reports whether sums are wanted in more than one place.
-func (p *problem) everySum() bool {
+// sumsEverywhere reports whether sums are wanted in more than one place.
+func (p *problem) sumsEverywhere() bool {
 	for _, it := range p.items {
 		if len(it.wanted) > 1 {
 			return p.reduces
@@ -72,9 +72,9 @@ func (p *problem) everySum() bool {
 	return false
 }
 
-// whole is the network of a single step in which chunks can pass through ranks. A
-// bound on it holds for any number of steps.
-func (n *network) whole() *unrolled {
+// singleStep returns the network of one step in which chunks can pass through ranks. A bound
+// on it holds for any number of steps.
+func (n *network) singleStep() *unrolled {
 	u := n.unroll(1)
 	for r := range n.ranks {
 		u.g.Arc(u.rank(r, 1), u.rank(r, 0), maxflow.Unlimited>>8)
@@ -82,9 +82,9 @@ func (n *network) whole() *unrolled {
 	return u
 }
 
-// press raises the rounds until a demand's flow fits. Each time it does not, the
-// cut in its way tells how many rounds are needed (Newton's method).
-func (u *unrolled) press(d *demand, rounds *big.Rat) {
+// raiseRounds raises the rounds until a demand is feasible. Each violated cut gives the next
+// number of rounds (Newton's method).
+func (u *unrolled) raiseRounds(d *demand, rounds *big.Rat) {
 	for {
 		num, den := rounds.Num().Int64(), rounds.Denom().Int64()
 		for i, a := range u.links[0] {
@@ -112,7 +112,7 @@ func (u *unrolled) press(d *demand, rounds *big.Rat) {
 			}
 		}
 		if can == 0 {
-			return // there is no way at all, which the bound by distances covers
+			return // there is no path, which the bound by distances covers
 		}
 		rounds.SetFrac64(must, can)
 	}

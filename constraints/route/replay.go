@@ -8,18 +8,18 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Replay runs a schedule on the topology itself and judges it by the collective's
-// postcondition. It knows nothing of lanes, demands, encodings or solvers: the
-// links of a send are those of the path that its message takes. It checks that
+// Replay runs a schedule on the topology and checks the collective's postcondition. It
+// shares no code with the search: the links of a send are those of the topology's path. It
+// checks that
 //
 //   - each step has at least one round, all of them no more than q.Rounds
-//   - a send is of something its rank has before the step
-//   - a link carries ⌊bandwidth ÷ unit⌋ chunks a round, no more
-//   - what is combined has no contribution in common
+//   - a rank sends only items that it has before the step
+//   - a link carries at most ⌊bandwidth ÷ unit⌋ chunks a round
+//   - values that are combined have no contribution in common
 //   - in the end every rank has what it wants
 //
-// unit is the bandwidth of a round's chunk. items says, by number, which chunks of
-// input the sends refer to.
+// unit is the bandwidth that carries one chunk a round. items[i] is what Send.Item = i
+// refers to. The error names the step and rank.
 func Replay(q Query, unit units.Bandwidth, items []Item, s Schedule) error {
 	c, t := q.Collective, q.Topology
 	n := c.Ranks
@@ -32,7 +32,7 @@ func Replay(q Query, unit units.Bandwidth, items []Item, s Schedule) error {
 	if unit <= 0 {
 		return fmt.Errorf("unit %v: want more than 0", unit)
 	}
-	held := startOf(c, items)
+	held := initialContents(c, items)
 	rounds := 0
 	for i, step := range s {
 		if step.Rounds < 1 {
@@ -41,25 +41,25 @@ func Replay(q Query, unit units.Bandwidth, items []Item, s Schedule) error {
 		if rounds += step.Rounds; rounds > q.Rounds {
 			return fmt.Errorf("more than %d rounds in %d steps", q.Rounds, i+1)
 		}
-		if err := loads(t, unit, i, step); err != nil {
+		if err := checkCapacities(t, unit, i, step); err != nil {
 			return err
 		}
-		if err := play(held, n, len(items), i, step); err != nil {
+		if err := applyStep(held, n, len(items), i, step); err != nil {
 			return err
 		}
 	}
-	return judge(c, items, held)
+	return checkPostcondition(c, items, held)
 }
 
 // Item is what a Send moves: input chunk Index of rank Source or, if Source is -1,
 // the sum of input chunk Index over the ranks.
 type Item struct{ Source, Index int }
 
-// contents is what a rank holds of an item: nil for nothing, otherwise by rank
-// whether its contribution is included.
+// contents is a rank's value of an item: by rank, whether its contribution is included; nil
+// if the rank has no value.
 type contents []bool
 
-func startOf(c collective.Collective, items []Item) [][]contents {
+func initialContents(c collective.Collective, items []Item) [][]contents {
 	held := make([][]contents, c.Ranks)
 	for r := range held {
 		held[r] = make([]contents, len(items))
@@ -73,8 +73,8 @@ func startOf(c collective.Collective, items []Item) [][]contents {
 	return held
 }
 
-// loads checks that every link's load is within its capacity.
-func loads(t *topologies.Topology, unit units.Bandwidth, i int, step Step) error {
+// checkCapacities checks that every link's load is within its capacity.
+func checkCapacities(t *topologies.Topology, unit units.Bandwidth, i int, step Step) error {
 	load := map[int]int64{}
 	for _, m := range step.Sends {
 		path, ok := t.Path(m.From, m.To)
@@ -91,8 +91,8 @@ func loads(t *topologies.Topology, unit units.Bandwidth, i int, step Step) error
 	return nil
 }
 
-// play moves a step's chunks, reading everything before writing anything.
-func play(held [][]contents, ranks, items, i int, step Step) error {
+// applyStep moves a step's chunks. It reads everything before it writes anything.
+func applyStep(held [][]contents, ranks, items, i int, step Step) error {
 	read := make([]contents, len(step.Sends))
 	for j, m := range step.Sends {
 		if m.Item < 0 || m.Item >= items {
@@ -134,8 +134,8 @@ func play(held [][]contents, ranks, items, i int, step Step) error {
 	return nil
 }
 
-// judge checks the collective's postcondition.
-func judge(c collective.Collective, items []Item, held [][]contents) error {
+// checkPostcondition checks the collective's postcondition.
+func checkPostcondition(c collective.Collective, items []Item, held [][]contents) error {
 	number := map[Item]int{}
 	for x, it := range items {
 		number[it] = x

@@ -77,7 +77,7 @@ func TestFrontier(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		points, least, err := Frontier(context.Background(), s, Query{Topology: top, Collective: coll}, Walk{})
+		points, least, err := Frontier(context.Background(), s, Query{Topology: top, Collective: coll}, FrontierOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestFrontierTellsWhatIsNotProved(t *testing.T) {
 	s := open(t, "pb")
 	top := resolve(t, "dgx-1", 0)
 	c, _ := collective.New(collective.Spec{Name: "allgather", Ranks: 8, Chunks: 1})
-	points, _, err := Frontier(context.Background(), s, Query{Topology: top, Collective: c}, Walk{Work: time.Nanosecond, Steps: 3})
+	points, _, err := Frontier(context.Background(), s, Query{Topology: top, Collective: c}, FrontierOptions{Work: time.Nanosecond, Steps: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,24 +1,22 @@
 package route
 
-// Send moves a chunk along the lane from one rank to another, within a step.
+// Send moves a chunk from one rank to another, within a step.
 type Send struct {
-	Item     int // which chunk, as the problem numbers them
-	From, To int
-	Reduce   bool // combined with what is there, rather than replacing it
+	Item     int  // index into Answer.Items
+	From, To int  // ranks
+	Reduce   bool // combine with the receiver's value, instead of replacing it
 }
 
-// Step is a set of sends that happen at once: each reads what was there before the
-// step.
+// Step is a set of simultaneous sends: each reads the values from before the step.
 type Step struct {
-	Rounds int // how long it takes
+	Rounds int // duration, at least 1
 	Sends  []Send
 }
 
 // Schedule is a routing, step by step.
 type Schedule []Step
 
-// prune drops, from a schedule without reductions, sends that bring nothing new or
-// that nobody needs.
+// prune drops, from a schedule without reductions, sends that are redundant.
 func (p *problem) prune(s Schedule) Schedule {
 	type at struct{ item, rank int }
 	first := map[at][2]int{} // step and index of the send that brings it
@@ -55,8 +53,8 @@ func (p *problem) prune(s Schedule) Schedule {
 	return out
 }
 
-// reversed is the schedule with time and directions reversed, combining where the
-// original copies: what was spread from a rank is collected there.
+// reversed returns the schedule with time and directions reversed, and copies turned into
+// reductions.
 func (s Schedule) reversed() Schedule {
 	out := make(Schedule, len(s))
 	for i, step := range s {

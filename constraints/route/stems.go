@@ -7,23 +7,23 @@ import (
 	"github.com/colltune/colltune/constraints/symmetry"
 )
 
-// stem stands for all sources that renamings map to each other.
+// stem stands for all sources that automorphisms map to each other.
 type stem struct {
 	*brancher
 	class int   // the first of its classes of items
 	count int64 // chunks in total, where the collective has one
 	all   []branching
-	loads [][]int64 // by branching, over all renamings: loads by kind × steps + step
+	loads [][]int64 // by branching, over all automorphisms: loads by kind × steps + step
 	share []float64 // by branching: its share in the best mix known
 	seen  map[string]bool
 }
 
-// root finds the stems, and for each class the renamings by which it follows from
+// root finds the stems, and for each class the automorphisms by which it follows from
 // its stem.
 func (b *branches) root() {
 	p := b.one
 	var images [][]int
-	for _, r := range p.renamings() {
+	for _, r := range p.automorphisms() {
 		images = append(images, r.classes)
 	}
 	b.stemOf = make([]int, len(p.classes))
@@ -39,7 +39,7 @@ func (b *branches) root() {
 	}
 }
 
-// move lists the renamings of a stem's lanes for each class: all of them, or as
+// move lists the automorphisms of a stem's lanes for each class: all of them, or as
 // many as are found first.
 func (b *branches) move() {
 	if b.moved != nil {
@@ -58,7 +58,7 @@ func (b *branches) move() {
 		}
 		b.moved[s.class] = [][]int32{same}
 		for queue := []place{{s.class, same}}; len(queue) > 0; queue = queue[1:] {
-			for _, r := range p.renamings() {
+			for _, r := range p.automorphisms() {
 				to, lanes := r.classes[queue[0].class], make([]int32, len(same))
 				for l, at := range queue[0].lanes {
 					lanes[l] = r.lanes[at]

@@ -8,47 +8,47 @@ import (
 	"github.com/colltune/colltune/constraints/symmetry"
 )
 
-// renaming renames ranks without changing the problem: lanes become lanes over
-// links of the same width that are shared in the same way, and chunks become
-// chunks that are wanted in the same way.
-type renaming struct {
-	ranks   []int
+// automorphism is a permutation of the ranks that preserves the problem: lanes map to lanes
+// over links of the same capacity that are shared in the same way, and chunks to chunks that
+// are wanted in the same way.
+type automorphism struct {
+	ranks   []int   // by rank: its image
 	lanes   []int32 // by lane: its image
 	classes []int   // by class of items: its image
 }
 
-// symmetryWork limits the search for renamings to some hundredths of a second.
+// symmetryWork limits the search for automorphisms to some hundredths of a second.
 const symmetryWork = 10_000_000
 
-// symmetryRanks is the largest system whose renamings are looked for.
+// symmetryRanks is the largest system, in ranks, whose automorphisms are looked for.
 const symmetryRanks = 64
 
-// renamings returns generators of the group of a problem's renamings, or of a part
-// of it if finding all takes too much work.
-func (p *problem) renamings() []renaming {
-	if p.alike == nil {
-		all := p.findRenamings()
-		p.alike = &all
+// automorphisms returns generators of a problem's automorphism group, or of a subgroup if the
+// work limit is met.
+func (p *problem) automorphisms() []automorphism {
+	if p.automorphismCache == nil {
+		all := p.findAutomorphisms()
+		p.automorphismCache = &all
 	}
-	return *p.alike
+	return *p.automorphismCache
 }
 
-func (p *problem) findRenamings() (all []renaming) {
+func (p *problem) findAutomorphisms() (all []automorphism) {
 	if p.net.ranks > symmetryRanks {
 		return nil
 	}
 	found := symmetry.Find(p.context(), p.graph(), symmetryWork)
-	p.look() // if time is up, do not return a part of the group
+	p.checkDeadline() // if time is up, do not return a part of the group
 	for _, image := range found.Generators {
-		r := renaming{ranks: image[:p.net.ranks]}
-		if p.renameLanes(&r) && p.renameClasses(&r) && !identity(r.ranks) {
+		r := automorphism{ranks: image[:p.net.ranks]}
+		if p.mapLanes(&r) && p.mapClasses(&r) && !isIdentity(r.ranks) {
 			all = append(all, r)
 		}
 	}
 	return all
 }
 
-func identity(image []int) bool {
+func isIdentity(image []int) bool {
 	for v, w := range image {
 		if v != w {
 			return false
@@ -57,9 +57,9 @@ func identity(image []int) bool {
 	return true
 }
 
-// graph has a vertex for every rank and every link that lanes share. Its arcs show
-// the lanes with their widths, whose lanes use a link, and who wants what from
-// whom.
+// graph returns the problem as a coloured graph. It has a vertex for every rank and every
+// link that lanes share, and arcs for lanes with their capacities, for the use of links by
+// lanes, and for the chunks that a rank wants of another.
 func (p *problem) graph() *symmetry.Graph {
 	n := p.net
 	number := map[string]int{} // colours, in order of appearance
@@ -119,9 +119,9 @@ func (p *problem) graph() *symmetry.Graph {
 	return g
 }
 
-// renameLanes determines the images of lanes and links. It returns false if one
-// has an image unlike itself.
-func (p *problem) renameLanes(r *renaming) bool {
+// mapLanes determines the images of lanes and links. It returns false if the permutation is
+// not an automorphism.
+func (p *problem) mapLanes(r *automorphism) bool {
 	n := p.net
 	r.lanes = make([]int32, len(n.lanes))
 	links := make([]int32, len(n.links))
@@ -147,8 +147,9 @@ func (p *problem) renameLanes(r *renaming) bool {
 	return true
 }
 
-// renameClasses determines the images of classes of items.
-func (p *problem) renameClasses(r *renaming) bool {
+// mapClasses determines the images of classes of items. It returns false if the permutation
+// is not an automorphism.
+func (p *problem) mapClasses(r *automorphism) bool {
 	key := func(source int, wanted []int) string { return fmt.Sprint(source, wanted) }
 	number := map[string]int{}
 	for i, class := range p.classes {
@@ -175,12 +176,11 @@ func (p *problem) renameClasses(r *renaming) bool {
 	return true
 }
 
-// breakSymmetry admits only one of the routings that differ in names, the
-// lexicographically largest. Chunks of a class are ordered by what the first step
-// sends of them. The amount of a class that the first step sends over each lane
-// does not depend on that order, so the rows of these amounts are compared with
-// their images under renamings.
-func (e *direct) breakSymmetry() {
+// breakSymmetry admits only the lexicographically largest of equivalent routings. Chunks of a
+// class are ordered by the sends of the first step. The number of chunks of a class that the
+// first step sends over each lane does not depend on that order, so the vectors of these
+// numbers are compared with their images under automorphisms (lex-leader constraints).
+func (e *sumEncoding) breakSymmetry() {
 	p := e.p
 	sends := make([][][]constraints.Lit, len(p.classes)) // by class and lane: how many are added, and how many replace
 	for i, class := range p.classes {
@@ -191,7 +191,7 @@ func (e *direct) breakSymmetry() {
 				row = append(row, e.adds[x][l][0], e.puts[x][l][0])
 			}
 			if at > 0 {
-				notAfter(e.f, last, row)
+				lexAtLeast(e.f, last, row)
 			}
 			last = row
 		}
@@ -203,7 +203,7 @@ func (e *direct) breakSymmetry() {
 			sends[i] = append(sends[i], append(unary(e.f, adds), unary(e.f, puts)...))
 		}
 	}
-	for _, r := range p.renamings() {
+	for _, r := range p.automorphisms() {
 		var before, after []constraints.Lit
 		for i := range sends {
 			for lane, bits := range sends[i] {
@@ -211,26 +211,24 @@ func (e *direct) breakSymmetry() {
 				after = append(after, sends[r.classes[i]][r.lanes[lane]]...)
 			}
 		}
-		notAfter(e.f, before, after)
+		lexAtLeast(e.f, before, after)
 	}
 }
 
-// longestRow is how many positions of two rows are compared; later ones seldom
+// maxLexLength is the number of positions of two vectors that are compared; later ones seldom
 // decide.
-const longestRow = 256
+const maxLexLength = 256
 
-// notAfter requires that, of two rows of literals, at the first position where
-// they differ before is true and after is false.
-func notAfter(f *constraints.Formula, before, after []constraints.Lit) {
+// lexAtLeast requires that before is lexicographically at least after.
+func lexAtLeast(f *constraints.Formula, before, after []constraints.Lit) {
 	same := constraints.True // the rows are equal so far
-	for i := range min(len(before), longestRow) {
+	for i := range min(len(before), maxLexLength) {
 		a, b := before[i], after[i]
 		if a == b {
 			continue
 		}
 		f.Implies([]constraints.Lit{same, b}, a)
-		// It has to be true if the rows are equal so far, and need not be
-		// constrained otherwise.
+		// next must hold if the vectors are equal so far, and is free otherwise.
 		next := f.Bool("")
 		f.Implies([]constraints.Lit{same, a, b}, next)
 		f.Implies([]constraints.Lit{same, a.Not(), b.Not()}, next)
@@ -238,8 +236,8 @@ func notAfter(f *constraints.Formula, before, after []constraints.Lit) {
 	}
 }
 
-// unary is the number of literals that hold, in order encoding: the larger of two
-// numbers has the larger row of bits.
+// unary returns the number of literals that hold, in order encoding: the larger of two
+// numbers has the lexicographically larger bits.
 func unary(f *constraints.Formula, lits []constraints.Lit) []constraints.Lit {
 	if len(lits) < 2 {
 		return lits

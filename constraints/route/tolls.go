@@ -11,9 +11,9 @@ import (
 	"github.com/colltune/colltune/constraints/simplex"
 )
 
-// Let every link charge a toll for each chunk that passes it, a different one in
-// each step. If a round of any step collects at most some amount, and no chunk
-// gets through for less than some other amount, that is a bound on R/C for any
+// Dual prices, called tolls here: let every link charge a toll for each chunk that passes
+// it, a different one in each step. If a round of any step collects at most some amount, and
+// no chunk gets through for less than some other amount, that is a bound on R/C for any
 // number of chunks:
 //
 //	rounds × what a round brings at most  ≥  chunks × what a chunk pays at least
@@ -25,8 +25,8 @@ import (
 // prove that none pays less. The tolls are rounded to whole numbers; any tolls
 // prove a bound.
 
-// floor is a lower bound on R/C in a number of steps, for any number of chunks.
-type floor struct {
+// ratioBound is a lower bound on R/C in a number of steps, for any number of chunks.
+type ratioBound struct {
 	ratio   *big.Rat // nil means that there is no routing at all
 	by      string   // the solver that proved that no course is cheaper
 	why     string
@@ -51,7 +51,7 @@ const (
 // tolled is the bound by tolls on sums in so many steps, or nil if it is not above
 // the bound already known. The error is the context's, or says that all solvers
 // failed.
-func (p *problem) tolled(s *constraints.Solvers, ask asker, steps int, known *big.Rat) (*floor, error) {
+func (p *problem) tolled(s *constraints.Solvers, ask solveBudget, steps int, known *big.Rat) (*ratioBound, error) {
 	h := p.hears(steps)
 	if h == nil || len(h.width) == 0 {
 		return nil, nil
@@ -79,12 +79,12 @@ func (p *problem) tolled(s *constraints.Solvers, ask asker, steps int, known *bi
 		}
 		pass := int64(math.Ceil(k.value*float64(room) - 1e-6))
 		f, takes := h.state(tolls, pass)
-		a, err := ask.put(s, stated{formula: f, suits: "pb"})
+		a, err := ask.ask(s, encoding{formula: f, preferred: "pb"})
 		switch {
 		case err != nil:
 			return nil, err
 		case a.Status == constraints.Unsat:
-			return &floor{big.NewRat(pass, room), a.By, k.tell(pass, room), time.Since(start).Seconds()}, nil
+			return &ratioBound{big.NewRat(pass, room), a.By, k.tell(pass, room), time.Since(start).Seconds()}, nil
 		case a.Status == constraints.Timeout:
 			return nil, nil
 		}
@@ -241,11 +241,11 @@ func (k *tollkeeper) whole() (tolls []int64, room int64) {
 
 // tell puts the bound into words.
 func (k *tollkeeper) tell(pass, room int64) string {
-	return fmt.Sprintf("with the best tolls on links no chunk gets through %s for less than %d, and a round brings %d at most", many(k.steps, "step"), pass, room)
+	return fmt.Sprintf("with the best tolls on links no chunk gets through %s for less than %d, and a round brings %d at most", plural(k.steps, "step"), pass, room)
 }
 
-// tooCheap refutes a query with fewer rounds for each chunk than its steps allow.
-func (p *problem) tooCheap(s *constraints.Solvers, ask asker) (*floor, error) {
+// belowPriceBound refutes a query with fewer rounds for each chunk than its steps allow.
+func (p *problem) belowPriceBound(s *constraints.Solvers, ask solveBudget) (*ratioBound, error) {
 	if ask.atLeast {
 		return nil, nil
 	}

@@ -46,8 +46,8 @@ func TestTolls(t *testing.T) {
 		{"ring:4", 2, "1"}, {"fullmesh:4", 1, "1"}, {"ring:6", 3, "3/2"},
 	} {
 		p := sumsOf(t, resolve(t, w.topology, 0), 1, w.steps, w.steps)
-		known := p.ratio()
-		got, err := p.tolled(s, asker{ctx: context.Background()}, w.steps, known)
+		known := p.leastRatio()
+		got, err := p.tolled(s, solveBudget{ctx: context.Background()}, w.steps, known)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestHopeless(t *testing.T) {
 		none     bool
 	}{{"ring:5", 2, true}, {"ring:5", 3, false}, {"ring:4", 2, false}, {"fullmesh:4", 1, false}, {"dgx-1", 2, false}, {"dgx-1", 1, true}} {
 		p := sumsOf(t, resolve(t, w.topology, 0), 1, w.steps, w.steps)
-		got, err := p.hopeless(s, asker{ctx: context.Background()}, w.steps)
+		got, err := p.singleChunkInfeasible(s, solveBudget{ctx: context.Background()}, w.steps)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestHopeless(t *testing.T) {
 		}
 		// It is what the question of a chunk with all rounds there are comes to.
 		p.Rounds = w.steps * 20
-		a, err := s.Solve(context.Background(), p.state(nil, false).formula)
+		a, err := s.Solve(context.Background(), p.encode(nil, false).formula)
 		if err != nil || (a.Status == unsat) != w.none {
 			t.Errorf("%s in %d steps of %d rounds: %v, %v", w.topology, w.steps, p.Rounds, a.Status, err)
 		}
@@ -96,7 +96,7 @@ func TestTollsHold(t *testing.T) {
 		ranks, switches, links := drawn(t)
 		top := system(ranks, switches, links)
 		steps, chunks := rapid.IntRange(1, 3).Draw(t, "steps"), rapid.IntRange(1, 2).Draw(t, "chunks")
-		low, err := sumsOf(t, top, 1, steps, steps).tolled(s, asker{ctx: context.Background()}, steps, new(big.Rat))
+		low, err := sumsOf(t, top, 1, steps, steps).tolled(s, solveBudget{ctx: context.Background()}, steps, new(big.Rat))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func TestTollsHold(t *testing.T) {
 		said++
 		rounds := steps + rapid.IntRange(0, 2).Draw(t, "more")
 		p := sumsOf(t, top, chunks, steps, rounds)
-		a, err := s.Solve(context.Background(), p.state(nil, false).formula)
+		a, err := s.Solve(context.Background(), p.encode(nil, false).formula)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestRestricted(t *testing.T) {
 	}
 	for _, w := range rows {
 		p := sumsOf(t, resolve(t, w.topology, 0), w.chunks, w.steps, w.rounds)
-		sched, by, err := p.restricted(s, asker{ctx: context.Background()}.within(time.Hour), nil)
+		sched, by, err := p.restricted(s, solveBudget{ctx: context.Background()}.within(time.Hour), nil)
 		if err != nil || sched == nil {
 			t.Errorf("%+v: nothing by %s, %v", w, by, err)
 			continue
@@ -157,7 +157,7 @@ func TestRestricted(t *testing.T) {
 			return // larger ones are long to refute
 		}
 		p := sumsOf(t, top, n, 2, 2+rapid.IntRange(1, n).Draw(t, "more"))
-		sched, _, err := p.restricted(s, asker{ctx: context.Background()}.within(time.Hour), nil)
+		sched, _, err := p.restricted(s, solveBudget{ctx: context.Background()}.within(time.Hour), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,24 +177,24 @@ func TestRestricted(t *testing.T) {
 
 // TestSharesOfTime has what is asked of solvers keep to the time of the whole.
 func TestSharesOfTime(t *testing.T) {
-	ask := asker{ctx: context.Background()}.within(time.Hour)
+	ask := solveBudget{ctx: context.Background()}.within(time.Hour)
 	if part := ask.share(1, 4); part.left() > 15*time.Minute || part.within(time.Hour).left() > 15*time.Minute {
 		t.Errorf("%v of an hour, %v of that", part.left(), part.within(time.Hour).left())
 	}
 	s := open(t, "pb")
 	f := constraints.NewFormula("late")
 	for _, suits := range []string{"pb", "z3"} {
-		a, err := ask.within(0).put(s, stated{formula: f, suits: suits})
+		a, err := ask.within(0).ask(s, encoding{formula: f, preferred: suits})
 		if err != nil || a.Status != constraints.Timeout || a.Detail == "" || a.By != "pb" {
 			t.Errorf("with no time left: %+v, %v", a, err)
 		}
 	}
-	if a, err := ask.put(s, stated{formula: f, suits: "z3", only: true}); err != nil || a.Status != sat || a.By != "pb" {
+	if a, err := ask.ask(s, encoding{formula: f, preferred: "z3", only: true}); err != nil || a.Status != sat || a.By != "pb" {
 		t.Errorf("by a solver that is not in use: %+v, %v", a, err)
 	}
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := (asker{ctx: gone}).within(0).put(s, stated{formula: f}); err == nil {
+	if _, err := (solveBudget{ctx: gone}).within(0).ask(s, encoding{formula: f}); err == nil {
 		t.Error("no error where the context is over")
 	}
 }

@@ -45,7 +45,7 @@ func (g *Graph) index() {
 	}
 }
 
-// keeps reports whether a permutation of the vertices is an automorphism.
+// isAutomorphism reports whether a permutation of the vertices is an automorphism.
 func (g *Graph) isAutomorphism(image []int) bool {
 	for v, w := range image {
 		if g.colours[v] != g.colours[w] {

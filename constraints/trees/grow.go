@@ -136,7 +136,7 @@ func (g *graph) grow(ctx context.Context) ([]Tree, error) {
 	return f.trees, nil
 }
 
-// forest is the trees so far, with the room that is left on links.
+// packingState is the trees so far, with the capacity that is left on links.
 type packingState struct {
 	*graph
 	links  []link // between ranks, sorted; parts are what is left of them
@@ -148,7 +148,7 @@ type packingState struct {
 	used   [][]int // by tree: its links
 }
 
-// reach is a link in the frontier of a tree, which it might take.
+// frontierLink is a link from a tree to a rank outside it.
 type frontierLink struct {
 	link  int
 	depth int

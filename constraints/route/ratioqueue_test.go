@@ -14,7 +14,7 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// A ladder has the rungs between two R/C, in their order, and none twice.
+// A queue has the ratios between two R/C, in their order, and none twice.
 func TestLadderIsComplete(t *testing.T) {
 	c, err := collective.New(collective.Spec{Name: "broadcast", Ranks: 4, Chunks: 1})
 	if err != nil {
@@ -28,23 +28,23 @@ func TestLadderIsComplete(t *testing.T) {
 		chunks, steps := rapid.IntRange(1, 12).Draw(t, "chunks"), rapid.IntRange(1, 4).Draw(t, "steps")
 		least := big.NewRat(rapid.Int64Range(1, 20).Draw(t, "least"), rapid.Int64Range(1, 9).Draw(t, "over"))
 		below := new(big.Rat).Add(least, big.NewRat(rapid.Int64Range(0, 20).Draw(t, "more"), 3))
-		var want []rung
+		var want []rcRatio
 		for c := 1; c <= chunks; c++ {
 			for r := steps; big.NewRat(int64(r), int64(c)).Cmp(below) < 0; r++ {
-				if one := (rung{c, r}); one.ratio().Cmp(least) >= 0 {
+				if one := (rcRatio{c, r}); one.rat().Cmp(least) >= 0 {
 					want = append(want, one)
 				}
 			}
 		}
-		slices.SortStableFunc(want, func(a, b rung) int { return a.ratio().Cmp(b.ratio()) })
-		l := p.ladder(Walk{Chunks: chunks}, steps, least, below)
+		slices.SortStableFunc(want, func(a, b rcRatio) int { return a.rat().Cmp(b.rat()) })
+		l := p.ratioQueue(FrontierOptions{Chunks: chunks}, steps, least, below)
 		for i, w := range want {
-			got, last, ok := l.take()
-			if !ok || got != w || last != (i+1 == len(want) || want[i+1].ratio().Cmp(w.ratio()) != 0) {
+			got, last, ok := l.next()
+			if !ok || got != w || last != (i+1 == len(want) || want[i+1].rat().Cmp(w.rat()) != 0) {
 				t.Fatalf("rung %d: %v, last %v, %v; want %v of %v", i, got, last, ok, w, want)
 			}
 		}
-		if r, _, ok := l.take(); ok {
+		if r, _, ok := l.next(); ok {
 			t.Fatalf("%v after the last", r)
 		}
 	})
@@ -53,11 +53,11 @@ func TestLadderIsComplete(t *testing.T) {
 // What is known to be refuted covers what is harder, and keeps no more than it must.
 func TestKnownCoversWhatIsHarder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		draw := rapid.Custom(func(t *rapid.T) rung {
-			return rung{rapid.IntRange(1, 8).Draw(t, "chunks"), rapid.IntRange(1, 8).Draw(t, "rounds")}
+		draw := rapid.Custom(func(t *rapid.T) rcRatio {
+			return rcRatio{rapid.IntRange(1, 8).Draw(t, "chunks"), rapid.IntRange(1, 8).Draw(t, "rounds")}
 		})
 		all := rapid.SliceOfN(draw, 0, 10).Draw(t, "refuted")
-		var k known
+		var k refutedSet
 		for _, r := range all {
 			k.add(r)
 		}
@@ -69,7 +69,7 @@ func TestKnownCoversWhatIsHarder(t *testing.T) {
 			}
 		}
 		r := draw.Draw(t, "rung")
-		want := slices.ContainsFunc(all, func(o rung) bool { return o.chunks <= r.chunks && o.rounds >= r.rounds })
+		want := slices.ContainsFunc(all, func(o rcRatio) bool { return o.chunks <= r.chunks && o.rounds >= r.rounds })
 		if k.covers(r) != want {
 			t.Fatalf("%v covers %v: %v, want %v", k, r, !want, want)
 		}
@@ -98,10 +98,10 @@ func TestFlowingIsABound(t *testing.T) {
 			return p
 		}
 		one := problemOf(1, steps)
-		if far, err := one.diameter(); err != nil || far > steps {
+		if far, err := one.minSteps(); err != nil || far > steps {
 			return
 		}
-		low, err := one.flowing(asker{ctx: context.Background()}, new(big.Rat))
+		low, err := one.cutBound(solveBudget{ctx: context.Background()}, new(big.Rat))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestFlowingIsABound(t *testing.T) {
 		each := int64(one.perChunk())
 		p := problemOf(rapid.IntRange(1, 3).Draw(t, "chunks"), steps+rapid.IntRange(0, 3).Draw(t, "more"))
 		asked := big.NewRat(int64(p.Rounds), int64(p.Collective.Chunks)*each)
-		a, err := s.Solve(context.Background(), p.state(nil, false).formula)
+		a, err := s.Solve(context.Background(), p.encode(nil, false).formula)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,11 +125,11 @@ func TestFlowingIsABound(t *testing.T) {
 		const many = 24
 		least := new(big.Rat).Mul(low.ratio, big.NewRat(many*each, 1))
 		rounds, _ := least.Float64()
-		if p = problemOf(many, int(rounds)+steps+1); p.reduces && !p.everySum() {
-			p = p.dual()
+		if p = problemOf(many, int(rounds)+steps+1); p.reduces && !p.sumsEverywhere() {
+			p = p.reversedProblem()
 		}
 		var refuted *Refutation
-		if p.everySum() {
+		if p.sumsEverywhere() {
 			_, refuted, err = p.boundSums(context.Background())
 		} else {
 			_, refuted, err = p.bound(context.Background())
@@ -167,14 +167,14 @@ func TestFlowingDGX1(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		low, err := p.flowing(asker{ctx: context.Background()}, p.ratio())
+		low, err := p.cutBound(solveBudget{ctx: context.Background()}, p.leastRatio())
 		if err != nil || (low == nil) != (w.want == "") || low != nil && low.ratio.RatString() != w.want {
 			t.Errorf("%s in %d steps: %+v, %v; want %s", w.name, w.steps, low, err, w.want)
 		}
 	}
 }
 
-// TestFrontierOfManyChunks: a walk that is not told how many chunks looks as far as
+// TestFrontierOfManyChunks: a frontier search that is not told how many chunks looks as far as
 // there may be so many, where six a rank are more.
 func TestFrontierOfManyChunks(t *testing.T) {
 	const ranks = 64
@@ -185,16 +185,16 @@ func TestFrontierOfManyChunks(t *testing.T) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	q := Query{Topology: resolve(t, "torus:8x8", 1), Collective: c}
-	if _, _, err := Frontier(done, open(t, "pb"), q, Walk{}); !errors.Is(err, context.Canceled) {
+	if _, _, err := Frontier(done, open(t, "pb"), q, FrontierOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v: want that it was cancelled", err)
 	}
 	var bad *QueryError
-	if _, _, err := Frontier(context.Background(), open(t, "pb"), q, Walk{Chunks: 6 * ranks}); !errors.As(err, &bad) {
+	if _, _, err := Frontier(context.Background(), open(t, "pb"), q, FrontierOptions{Chunks: 6 * ranks}); !errors.As(err, &bad) {
 		t.Errorf("%v: want that these are too many", err)
 	}
 }
 
-// What is leapt over is asked only while it has taken no longer than what made the walk
+// What is leapt over is asked only while it has taken no longer than what made the search
 // leap, and where there is something to mix. (No query has 0 steps: that it was asked
 // shows.)
 func TestLeaptOver(t *testing.T) {
@@ -213,10 +213,10 @@ func TestLeaptOver(t *testing.T) {
 		if w.begun {
 			b.begin(never)
 		}
-		walk := Walk{branches: forest{}}
+		walk := FrontierOptions{branches: forest{}}
 		walk.branches["allgather 0"] = b
-		c := &climb{p: p, s: open(t, "pb"), w: walk, spare: w.spare}
-		a, err := c.ask(context.Background(), rung{1, 3}, nil, true)
+		c := &ratioSearch{p: p, s: open(t, "pb"), w: walk, spare: w.spare}
+		a, err := c.ask(context.Background(), rcRatio{1, 3}, nil, true)
 		var bad *QueryError
 		if asked := errors.As(err, &bad); asked != w.asked || !asked && (err != nil || a.Status != constraints.Timeout) {
 			t.Errorf("%s: asked is %v (%v, %v)", w.what, asked, a.Status, err)
@@ -224,13 +224,13 @@ func TestLeaptOver(t *testing.T) {
 	}
 }
 
-// No bound is looked for where the walk's chunks leave nothing to ask: less than 1/2
+// No bound is looked for where the search's chunks leave nothing to ask: less than 1/2
 // in four steps takes more than 8 of them.
 func TestNothingToAsk(t *testing.T) {
 	p := spreading(t, Query{Topology: resolve(t, "dgx-1", 0), Steps: 1, Rounds: 1}, "broadcast", 1)
 	for chunks, asked := range map[int]bool{8: false, 9: true} {
-		w := Walk{Chunks: chunks, branches: forest{}, gathered: map[int]*tollkeeper{}}
-		if _, err := p.at(context.Background(), open(t, "pb"), w, 4, p.ratio(), big.NewRat(1, 2)); err != nil {
+		w := FrontierOptions{Chunks: chunks, branches: forest{}, gathered: map[int]*tollkeeper{}}
+		if _, err := p.pointAt(context.Background(), open(t, "pb"), w, 4, p.leastRatio(), big.NewRat(1, 2)); err != nil {
 			t.Fatal(err)
 		}
 		if looked := w.branches.of("broadcast", 4) != nil; looked != asked {

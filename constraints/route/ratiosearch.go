@@ -8,31 +8,31 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// climb is a walk's search for the smallest R/C in one number of steps.
-type climb struct {
+// ratioSearch is the search for the smallest R/C in one number of steps.
+type ratioSearch struct {
 	p     *problem
 	s     *constraints.Solvers
-	w     Walk
+	w     FrontierOptions
 	steps int
 	asked int // queries that reached a solver
 	kept  *kept
 	alone bool // do not keep formulas
-	// spare is the time left for queries that are leapt over: together as much as
-	// was spent on the queries that caused the leap.
+	// spare is the time left for skipped queries: together as much as was spent on the
+	// queries that caused the skip.
 	spare time.Duration
 	brief time.Duration // if not 0, the most that a query may take
 }
 
-// up asks for one rung after another until there is a routing. If there is none, or
-// the context ends, the point is the foothold; it has no chunks where there is none
-// of these.
-func (c *climb) up(ctx context.Context, l *ladder) (*Point, error) {
+// run asks for one ratio after another until there is a routing. If there is none, or the
+// context ends, the point is the fallback (foothold.go); without a fallback it has no
+// chunks.
+func (c *ratioSearch) run(ctx context.Context, l *ratioQueue) (*Point, error) {
 	point := &Point{Steps: c.steps, Proved: true}
-	var open leap
+	var open ratioSkip
 	var claims []claim
-	var refuted known
+	var refuted refutedSet
 	for {
-		try, last, more := l.take()
+		try, last, more := l.next()
 		if !more {
 			break
 		}
@@ -40,10 +40,10 @@ func (c *climb) up(ctx context.Context, l *ladder) (*Point, error) {
 			return point.unconfirmed(claims), err
 		}
 		if refuted.covers(try) {
-			point.Followed++
+			point.Implied++
 			continue
 		}
-		over := open.over(try, last)
+		over := open.skips(try, last)
 		a, err := c.ask(ctx, try, c.keeper(ctx), over)
 		if err != nil {
 			return point.unconfirmed(claims), err
@@ -62,7 +62,7 @@ func (c *climb) up(ctx context.Context, l *ladder) (*Point, error) {
 		case a.Status == constraints.Timeout:
 			first := point.Proved && c.w.Work == 0
 			point.Proved = false
-			open.from(try)
+			open.widen(try)
 			if first {
 				if err := c.foothold(ctx, point, try, l); err != nil {
 					return point.unconfirmed(claims), err
@@ -76,9 +76,9 @@ func (c *climb) up(ctx context.Context, l *ladder) (*Point, error) {
 	return point, c.confirm(ctx, point, claims)
 }
 
-// ask answers one query of the walk, and reports it. A query that is leapt over is
-// only tried as a mix of known courses or branchings, which costs little.
-func (c *climb) ask(ctx context.Context, try rung, keeper keeper, over bool) (Answer, error) {
+// ask answers one query, and reports it. A skipped query is only tried by column packing of
+// the columns found so far, which takes little time.
+func (c *ratioSearch) ask(ctx context.Context, try rcRatio, keeper keeper, over bool) (Answer, error) {
 	if over && (c.spare <= 0 || !c.mixes()) {
 		return Answer{Status: constraints.Timeout}, nil
 	}
@@ -89,7 +89,7 @@ func (c *climb) ask(ctx context.Context, try rung, keeper keeper, over bool) (An
 		return Answer{}, err
 	}
 	q := Query{Topology: c.p.Topology, Collective: coll, Steps: c.steps, Rounds: try.rounds, Unit: c.p.net.unit}
-	ask := c.w.asker(ctx)
+	ask := c.w.budget(ctx)
 	from := ask.now()
 	ask.net, ask.kept, ask.mixed = c.p.net, keeper, over
 	switch {
@@ -105,30 +105,30 @@ func (c *climb) ask(ctx context.Context, try rung, keeper keeper, over bool) (An
 	case a.Status == constraints.Timeout:
 		c.spare += took
 	}
-	if err == nil && c.w.Tell != nil && (!over || a.Status != constraints.Timeout) {
-		c.w.Tell(try.chunks, c.steps, try.rounds, a)
+	if err == nil && c.w.OnAnswer != nil && (!over || a.Status != constraints.Timeout) {
+		c.w.OnAnswer(try.chunks, c.steps, try.rounds, a)
 	}
 	return a, err
 }
 
-// mixes reports whether there are courses or branchings to mix.
-func (c *climb) mixes() bool {
+// mixes reports whether there are columns to pack.
+func (c *ratioSearch) mixes() bool {
 	b := c.w.branches.of(c.p.Collective.Name, c.steps)
 	return c.w.gathered[c.steps] != nil || b != nil && b.known() > 0
 }
 
-// find is Find as a walk asks: R/C is known to be at least the bound.
-func (w Walk) find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
+// find is Find for a query whose R/C is known to be at least the bound.
+func (w FrontierOptions) find(s *constraints.Solvers, q Query, ask solveBudget) (Answer, error) {
 	ask.atLeast, ask.hopeful, ask.gathered, ask.branches = true, true, w.gathered, w.branches
 	return find(s, q, ask)
 }
 
-// asker is how a walk asks: each query may use only a part of its work.
-func (w Walk) asker(ctx context.Context) asker {
+// budget returns the budget of a query: a part of the work of the frontier.
+func (w FrontierOptions) budget(ctx context.Context) solveBudget {
 	if w.Work == 0 {
-		return asker{ctx: ctx}
+		return solveBudget{ctx: ctx}
 	}
-	ask := asker{ctx: ctx, meter: w.meter}
+	ask := solveBudget{ctx: ctx, meter: w.meter}
 	ask.until = time.Unix(0, 0).Add(w.Work)
 	return ask.within(w.Work / workShare)
 }

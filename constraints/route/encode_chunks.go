@@ -6,17 +6,17 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// named is the encoding that tracks each chunk by name: where it is after each
-// step, and what brings it there.
+// chunkEncoding tracks each chunk: the ranks that have it after each step, and the lanes
+// that it takes (SCCL, section 3.3).
 //
-//	has(x, r, t)    chunk x is at rank r after step t          false before dist, kept for ever
-//	sent(x, l, t)   it passes lane l in step t                 then its sender had it before
+//	has(x, r, t)    chunk x is at rank r after step t          false before its distance; never lost
+//	sent(x, l, t)   it takes lane l in step t                  implies that its sender had it before
 //	rounds(t)       of step t, in order encoding
 //	Σ sent over the lanes of a link in step t ≤ capacity × rounds(t)
 //
-// A chunk comes to a rank at most once. Interchangeable chunks come to one
-// particular rank, the farthest, in the order of their numbers.
-type named struct {
+// A chunk comes to a rank at most once. Interchangeable chunks come to one rank that all of
+// them must reach in the order of their numbers.
+type chunkEncoding struct {
 	p      *problem
 	f      *constraints.Formula
 	rounds []constraints.Int
@@ -25,30 +25,29 @@ type named struct {
 	wanted func(item int) constraints.Lit
 }
 
-// encodeNamed states a problem, with only those splits of its rounds that are
-// open.
-func (p *problem) encodeNamed(name string, open [][]int) *named {
-	e := &named{p: p, f: p.formula(name), wanted: always}
-	e.rounds = stateRounds(e.f, p, open)
-	e.state()
+// encodeChunks states a problem, with the rounds of each step limited to those of the open
+// splits.
+func (p *problem) encodeChunks(name string, open [][]int) *chunkEncoding {
+	e := &chunkEncoding{p: p, f: p.formula(name), wanted: always}
+	e.rounds = encodeRounds(e.f, p, open)
+	e.encode()
 	return e
 }
 
-// always says that every chunk is wanted.
+// always means that every chunk is wanted.
 func always(int) constraints.Lit { return constraints.True }
 
-// state states everything except how the rounds are split.
-func (e *named) state() {
+// encode states everything except the rounds.
+func (e *chunkEncoding) encode() {
 	for i := range e.p.items {
-		e.item(i)
+		e.encodeItem(i)
 	}
-	e.links()
-	e.order()
+	e.limitLinks()
+	e.breakSymmetry()
 }
 
-// stateRounds makes the variables for every step's rounds, which add up to the
-// query's.
-func stateRounds(f *constraints.Formula, p *problem, open [][]int) []constraints.Int {
+// encodeRounds makes the variables for every step's rounds, which add up to the query's.
+func encodeRounds(f *constraints.Formula, p *problem, open [][]int) []constraints.Int {
 	rounds := make([]constraints.Int, p.Steps)
 	var all []constraints.Term
 	for t := range rounds {
@@ -72,23 +71,23 @@ func stateRounds(f *constraints.Formula, p *problem, open [][]int) []constraints
 	return rounds
 }
 
-// item states where one chunk can be, and how it moves.
-func (e *named) item(x int) {
+// encodeItem states where one chunk can be, and how it moves.
+func (e *chunkEncoding) encodeItem(x int) {
 	base := len(e.has)
-	e.has = append(e.has, e.places(x)...)
+	e.has = append(e.has, e.presence(x)...)
 	has := e.has[base:]
 	e.sent = append(e.sent, e.sends(x, has)...)
-	e.comes(x, has, e.sent[x*len(e.p.net.lanes):])
+	e.arrivals(x, has, e.sent[x*len(e.p.net.lanes):])
 }
 
-// places makes the variables for where a chunk is after each step. It is never
-// where it can't have arrived yet, nor where it would be of no more use. A rank
-// that has a chunk keeps it.
-func (e *named) places(x int) (has [][]constraints.Lit) {
+// presence makes the variables for where a chunk is after each step. It is not where it
+// cannot have arrived yet, nor where it is too late to reach any rank that wants it. A
+// rank that has a chunk keeps it.
+func (e *chunkEncoding) presence(x int) (has [][]constraints.Lit) {
 	p, it, steps := e.p, &e.p.items[x], e.p.Steps
 	for r := range p.net.ranks {
 		row := make([]constraints.Lit, steps+1)
-		left, far := p.left(it, r), int(p.net.dist[it.source][r])
+		left, far := p.sendsLeft(it, r), int(p.net.dist[it.source][r])
 		for t := range row {
 			switch {
 			case r == it.source:
@@ -114,10 +113,9 @@ func (e *named) places(x int) (has [][]constraints.Lit) {
 	return has
 }
 
-// left is how many sends a chunk needs from a rank to the nearest rank that wants
-// it: 0 if that is the rank itself. With fewer steps left than that, it is of no
-// use there.
-func (p *problem) left(it *item, rank int) int {
+// sendsLeft returns the number of sends from a rank to the nearest rank that wants the
+// chunk: 0 if that is the rank itself. With fewer steps left, the chunk is useless there.
+func (p *problem) sendsLeft(it *item, rank int) int {
 	least := p.Steps + 1
 	for _, w := range it.wanted {
 		if d := p.net.dist[rank][w]; w != it.source && d >= 0 {
@@ -127,9 +125,9 @@ func (p *problem) left(it *item, rank int) int {
 	return least
 }
 
-// sends makes the variables for the lanes that a chunk takes, from a rank that has
-// it to one that then has it.
-func (e *named) sends(x int, has [][]constraints.Lit) (sent [][]constraints.Lit) {
+// sends makes the variables for the lanes that a chunk takes, from a rank that has it to
+// one that has it afterwards.
+func (e *chunkEncoding) sends(x int, has [][]constraints.Lit) (sent [][]constraints.Lit) {
 	for _, l := range e.p.net.lanes {
 		row := make([]constraints.Lit, e.p.Steps)
 		from, to := has[l.from], has[l.to]
@@ -149,9 +147,9 @@ func (e *named) sends(x int, has [][]constraints.Lit) (sent [][]constraints.Lit)
 	return sent
 }
 
-// comes states that a chunk is only where it was before, or where a lane brings
-// it, which happens at most once.
-func (e *named) comes(x int, has, sent [][]constraints.Lit) {
+// arrivals states that a chunk is only where it was before or where a lane brings it, and
+// that it is brought to a rank at most once.
+func (e *chunkEncoding) arrivals(x int, has, sent [][]constraints.Lit) {
 	for r, row := range has {
 		if r == e.p.items[x].source {
 			continue
@@ -176,10 +174,10 @@ func (e *named) comes(x int, has, sent [][]constraints.Lit) {
 	}
 }
 
-// links keeps the load of every link in every step within its capacity.
-func (e *named) links() {
+// limitLinks keeps the load of every link in every step within its capacity.
+func (e *chunkEncoding) limitLinks() {
 	p := e.p
-	for _, at := range p.net.tight() {
+	for _, at := range p.net.undominated() {
 		l := &p.net.links[at]
 		for t := range p.Steps {
 			var terms []constraints.Term
@@ -190,27 +188,27 @@ func (e *named) links() {
 					}
 				}
 			}
-			capacity(e.f, terms, len(terms), l.capacity, e.rounds[t])
+			limitLoad(e.f, terms, len(terms), l.capacity, e.rounds[t])
 		}
 	}
 }
 
-// capacity states that a sum, which is at most most in any case, does not exceed
-// what a link carries in a step's rounds.
-func capacity(f *constraints.Formula, terms []constraints.Term, most, width int, rounds constraints.Int) {
+// limitLoad states that a sum does not exceed the capacity of a link, width chunks a round,
+// in a step's rounds. most is a bound on the sum.
+func limitLoad(f *constraints.Formula, terms []constraints.Term, most, width int, rounds constraints.Int) {
 	if most <= width*rounds.Lo {
 		return
 	}
 	f.SumAtMost(width*rounds.Lo, append(terms, rounds.Terms(-width)...)...)
 }
 
-// order breaks the symmetry between interchangeable chunks.
-func (e *named) order() {
+// breakSymmetry breaks the symmetry between interchangeable chunks.
+func (e *chunkEncoding) breakSymmetry() {
 	p := e.p
 	for _, class := range p.classes {
 		it := &p.items[class[0]]
 		mark := -1 // a rank that all of them must reach
-		for _, r := range it.elsewhere() {
+		for _, r := range it.destinations() {
 			if mark < 0 || p.net.dist[it.source][r] < p.net.dist[it.source][mark] {
 				mark = r
 			}
@@ -231,7 +229,7 @@ func (e *named) order() {
 }
 
 // schedule decodes a model.
-func (e *named) schedule(model []bool) Schedule {
+func (e *chunkEncoding) schedule(model []bool) Schedule {
 	p := e.p
 	s := make(Schedule, p.Steps)
 	for t := range s {

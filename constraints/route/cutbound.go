@@ -11,59 +11,56 @@ import (
 	"github.com/colltune/colltune/constraints/simplex"
 )
 
-// Every flow that a collective needs must pass all cuts of the unrolled network,
-// and how much can pass a cut depends on how the rounds are split:
+// Every demand must cross all cuts of the unrolled network, and the capacity of a cut
+// depends on how the rounds are split among the steps:
 //
 //	3 chunks must come to rank 6   ≤   2 × rounds of step 1 + 4 × rounds of step 2
 //
-// Any such rows, each multiplied by a weight and added up, bound R/C for a number
-// of steps and any number of chunks: the total that must pass, divided by the most
-// that a round of any step lets through. The best weights are found by a linear
-// program, to which cuts are added that its own best split of the rounds does not
-// meet, until there are none. It computes in floating point; the weights are then
-// rounded to whole numbers, which can weaken the bound slightly but never makes it
-// wrong.
+// A weighted sum of such inequalities bounds R/C for a number of steps and any number of
+// chunks: the total demand divided by the greatest capacity of a round in any step. The
+// best weights are the solution of a linear program, to which violated cuts are added until
+// there are none (a cutting-plane method). It computes in floating point; the weights are
+// then rounded to whole numbers, which can weaken the bound slightly but not invalidate it.
 
-// crossing is a row: an amount of chunks that must pass a cut, and what a round of
-// each step lets through.
-type crossing struct {
-	need int64
-	room []int64 // by step
+// cutInequality is a number of chunks that must cross a cut, and the cut's capacity in a
+// round of each step.
+type cutInequality struct {
+	need     int64
+	capacity []int64 // by step
 }
 
-// ratio is the least R/C that satisfies the row, or nil if it implies nothing.
-func (c crossing) ratio() *big.Rat {
-	if room := slices.Max(c.room); room > 0 && c.need > 0 {
+// ratio returns the least R/C that satisfies the inequality, or nil if it implies nothing.
+func (c cutInequality) ratio() *big.Rat {
+	if room := slices.Max(c.capacity); room > 0 && c.need > 0 {
 		return big.NewRat(c.need, room)
 	}
 	return nil
 }
 
 const (
-	// manyCrossings limits how many rows are looked for.
-	manyCrossings = 200
-	// fineRounds is the number of parts into which a round is divided for integral
-	// flows.
+	// maxCuts limits the cuts.
+	maxCuts = 200
+	// fineRounds is the number of parts into which a round is divided for integer flows.
 	fineRounds = 1 << 20
 )
 
-// flowing is the bound by flows for a number of steps, for a problem of one chunk.
-// It is nil if it is not above the bound already known, or not found in time.
-func (p *problem) flowing(ask asker, known *big.Rat) (*floor, error) {
+// cutBound returns the bound by cuts for a problem of one chunk. It is nil if it is not above
+// the known bound, or not found in time.
+func (p *problem) cutBound(ask solveBudget, known *big.Rat) (*ratioBound, error) {
 	start := time.Now()
 	one := p
 	demands := []demand(nil)
 	switch {
-	case p.everySum():
-		demands = p.crossings()
+	case p.sumsEverywhere():
+		demands = p.sumDemands()
 	case p.reduces:
-		one = p.dual()
+		one = p.reversedProblem()
 		demands = one.demands()
 	default:
 		demands = p.demands()
 	}
 	u := one.net.unroll(p.Steps)
-	var rows []crossing
+	var rows []cutInequality
 	split := make([]float64, p.Steps) // by step: rounds for each chunk
 	for i := range split {
 		split[i], _ = known.Float64()
@@ -71,14 +68,14 @@ func (p *problem) flowing(ask asker, known *big.Rat) (*floor, error) {
 	}
 	var taken []float64
 	work := 0
-	for len(rows) < manyCrossings {
+	for len(rows) < maxCuts {
 		found := false
 		for i := range demands {
-			if err := ask.ctx.Err(); err != nil || ask.left() <= 0 || work > maxWork {
+			if err := ask.ctx.Err(); err != nil || ask.left() <= 0 || work > maxFlowWork {
 				return nil, err
 			}
 			work += u.steps * (len(u.net.links) + u.net.ranks)
-			if row, ok := u.held(&demands[i], split); ok {
+			if row, ok := u.violatedCut(&demands[i], split); ok {
 				rows, found = append(rows, row), true
 			}
 		}
@@ -86,7 +83,7 @@ func (p *problem) flowing(ask asker, known *big.Rat) (*floor, error) {
 			break
 		}
 		var ok bool
-		if split, taken, ok = mixed(rows, p.Steps); !ok {
+		if split, taken, ok = solveCutLP(rows, p.Steps); !ok {
 			return nil, nil
 		}
 	}
@@ -97,12 +94,12 @@ func (p *problem) flowing(ask asker, known *big.Rat) (*floor, error) {
 	if ratio == nil || ratio.Cmp(known) <= 0 {
 		return nil, nil
 	}
-	return &floor{ratio: ratio, by: Bound, seconds: time.Since(start).Seconds(),
-		why: fmt.Sprintf("what must pass %s of the network unrolled in steps takes no less, however rounds are split among them", many(len(rows), "cut"))}, nil
+	return &ratioBound{ratio: ratio, by: Bound, seconds: time.Since(start).Seconds(),
+		why: fmt.Sprintf("what must pass %s of the network unrolled in steps takes no less, however rounds are split among them", plural(len(rows), "cut"))}, nil
 }
 
-// held finds a cut that keeps a demand from being met in a split of the rounds.
-func (u *unrolled) held(d *demand, split []float64) (crossing, bool) {
+// violatedCut finds a cut that a demand violates in a split of the rounds.
+func (u *unrolled) violatedCut(d *demand, split []float64) (cutInequality, bool) {
 	for s, arcs := range u.links {
 		for i, a := range arcs {
 			u.g.SetCapacity(a, int64(math.Round(split[s]*fineRounds))*int64(u.net.links[i].capacity))
@@ -112,11 +109,11 @@ func (u *unrolled) held(d *demand, split []float64) (crossing, bool) {
 		u.g.SetCapacity(u.feed[r], d.from[r]*fineRounds)
 		u.g.SetCapacity(u.drain[r], d.into[r]*fineRounds)
 	}
-	// A shortage that rounding alone explains does not count.
+	// Ignore a shortage that can be due to rounding.
 	if float64(u.g.MaxFlow(u.source, u.sink, maxflow.Unlimited)) >= float64(d.need)*fineRounds*(1-1e-4) {
-		return crossing{}, false
+		return cutInequality{}, false
 	}
-	row := crossing{need: d.need, room: make([]int64, u.steps)}
+	row := cutInequality{need: d.need, capacity: make([]int64, u.steps)}
 	for r := range u.net.ranks {
 		if !u.g.OnSourceSide(u.rank(r, 0)) {
 			row.need -= d.from[r]
@@ -128,20 +125,20 @@ func (u *unrolled) held(d *demand, split []float64) (crossing, bool) {
 	for s := range u.steps {
 		for _, l := range u.net.links {
 			if u.g.OnSourceSide(u.vertex(l.from, s, s)) && !u.g.OnSourceSide(u.vertex(l.to, s, s+1)) {
-				row.room[s] += int64(l.capacity)
+				row.capacity[s] += int64(l.capacity)
 			}
 		}
 	}
-	return row, row.need > 0 && slices.Max(row.room) > 0
+	return row, row.need > 0 && slices.Max(row.capacity) > 0
 }
 
-// mixed returns the best weights of the rows, and the split with the fewest rounds
-// that satisfies all of them.
-func mixed(rows []crossing, steps int) (split, taken []float64, ok bool) {
+// solveCutLP returns the best weights of the inequalities, and the split with the fewest
+// rounds that satisfies all of them.
+func solveCutLP(rows []cutInequality, steps int) (split, taken []float64, ok bool) {
 	lp := simplex.New(steps, len(rows))
 	for i, row := range rows {
 		lp.Maximize(i)
-		for t, room := range row.room {
+		for t, room := range row.capacity {
 			lp.SetCoefficient(t, i, float64(room)/float64(row.need))
 		}
 	}
@@ -160,9 +157,9 @@ func mixed(rows []crossing, steps int) (split, taken []float64, ok bool) {
 	return split, taken, true
 }
 
-// whole is the bound that rows prove with whole weights near the given ones, or
-// nil.
-func whole(rows []crossing, taken []float64, steps int) *big.Rat {
+// whole returns the bound that the inequalities prove with integer weights near the given
+// ones, or nil.
+func whole(rows []cutInequality, taken []float64, steps int) *big.Rat {
 	most := 0.0
 	for _, x := range taken {
 		most = max(most, x)
@@ -186,7 +183,7 @@ func whole(rows []crossing, taken []float64, steps int) *big.Rat {
 	for t := range steps {
 		passes := int64(0)
 		for i, row := range rows {
-			passes += times[i] * row.room[t]
+			passes += times[i] * row.capacity[t]
 		}
 		room = max(room, passes)
 	}

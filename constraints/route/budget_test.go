@@ -12,8 +12,8 @@ import (
 )
 
 // byWork asks within so much work in all.
-func byWork(ctx context.Context, work time.Duration) asker {
-	return asker{ctx: ctx, meter: &meter{}}.within(work)
+func byWork(ctx context.Context, work time.Duration) solveBudget {
+	return solveBudget{ctx: ctx, meter: &meter{}}.within(work)
 }
 
 // What is found by work is the same where solvers are four times as slow, also
@@ -69,7 +69,7 @@ func TestTimeIsTheLastResort(t *testing.T) {
 	defer s.Close()
 	p := sumsOf(t, resolve(t, "dgx-1", 0), 48, 5, 14)
 	ask := byWork(context.Background(), time.Hour)
-	a, err := ask.put(s, p.state(nil, true))
+	a, err := ask.ask(s, p.encode(nil, true))
 	if err != nil || a.Status != constraints.Timeout || len(said) != 1 || !strings.Contains(said[0], "a faster machine may find more") {
 		t.Errorf("%+v, %v, said %q", a, err, said)
 	}
@@ -81,8 +81,8 @@ func TestTooLargeToState(t *testing.T) {
 	for f.Err() == nil {
 		f.Bool("")
 	}
-	ask := asker{ctx: context.Background()}
-	a, err := ask.put(open(t, "pb"), stated{formula: f, suits: "pb"})
+	ask := solveBudget{ctx: context.Background()}
+	a, err := ask.ask(open(t, "pb"), encoding{formula: f, preferred: "pb"})
 	if err != nil || a.Status != constraints.Timeout || !strings.Contains(a.Detail, "too large") {
 		t.Errorf("%+v, %v", a, err)
 	}

@@ -4,16 +4,16 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// direct is the encoding of sums that are wanted in several places. Every rank has
-// one value of each chunk, and it tracks whose contributions are in it:
+// sumEncoding is for sums that are wanted in several places. Every rank has one value of
+// each chunk, and the encoding tracks the contributions in it:
 //
-//	has(x, c, r, t)   rank c's contribution is in what rank r has of chunk x after step t
-//	adds(x, l, t)     what lane l brings in step t is combined with what is there
-//	puts(x, l, t)     what it brings takes its place
+//	has(x, c, r, t)   rank c's contribution is in rank r's value of chunk x after step t
+//	adds(x, l, t)     the value that lane l brings in step t is combined with r's
+//	puts(x, l, t)     the value that it brings replaces r's
 //
-// Values that are combined must have no contribution in common; in the end all
+// Values that are combined must have no contribution in common. In the end all
 // contributions must be there.
-type direct struct {
+type sumEncoding struct {
 	p          *problem
 	f          *constraints.Formula
 	rounds     []constraints.Int
@@ -21,16 +21,16 @@ type direct struct {
 	adds, puts [][][]constraints.Lit   // by item, lane, step 0…S-1
 }
 
-func (p *problem) encodeDirect(name string, open [][]int) *direct {
-	e := p.stateDirect(name, open)
-	e.links()
+func (p *problem) encodeSum(name string, open [][]int) *sumEncoding {
+	e := p.encodeSumWithoutLinks(name, open)
+	e.limitLinks()
 	return e
 }
 
-// stateDirect states everything except what links carry.
-func (p *problem) stateDirect(name string, open [][]int) *direct {
-	e := &direct{p: p, f: p.formula(name)}
-	e.rounds = stateRounds(e.f, p, open)
+// encodeSumWithoutLinks states everything except the capacities of links.
+func (p *problem) encodeSumWithoutLinks(name string, open [][]int) *sumEncoding {
+	e := &sumEncoding{p: p, f: p.formula(name)}
+	e.rounds = encodeRounds(e.f, p, open)
 	for x := range p.items {
 		e.values(x)
 		e.moves(x)
@@ -38,10 +38,10 @@ func (p *problem) stateDirect(name string, open [][]int) *direct {
 	return e
 }
 
-// links keeps the load of every link in every step within its capacity.
-func (e *direct) links() {
+// limitLinks keeps the load of every link in every step within its capacity.
+func (e *sumEncoding) limitLinks() {
 	p := e.p
-	for _, at := range p.net.tight() {
+	for _, at := range p.net.undominated() {
 		l := &p.net.links[at]
 		for t := range p.Steps {
 			var terms []constraints.Term
@@ -50,13 +50,13 @@ func (e *direct) links() {
 					terms = append(terms, constraints.Term{Weight: 1, Lit: e.adds[x][on][t]}, constraints.Term{Weight: 1, Lit: e.puts[x][on][t]})
 				}
 			}
-			capacity(e.f, terms, len(terms), l.capacity, e.rounds[t])
+			limitLoad(e.f, terms, len(terms), l.capacity, e.rounds[t])
 		}
 	}
 }
 
-// values makes the variables for what ranks have of a chunk.
-func (e *direct) values(x int) {
+// values makes the variables for the contributions in the ranks' values of a chunk.
+func (e *sumEncoding) values(x int) {
 	p := e.p
 	n := p.net.ranks
 	wants := make([]bool, n)
@@ -85,8 +85,8 @@ func (e *direct) values(x int) {
 	e.has = append(e.has, by)
 }
 
-// moves makes the variables for what is sent, and relates both kinds.
-func (e *direct) moves(x int) {
+// moves makes the variables for sends, and relates them to values.
+func (e *sumEncoding) moves(x int) {
 	p, f := e.p, e.f
 	fresh := func() [][]constraints.Lit {
 		all := make([][]constraints.Lit, len(p.net.lanes))
@@ -132,9 +132,8 @@ func (e *direct) moves(x int) {
 					f.Clause(b.Not(), after)
 					whence, brought = append(whence, b), append(brought, b)
 				}
-				// Only one lane may bring a contribution. A value that is replaced
-				// contributes nothing, and nothing may be added to it in the same
-				// step.
+				// Only one lane may bring a contribution. In a step, a value is
+				// either replaced or added to.
 				f.AtMost(1, brought...)
 				f.Implies([]constraints.Lit{after}, whence...)
 			}
@@ -143,7 +142,7 @@ func (e *direct) moves(x int) {
 }
 
 // schedule decodes a model.
-func (e *direct) schedule(model []bool) Schedule {
+func (e *sumEncoding) schedule(model []bool) Schedule {
 	p := e.p
 	s := make(Schedule, p.Steps)
 	for t := range s {

@@ -6,58 +6,57 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// counted is the encoding for chunks that each have a single destination. The
-// chunks of a source form one flow over the network unrolled in steps, of which
-// only the amounts matter:
+// flowEncoding is for chunks that each have a single destination. The chunks of a source
+// form an integer flow over the network unrolled in steps:
 //
 //	sent(u, l, t)   chunks of source u over lane l in step t, in order encoding
-//	what leaves a rank up to step t ≤ what came to it before step t
-//	what comes to a rank, less what leaves it = what it wants of u
+//	chunks that leave a rank up to step t ≤ chunks that came to it before step t
+//	chunks that come to a rank - chunks that leave it = chunks that it wants of u
 //
-// Any such flow can be decomposed into paths from the source to its destinations.
-type counted struct {
+// Any such flow decomposes into paths from the source to its destinations.
+type flowEncoding struct {
 	p      *problem
 	f      *constraints.Formula
 	rounds []constraints.Int
-	groups []group
-	// shortest omits everything that is not on a shortest path from a source to a
-	// destination. A routing may exist without such a one existing.
+	groups []sourceGroup
+	// shortest leaves out lanes that are not on a shortest path from a source to a
+	// destination, so that unsat proves nothing.
 	shortest bool
 	wanted   func(item int) constraints.Lit
 }
 
-// group is the chunks of one source.
-type group struct {
+// sourceGroup is the chunks of one source.
+type sourceGroup struct {
 	source int
 	items  [][]int // by destination
 	total  int
 	sent   [][]constraints.Int // by lane and step
 }
 
-// counts reports whether every chunk has a single destination.
-func (p *problem) counts() bool {
+// singleDestination reports whether every chunk has at most one destination.
+func (p *problem) singleDestination() bool {
 	for i := range p.items {
-		if len(p.items[i].elsewhere()) > 1 {
+		if len(p.items[i].destinations()) > 1 {
 			return false
 		}
 	}
 	return true
 }
 
-func (p *problem) encodeCounted(name string, open [][]int, shortest bool) *counted {
-	e := &counted{p: p, f: p.formula(name), shortest: shortest, wanted: always}
-	e.rounds = stateRounds(e.f, p, open)
-	e.stateAll()
+func (p *problem) encodeFlow(name string, open [][]int, shortest bool) *flowEncoding {
+	e := &flowEncoding{p: p, f: p.formula(name), shortest: shortest, wanted: always}
+	e.rounds = encodeRounds(e.f, p, open)
+	e.encode()
 	return e
 }
 
-// stateAll states everything except how the rounds are split.
-func (e *counted) stateAll() {
+// encode states everything except the rounds.
+func (e *flowEncoding) encode() {
 	p := e.p
 	at := map[int]int{}
 	for x := range p.items {
 		it := &p.items[x]
-		others := it.elsewhere()
+		others := it.destinations()
 		if len(others) == 0 {
 			continue
 		}
@@ -65,29 +64,29 @@ func (e *counted) stateAll() {
 		if !ok {
 			i = len(e.groups)
 			at[it.source] = i
-			e.groups = append(e.groups, group{source: it.source, items: make([][]int, p.net.ranks)})
+			e.groups = append(e.groups, sourceGroup{source: it.source, items: make([][]int, p.net.ranks)})
 		}
 		e.groups[i].items[others[0]] = append(e.groups[i].items[others[0]], x)
 		e.groups[i].total++
 	}
 	for i := range e.groups {
-		e.state(&e.groups[i])
+		e.encodeGroup(&e.groups[i])
 	}
-	e.links()
+	e.limitLinks()
 }
 
-// state states the flow of one source.
-func (e *counted) state(g *group) {
+// encodeGroup states the flow of one source.
+func (e *flowEncoding) encodeGroup(g *sourceGroup) {
 	e.amounts(g)
 	for r := range e.p.net.ranks {
 		e.conserve(g, r)
 	}
 }
 
-// useful returns, by rank, the sends to the nearest rank that wants some of a
-// source's chunks and, by rank and step, the most of them that can still get from
-// there to where they are wanted.
-func (e *counted) useful(g *group) (left []int, through [][]int) {
+// useful returns, by rank, the number of sends to the nearest rank that wants some of a
+// source's chunks and, by rank and step, the number of them that can still reach their
+// destination.
+func (e *flowEncoding) useful(g *sourceGroup) (left []int, through [][]int) {
 	p := e.p
 	n, steps := p.net.ranks, p.Steps
 	left, through = make([]int, n), make([][]int, n)
@@ -108,8 +107,8 @@ func (e *counted) useful(g *group) (left []int, through [][]int) {
 	return left, through
 }
 
-// amounts makes the variables for how many chunks each lane takes in each step.
-func (e *counted) amounts(g *group) {
+// amounts makes the variables for the number of chunks on each lane in each step.
+func (e *flowEncoding) amounts(g *sourceGroup) {
 	p, steps := e.p, e.p.Steps
 	left, through := e.useful(g)
 	for _, l := range p.net.lanes {
@@ -123,7 +122,7 @@ func (e *counted) amounts(g *group) {
 			if d < 0 || int(d) > t || int(l.to) == g.source || t+1+left[l.to] > steps {
 				continue
 			}
-			if e.shortest && !g.ahead(p.net, l) {
+			if e.shortest && !g.onShortestPath(p.net, l) {
 				continue
 			}
 			row[t] = e.f.Int("", 0, min(width, through[l.to][t+1]))
@@ -132,9 +131,9 @@ func (e *counted) amounts(g *group) {
 	}
 }
 
-// conserve states that what leaves a rank has come to it before, and that in the
-// end it has what it wants.
-func (e *counted) conserve(g *group, r int) {
+// conserve states that chunks that leave a rank have come to it before, and that in the end
+// it has what it wants.
+func (e *flowEncoding) conserve(g *sourceGroup, r int) {
 	p, f := e.p, e.f
 	var came, left []constraints.Term // up to this step
 	for t := range p.Steps {
@@ -168,8 +167,8 @@ func negated(terms []constraints.Term) []constraints.Term {
 	return all
 }
 
-// wants is the number of wanted items, as terms to subtract from a sum.
-func (e *counted) wants(items []int) []constraints.Term {
+// wants returns the number of wanted items, negated, as terms of a sum.
+func (e *flowEncoding) wants(items []int) []constraints.Term {
 	terms := make([]constraints.Term, len(items))
 	for i, x := range items {
 		terms[i] = constraints.Term{Weight: -1, Lit: e.wanted(x)}
@@ -177,9 +176,9 @@ func (e *counted) wants(items []int) []constraints.Term {
 	return terms
 }
 
-// ahead reports whether a lane is on a shortest path from the source to one of its
+// onShortestPath reports whether a lane is on a shortest path from the source to one of its
 // destinations.
-func (g *group) ahead(n *network, l lane) bool {
+func (g *sourceGroup) onShortestPath(n *network, l lane) bool {
 	for r, items := range g.items {
 		if len(items) > 0 && n.dist[l.to][r] >= 0 && n.dist[g.source][l.from]+1+n.dist[l.to][r] == n.dist[g.source][r] {
 			return true
@@ -188,10 +187,10 @@ func (g *group) ahead(n *network, l lane) bool {
 	return false
 }
 
-// links keeps the load of every link in every step within its capacity.
-func (e *counted) links() {
+// limitLinks keeps the load of every link in every step within its capacity.
+func (e *flowEncoding) limitLinks() {
 	p := e.p
-	for _, at := range p.net.tight() {
+	for _, at := range p.net.undominated() {
 		l := &p.net.links[at]
 		for t := range p.Steps {
 			var terms []constraints.Term
@@ -200,14 +199,13 @@ func (e *counted) links() {
 					terms = append(terms, e.groups[i].sent[on][t].Terms(1)...)
 				}
 			}
-			capacity(e.f, terms, len(terms), l.capacity, e.rounds[t])
+			limitLoad(e.f, terms, len(terms), l.capacity, e.rounds[t])
 		}
 	}
 }
 
-// schedule decodes a model: it decomposes each source's flow into the paths of its
-// chunks.
-func (e *counted) schedule(model []bool) Schedule {
+// schedule decodes a model: it decomposes each source's flow into paths of chunks.
+func (e *flowEncoding) schedule(model []bool) Schedule {
 	p := e.p
 	s := make(Schedule, p.Steps)
 	for t := range s {
@@ -227,7 +225,7 @@ func (e *counted) schedule(model []bool) Schedule {
 				if !holds(model, e.wanted(x)) {
 					continue
 				}
-				for _, h := range p.back(g.source, r, count) {
+				for _, h := range p.tracePath(g.source, r, count) {
 					l := p.net.lanes[h.lane]
 					s[h.step].Sends = append(s[h.step].Sends, Send{Item: x, From: int(l.from), To: int(l.to)})
 				}
@@ -240,10 +238,10 @@ func (e *counted) schedule(model []bool) Schedule {
 // holds reports whether a literal, which must be a variable, holds in a model.
 func holds(model []bool, l constraints.Lit) bool { return l == constraints.True || model[l-1] }
 
-// back follows one chunk of a flow back from its destination to its source, and
-// removes it from the counts. It takes the latest possible step each time;
-// conservation guarantees that there is an earlier one by which the chunk came.
-func (p *problem) back(source, rank int, count [][]int) []hop {
+// tracePath traces one chunk of a flow back from its destination to its source, and removes
+// it from the counts. It takes the latest possible step each time; by conservation, the
+// chunk came in an earlier one.
+func (p *problem) tracePath(source, rank int, count [][]int) []hop {
 	var hops []hop
 	for t := p.Steps - 1; rank != source && t >= 0; t-- {
 		for _, l := range p.net.in[rank] {
