@@ -54,7 +54,7 @@ func TestCountingAgrees(t *testing.T) {
 		statuses[counted != nil]++
 	}
 	if statuses[true] < 10 || statuses[false] < 2 {
-		t.Errorf("%v: the test tells little", statuses)
+		t.Errorf("%v: too few of one kind for this test", statuses)
 	}
 }
 

@@ -76,7 +76,7 @@ func TestPackingAgrees(t *testing.T) {
 		}
 	}
 	if verdicts[packed] < 30 || verdicts[impossible] < 8 || verdicts[unsettled] > verdicts[packed]/10 {
-		t.Errorf("%v: the test tells little", verdicts)
+		t.Errorf("%v: too few of one kind for this test", verdicts)
 	}
 }
 

@@ -247,7 +247,7 @@ func TestTwoRingsAgainstBruteForce(t *testing.T) {
 		}
 	}
 	if found < many/5 || argued < many/5 {
-		t.Errorf("%d of %d graphs have two rings, %d are argued to have none: the test tells little", found, many, argued)
+		t.Errorf("%d of %d graphs have two rings, %d are argued to have none: too few of one kind for this test", found, many, argued)
 	}
 }
 
@@ -290,11 +290,11 @@ func TestRingsAreWidest(t *testing.T) {
 		}
 	}
 	if better < 10 {
-		t.Errorf("%d are wider than rank order: the test tells little", better)
+		t.Errorf("%d are wider than rank order: too few of one kind for this test", better)
 	}
 }
 
-// hasTwoRings looks at every two orders.
+// hasTwoRings tries every two orders.
 func hasTwoRings(t *topologies.Topology) bool {
 	rings := ringsOf(t)
 	for _, a := range rings {
@@ -327,7 +327,7 @@ func ringsOf(t *topologies.Topology) (rings [][]int) {
 	return rings
 }
 
-// hasRing is whether some order of the GPUs is a ring, by trying all.
+// hasRing reports whether some order of the GPUs is a ring, by trying all.
 func hasRing(t *topologies.Topology) bool {
 	n := len(t.Ranks)
 	order, used := []int{0}, make([]bool, n)
@@ -390,7 +390,7 @@ func TestRingsAgainstBruteForce(t *testing.T) {
 		}
 	}
 	if found < many/5 || found > many*4/5 {
-		t.Errorf("%d of %d graphs have a ring: the test tells little", found, many)
+		t.Errorf("%d of %d graphs have a ring: too few of one kind for this test", found, many)
 	}
 }
 
@@ -441,7 +441,7 @@ func TestEncodingsAgree(t *testing.T) {
 		}
 	}
 	if statuses[true] < 10 || statuses[false] < 10 {
-		t.Errorf("%v: the test tells little", statuses)
+		t.Errorf("%v: too few of one kind for this test", statuses)
 	}
 }
 

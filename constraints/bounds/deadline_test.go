@@ -11,19 +11,18 @@ import (
 // patience is a context that is over once it has been looked at so often.
 type patience struct {
 	context.Context
-	left, looks int
+	left, checks int
 }
 
 func (p *patience) Err() error {
-	p.looks++
+	p.checks++
 	if p.left--; p.left < 0 {
 		return context.Canceled
 	}
 	return nil
 }
 
-// Whoever waits no longer for a bound is not kept waiting: each looks at its context
-// time and again, and ends with it wherever that is.
+// Every bound checks its context repeatedly and ends with it, at whichever check that is.
 func TestBoundsEndWithTheirContext(t *testing.T) {
 	for _, system := range []string{"dgx-1", "mesh:5x5"} {
 		top := resolve(t, system, 1)
@@ -37,16 +36,16 @@ func TestBoundsEndWithTheirContext(t *testing.T) {
 			if _, err := Of(whole, top, c); err != nil {
 				t.Fatal(err)
 			}
-			if whole.looks < 2 {
-				t.Errorf("%s on %s looked at its context %d times", name, system, whole.looks)
+			if whole.checks < 2 {
+				t.Errorf("%s on %s checked its context %d times", name, system, whole.checks)
 			}
-			for _, left := range []int{0, 1, whole.looks / 2, whole.looks - 1} {
+			for _, left := range []int{0, 1, whole.checks / 2, whole.checks - 1} {
 				short := &patience{Context: context.Background(), left: left}
 				if _, err := Of(short, top, c); !errors.Is(err, context.Canceled) {
-					t.Errorf("%s on %s, over after %d looks of %d: %v", name, system, left, whole.looks, err)
+					t.Errorf("%s on %s, over after %d checks of %d: %v", name, system, left, whole.checks, err)
 				}
-				if short.looks != left+1 {
-					t.Errorf("%s on %s looked %d times, and it was over after %d", name, system, short.looks, left)
+				if short.checks != left+1 {
+					t.Errorf("%s on %s checked %d times, and it was over after %d", name, system, short.checks, left)
 				}
 			}
 		}

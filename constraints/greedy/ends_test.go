@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// TestEnds has the context end after ever more looks: soon there are no more, and what
-// comes of it is the context's error, or a schedule if there was one by then.
+// TestEnds ends the context after each number of checks: few checks follow, and Route
+// returns the context's error, or a schedule if there was one by then.
 func TestEnds(t *testing.T) {
 	for _, c := range []struct {
 		top  *topologies.Topology
@@ -35,19 +35,19 @@ func TestEnds(t *testing.T) {
 			switch {
 			case s == nil && errors.Is(err, context.Canceled):
 			case err != nil:
-				t.Fatalf("%s: after %d of %d looks: %v, want that it was cancelled", c.top.Name, n, takes, err)
+				t.Fatalf("%s: after %d of %d checks: %v, want that it was cancelled", c.top.Name, n, takes, err)
 			default:
 				early++
 				if err := s.Check(c.top); err != nil || s.TimeUS < whole.TimeUS*(1-tolerance) {
-					t.Fatalf("%s: after %d of %d looks: %v us (%v), and %v us in the end", c.top.Name, n, takes, s.TimeUS, err, whole.TimeUS)
+					t.Fatalf("%s: after %d of %d checks: %v us (%v), and %v us in the end", c.top.Name, n, takes, s.TimeUS, err, whole.TimeUS)
 				}
 			}
 			if -ctx.N > 100 {
-				t.Errorf("%s: after %d of %d looks there were %d more", c.top.Name, n, takes, -ctx.N)
+				t.Errorf("%s: after %d of %d checks there were %d more", c.top.Name, n, takes, -ctx.N)
 			}
 		}
 		if takes < 100 || early == 0 {
-			t.Errorf("%s: %d schedules from %d looks: too few to mean much", c.top.Name, early, takes)
+			t.Errorf("%s: %d schedules from %d checks: too few to mean much", c.top.Name, early, takes)
 		}
 	}
 }

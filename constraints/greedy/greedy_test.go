@@ -299,7 +299,7 @@ func TestMatchedIsAsShortAsCanBe(t *testing.T) {
 		}
 	})
 	if matched < 10 {
-		t.Errorf("%d matchings: the test tells little", matched)
+		t.Errorf("%d matchings: too few of one kind for this test", matched)
 	}
 	// A DGX-1's slow links wait for what its fast ones cannot bring.
 	if s := route(t, dgx1(t, 23, 0.7), Options{Bytes: 1 << 30, Chunks: 1}); s.Method != "matching" || s.TimeUS > 8154.274 {

@@ -92,7 +92,7 @@ func TestAgreesWithBruteForce(t *testing.T) {
 		}
 	}
 	if sats < 300 || sats > 2700 {
-		t.Errorf("%d of 3000 satisfiable: the test tells little", sats)
+		t.Errorf("%d of 3000 satisfiable: too few of one kind for this test", sats)
 	}
 }
 

@@ -225,29 +225,29 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestEnds has the context end after every number of looks: what is found by then is
-// true, called all only where it is, and hardly a look comes after.
+// TestEnds ends the context after each number of checks: the generators found by then are
+// automorphisms, Complete is true only if they are all, and few checks follow.
 func TestEnds(t *testing.T) {
 	g := grid(3, 3, 3)
 	unended := &contexttest.Countdown{Context: t.Context(), N: 1 << 30}
 	all := Find(unended, g, Limit)
 	takes := 1<<30 - unended.N
 	if !all.Complete || takes < 20 {
-		t.Fatalf("%v automorphisms, whole %v, in %d looks: too few to mean much", all.Order(), all.Complete, takes)
+		t.Fatalf("%v automorphisms, whole %v, in %d checks: too few to mean much", all.Order(), all.Complete, takes)
 	}
 	for n := range takes + 1 {
 		ctx := &contexttest.Countdown{Context: t.Context(), N: n}
 		group := Find(ctx, g, Limit)
 		for _, image := range group.Generators {
 			if !same(g, image) {
-				t.Fatalf("after %d looks: generator %v is no automorphism", n, image)
+				t.Fatalf("after %d checks: generator %v is no automorphism", n, image)
 			}
 		}
 		if group.Complete != (n == takes) {
-			t.Errorf("after %d of %d looks: whole is %v", n, takes, group.Complete)
+			t.Errorf("after %d of %d checks: whole is %v", n, takes, group.Complete)
 		}
 		if ctx.N < -3 {
-			t.Errorf("after %d looks there were %d more", n, -ctx.N)
+			t.Errorf("after %d checks there were %d more", n, -ctx.N)
 		}
 	}
 }

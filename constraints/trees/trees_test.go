@@ -325,8 +325,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestEnds has the context end after ever more looks: there is no packing then, and
-// soon no more looks, wherever it was at.
+// TestEnds ends the context after each number of checks: Pack returns its error, after few
+// more checks.
 func TestEnds(t *testing.T) {
 	top := topotest.Resolve(t, "dgx-1", 2)
 	unended := &contexttest.Countdown{Context: context.Background(), N: 1 << 30}
@@ -335,15 +335,15 @@ func TestEnds(t *testing.T) {
 	}
 	takes := 1<<30 - unended.N
 	if takes < 500 {
-		t.Fatalf("%d looks: too few to mean much", takes)
+		t.Fatalf("%d checks: too few to mean much", takes)
 	}
 	for n := 0; n < takes; n += 1 + n/20 {
 		ctx := &contexttest.Countdown{Context: context.Background(), N: n}
 		if p, err := Pack(ctx, top, Options{}); p != nil || !errors.Is(err, context.Canceled) {
-			t.Fatalf("after %d of %d looks: %v, want that it was cancelled", n, takes, err)
+			t.Fatalf("after %d of %d checks: %v, want that it was cancelled", n, takes, err)
 		}
 		if -ctx.N > 100 {
-			t.Errorf("after %d of %d looks there were %d more", n, takes, -ctx.N)
+			t.Errorf("after %d of %d checks there were %d more", n, takes, -ctx.N)
 		}
 	}
 }
