@@ -20,7 +20,7 @@ var removals = map[string]string{
 	"cmd/colltune/places.go canWrite Remove":           "the file that CreateTemp made a line above",
 	"executor/cuda/emulate/grid.go makeUnready Remove": "from a list in memory",
 	"executor/examples/liar/main.go main Remove":       "the socket that it listens at, in the folder it was given",
-	"executor/documents.go put Remove":                 "from a list in memory",
+	"executor/documentcache.go put Remove":             "from a list in memory",
 	"executor/nccl/onehost.go log Remove":              "the log in a folder that MkdirTemp made for it, and the folder if it is empty",
 	"executor/nccl/program.go holdProgram Remove":      "the program in a folder that MkdirTemp made for it, and the folder if it is empty",
 	"executor/sockets.go emptyRun Remove":              "sockets, and empty files named as they are, in a folder that has the mark",

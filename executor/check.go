@@ -45,7 +45,7 @@ func CheckProtocol(ctx context.Context, name string, o HostOptions) (Description
 		return Description{}, nil, err
 	}
 	defer sockets.close()
-	x := &exam{ctx: ctx, command: cmd, o: o, sockets: sockets}
+	x := &conformance{ctx: ctx, command: cmd, o: o, sockets: sockets}
 	if err := x.start(); err != nil {
 		return Description{}, nil, err
 	}
@@ -74,8 +74,8 @@ func CheckProtocol(ctx context.Context, name string, o HostOptions) (Description
 	return x.desc, done, nil
 }
 
-// exam is an executor under check.
-type exam struct {
+// conformance is an executor under check.
+type conformance struct {
 	ctx     context.Context
 	command command
 	o       HostOptions
@@ -87,7 +87,7 @@ type exam struct {
 	iters int // of a trial that takes a while; 0: none was found
 }
 
-func (x *exam) start() error {
+func (x *conformance) start() error {
 	for starts := 1; ; starts++ {
 		c, d, err := startWorker(x.ctx, x.command, x.sockets.dir, x.o)
 		switch {
@@ -111,12 +111,12 @@ func (x *exam) start() error {
 // is a detail to print, or an error that says what is not right.
 type checkRow struct {
 	name string
-	when func(*exam) bool
-	ask  func(*exam) (string, error)
+	when func(*conformance) bool
+	ask  func(*conformance) (string, error)
 }
 
 var checks = []checkRow{
-	{"describe", nil, func(x *exam) (string, error) {
+	{"describe", nil, func(x *conformance) (string, error) {
 		d := &x.desc
 		if d.Name == "" || d.Version == "" {
 			return "", fmt.Errorf("name %q, version %q: want both", d.Name, d.Version)
@@ -127,7 +127,7 @@ var checks = []checkRow{
 		}
 		return fmt.Sprintf("%s %s, deterministic: %v, ranks: %s, devices: %d", d.Name, d.Version, d.Deterministic, ranks, len(d.Devices)), nil
 	}},
-	{"describe again", nil, func(x *exam) (string, error) {
+	{"describe again", nil, func(x *conformance) (string, error) {
 		ctx, cancel := context.WithTimeout(x.ctx, x.o.TrialTimeout)
 		defer cancel()
 		again, err := x.worker.describe(ctx)
@@ -136,7 +136,7 @@ var checks = []checkRow{
 		}
 		return "the same", err
 	}},
-	{"fingerprint", nil, func(x *exam) (string, error) {
+	{"fingerprint", nil, func(x *conformance) (string, error) {
 		if len(x.desc.Fingerprint) == 0 {
 			return "", errors.New("none: a measurement always depends on something")
 		}
@@ -146,8 +146,8 @@ var checks = []checkRow{
 		}
 		return strings.Join(pairs, " "), nil
 	}},
-	{"traits", nil, traits},
-	{"loads in small pieces", nil, func(x *exam) (string, error) {
+	{"traits", nil, checkDescription},
+	{"loads in small pieces", nil, func(x *conformance) (string, error) {
 		doc := x.topology(2).Encode()
 		piece := max(7, len(doc)/200)
 		if err := x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, x.topology(2).Hash(), doc, len(doc), piece); err != nil {
@@ -155,17 +155,17 @@ var checks = []checkRow{
 		}
 		return fmt.Sprintf("%d bytes, %d at a time", len(doc), piece), nil
 	}},
-	{"refuses a document cut short", nil, func(x *exam) (string, error) {
+	{"refuses a document cut short", nil, func(x *conformance) (string, error) {
 		doc := x.topology(2).Encode()
 		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, "cut", doc[:len(doc)/2], len(doc), pieceBytes)
 		return wants(err, codes.InvalidArgument)
 	}},
-	{"refuses a document too long", nil, func(x *exam) (string, error) {
+	{"refuses a document too long", nil, func(x *conformance) (string, error) {
 		doc := x.topology(2).Encode()
 		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, "long", doc, len(doc)/2, pieceBytes)
 		return wants(err, codes.InvalidArgument)
 	}},
-	{"refuses a broken program", runsPrograms, func(x *exam) (string, error) {
+	{"refuses a broken program", runsPrograms, func(x *conformance) (string, error) {
 		text := []byte(`{"schema":"colltune.ir/v1", "gpus": [`)
 		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, "broken", text, len(text), pieceBytes)
 		if err == nil { // it looks at programs only when it is to run them
@@ -177,7 +177,7 @@ var checks = []checkRow{
 		}
 		return wants(err, codes.InvalidArgument)
 	}},
-	{"knows documents by their hash", runsPrograms, func(x *exam) (string, error) {
+	{"knows documents by their hash", runsPrograms, func(x *conformance) (string, error) {
 		t := x.trial(2)
 		doc, err := encodeProgram(t.Program)
 		if err != nil {
@@ -189,15 +189,15 @@ var checks = []checkRow{
 		}
 		return wants(err, codes.InvalidArgument)
 	}},
-	{"asks for a program it lacks", runsPrograms, func(x *exam) (string, error) {
+	{"asks for a program it lacks", runsPrograms, func(x *conformance) (string, error) {
 		if err := x.loadTopology(2); err != nil {
 			return "", err
 		}
 		_, err := x.call(sendTrial(x.trial(2), "of-no-program", x.topology(2).Hash()))
 		return wants(err, codes.NotFound)
 	}},
-	{"asks for a topology it lacks", nil, func(x *exam) (string, error) {
-		t := x.few()
+	{"asks for a topology it lacks", nil, func(x *conformance) (string, error) {
+		t := x.smallTrial()
 		if t.Program != nil {
 			if err := x.loadProgram(&t); err != nil {
 				return "", err
@@ -208,10 +208,10 @@ var checks = []checkRow{
 	}},
 }
 
-func runsPrograms(x *exam) bool { return !x.desc.NativeOnly }
+func runsPrograms(x *conformance) bool { return !x.desc.NativeOnly }
 
-// traits checks the lists of the description against what there is.
-func traits(x *exam) (string, error) {
+// checkDescription checks the lists of the description against what there is.
+func checkDescription(x *conformance) (string, error) {
 	d := &x.desc
 	for _, list := range []struct {
 		what   string

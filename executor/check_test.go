@@ -112,7 +112,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 			}
 			var got []string
 			for _, c := range checks {
-				// What a back end says it lacks here is no failing of it.
+				// What an executor says it lacks here is no failing of it.
 				if lacks := strings.HasPrefix(c.Detail, "lacking here: "); lacks != (c.Name == "run its absent") {
 					t.Errorf("%s: %s", c.Name, c.Detail)
 				}

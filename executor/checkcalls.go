@@ -15,19 +15,19 @@ import (
 // ranks is the number of ranks of a trial for which any number would do: two. An
 // executor that runs no programs gets as many as it has, because one that was
 // launched has these and no others.
-func (x *exam) ranks() int {
+func (x *conformance) ranks() int {
 	if x.desc.NativeOnly && x.desc.MaxRanks > 0 {
 		return min(x.desc.MaxRanks, 64)
 	}
 	return 2
 }
 
-// few is a trial over so few ranks.
-func (x *exam) few() Trial { return x.trial(x.ranks()) }
+// smallTrial is a trial over so few ranks.
+func (x *conformance) smallTrial() Trial { return x.trial(x.ranks()) }
 
 // trial is an allreduce round a ring of ranks, or the first algorithm of an
 // executor that runs no programs.
-func (x *exam) trial(ranks int) Trial {
+func (x *conformance) trial(ranks int) Trial {
 	t := Trial{Topology: x.topology(ranks), Bytes: 64 << 10, DType: "f32", Op: "sum", Iters: 2, Warmup: 1, Seed: 1}
 	t.Protocol = protocolsOf(x.desc.Protocols)[0]
 	t.TileBytes = int64(t.Topology.Protocols[t.Protocol].Tile)
@@ -58,7 +58,7 @@ func (x *exam) trial(ranks int) Trial {
 
 // topology is a ring. One rank makes no ring: it is one GPU of a machine that has
 // two, as a library on a machine with a single GPU has communicators of one.
-func (x *exam) topology(ranks int) *topologies.Topology {
+func (x *conformance) topology(ranks int) *topologies.Topology {
 	var o topologies.Options
 	if ranks == 1 {
 		o.GPUs = []int{0}
@@ -70,7 +70,7 @@ func (x *exam) topology(ranks int) *topologies.Topology {
 	return t
 }
 
-func (x *exam) programHash(t *Trial) string {
+func (x *conformance) programHash(t *Trial) string {
 	if t.Program == nil {
 		return ""
 	}
@@ -78,24 +78,24 @@ func (x *exam) programHash(t *Trial) string {
 }
 
 // run runs a trial as a host does.
-func (x *exam) run(t Trial) (Measurement, error) { return x.runIn(x.ctx, t) }
+func (x *conformance) run(t Trial) (Measurement, error) { return x.runIn(x.ctx, t) }
 
-func (x *exam) runIn(ctx context.Context, t Trial) (Measurement, error) {
+func (x *conformance) runIn(ctx context.Context, t Trial) (Measurement, error) {
 	return x.worker.run(ctx, t, x.programHash(&t), t.Topology.Hash(), x.o)
 }
 
 // call makes one call without a host's help, and measures the longest pause
 // between the messages of its answer.
-func (x *exam) call(r *protocol.RunRequest) (heard, error) { return x.callIn(x.ctx, r) }
+func (x *conformance) call(r *protocol.RunRequest) (runEvents, error) { return x.callIn(x.ctx, r) }
 
-func (x *exam) callIn(ctx context.Context, r *protocol.RunRequest) (heard, error) {
+func (x *conformance) callIn(ctx context.Context, r *protocol.RunRequest) (runEvents, error) {
 	ctx, cancel := context.WithTimeout(ctx, x.o.TrialTimeout)
 	defer cancel()
 	in, err := x.worker.rpc.Run(ctx, r)
 	if err != nil {
-		return heard{}, err
+		return runEvents{}, err
 	}
-	var h heard
+	var h runEvents
 	began := time.Now()
 	for last := began; ; last = time.Now() {
 		event, err := in.Recv()
@@ -108,26 +108,26 @@ func (x *exam) callIn(ctx context.Context, r *protocol.RunRequest) (heard, error
 	}
 }
 
-func (x *exam) load(kind protocol.DocumentKind, hash string, b []byte, announced, piece int) error {
+func (x *conformance) load(kind protocol.DocumentKind, hash string, b []byte, announced, piece int) error {
 	ctx, cancel := context.WithTimeout(x.ctx, x.o.TrialTimeout)
 	defer cancel()
 	return x.worker.send(ctx, kind, hash, b, announced, piece)
 }
 
-func (x *exam) loadFor(t *Trial) error {
+func (x *conformance) loadFor(t *Trial) error {
 	if err := x.loadTopology(len(t.Topology.Ranks)); err != nil || t.Program == nil {
 		return err
 	}
 	return x.loadProgram(t)
 }
 
-func (x *exam) loadTopology(ranks int) error {
+func (x *conformance) loadTopology(ranks int) error {
 	t := x.topology(ranks)
 	doc := t.Encode()
 	return x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, t.Hash(), doc, len(doc), pieceBytes)
 }
 
-func (x *exam) loadProgram(t *Trial) error {
+func (x *conformance) loadProgram(t *Trial) error {
 	doc, err := encodeProgram(t.Program)
 	if err != nil {
 		return err

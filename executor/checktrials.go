@@ -16,10 +16,10 @@ import (
 )
 
 // trials are the checks that run something, by what the executor says it can.
-func (x *exam) trials() []checkRow {
+func (x *conformance) trials() []checkRow {
 	var rows []checkRow
 	run := func(name string, ts func() []Trial) {
-		rows = append(rows, checkRow{name, nil, func(x *exam) (string, error) { return x.runEach(ts(), false) }})
+		rows = append(rows, checkRow{name, nil, func(x *conformance) (string, error) { return x.runEach(ts(), false) }})
 	}
 	d := &x.desc
 	if !d.NativeOnly {
@@ -53,10 +53,10 @@ func (x *exam) trials() []checkRow {
 	}
 	for _, a := range d.Native {
 		native := func(ts func() []Trial) {
-			rows = append(rows, checkRow{"run its " + a.Algorithm, nil, func(x *exam) (string, error) { return x.runEach(ts(), true) }})
+			rows = append(rows, checkRow{"run its " + a.Algorithm, nil, func(x *conformance) (string, error) { return x.runEach(ts(), true) }})
 		}
 		native(func() []Trial {
-			t := x.few()
+			t := x.smallTrial()
 			ranks := x.ranks()
 			t.Program, t.Native = nil, &Native{Algorithm: a.Algorithm}
 			var all []Trial
@@ -94,42 +94,42 @@ func protocolsOf(names []string) []topologies.Proto {
 
 // endings are asked last: what to refuse, how long things take, and goodbye.
 var endings = []checkRow{
-	{"refuses too many ranks", func(x *exam) bool { return x.desc.MaxRanks > 0 && x.desc.MaxRanks < 64 }, func(x *exam) (string, error) {
+	{"refuses too many ranks", func(x *conformance) bool { return x.desc.MaxRanks > 0 && x.desc.MaxRanks < 64 }, func(x *conformance) (string, error) {
 		return x.refuses(x.trial(x.desc.MaxRanks+1), codes.Unimplemented)
 	}},
-	{"refuses a dtype it lacks", nil, func(x *exam) (string, error) {
-		t := x.few()
+	{"refuses a dtype it lacks", nil, func(x *conformance) (string, error) {
+		t := x.smallTrial()
 		t.DType = lacking(collective.DTypes(), x.desc.DTypes, "f8")
 		return x.refuses(t, codes.Unimplemented)
 	}},
-	{"refuses an operation it lacks", nil, func(x *exam) (string, error) {
-		t := x.few()
+	{"refuses an operation it lacks", nil, func(x *conformance) (string, error) {
+		t := x.smallTrial()
 		t.Op = lacking(operations, x.desc.Operations, "xor")
 		return x.refuses(t, codes.Unimplemented)
 	}},
-	{"refuses a size below 0", nil, func(x *exam) (string, error) {
-		return x.refuses(sized(x.few(), -8), codes.InvalidArgument)
+	{"refuses a size below 0", nil, func(x *conformance) (string, error) {
+		return x.refuses(sized(x.smallTrial(), -8), codes.InvalidArgument)
 	}},
-	{"refuses an algorithm it lacks", nil, func(x *exam) (string, error) {
-		t := x.few()
+	{"refuses an algorithm it lacks", nil, func(x *conformance) (string, error) {
+		t := x.smallTrial()
 		t.Program, t.Native = nil, &Native{Algorithm: "of-nobody"}
 		t.Collective = collective.Spec{Name: "allreduce", Ranks: x.ranks()}
 		return x.refuses(t, codes.Unimplemented)
 	}},
-	{"repeats itself", func(x *exam) bool { return x.desc.Deterministic }, func(x *exam) (string, error) {
-		first, err := x.run(x.few())
+	{"repeats itself", func(x *conformance) bool { return x.desc.Deterministic }, func(x *conformance) (string, error) {
+		first, err := x.run(x.smallTrial())
 		if err != nil {
 			return "", err
 		}
-		second, err := x.run(x.few())
+		second, err := x.run(x.smallTrial())
 		if err == nil && !slices.Equal(first.TimesUS, second.TimesUS) {
 			err = fmt.Errorf("%v us and then %v us: want the same of one that is deterministic", first.TimesUS, second.TimesUS)
 		}
 		return "the same trial gives the same times", err
 	}},
-	{"beats while it runs", nil, heartbeats},
-	{"gives up when told", nil, cancels},
-	{"goodbye", nil, goodbye},
+	{"beats while it runs", nil, checkHeartbeats},
+	{"gives up when told", nil, checkCancel},
+	{"goodbye", nil, checkShutdown},
 }
 
 // lacking finds a name in all that is not in has; otherwise, if there is none.
@@ -150,7 +150,7 @@ func sized(t Trial, bytes int64) Trial {
 // runEach runs trials and describes the first that worked. With mayLack, an
 // executor may refuse what it has listed: a library learns which algorithms a
 // system supports only when it is asked for them.
-func (x *exam) runEach(all []Trial, mayLack bool) (string, error) {
+func (x *conformance) runEach(all []Trial, mayLack bool) (string, error) {
 	var detail string
 	var lacks []error
 	refused := 0
@@ -165,7 +165,7 @@ func (x *exam) runEach(all []Trial, mayLack bool) (string, error) {
 			continue
 		}
 		if err == nil {
-			err = sound(m, t.Iters)
+			err = validateMeasurement(m, t.Iters)
 		}
 		if err == nil && m.Wrong != 0 {
 			err = fmt.Errorf("%d wrong elements", m.Wrong)
@@ -204,7 +204,7 @@ func what(t *Trial) string {
 }
 
 // refuses runs a trial that the executor must refuse with a given status.
-func (x *exam) refuses(t Trial, code codes.Code) (string, error) {
+func (x *conformance) refuses(t Trial, code codes.Code) (string, error) {
 	if t.Program != nil && x.desc.NativeOnly {
 		a := x.desc.Native[0]
 		t.Program, t.Native, t.Collective = nil, &Native{Algorithm: a.Algorithm}, collective.Spec{Name: "allreduce", Ranks: t.Collective.Ranks}
@@ -222,27 +222,27 @@ func (x *exam) refuses(t Trial, code codes.Code) (string, error) {
 	return wants(err, code)
 }
 
-// heard is what was received during a call before its answer.
-type heard struct {
+// runEvents is what was received during a call before its answer.
+type runEvents struct {
 	beats   int
 	longest time.Duration // pause without a heartbeat
 	took    time.Duration
 }
 
-// silent tells whether there were too few heartbeats. One long pause proves
+// silent reports whether there were too few heartbeats. One long pause proves
 // nothing, because on a busy machine they arrive late and several at a time. Their
 // number does: it is the number that was sent.
-func (h heard) silent() bool {
+func (h runEvents) silent() bool {
 	return h.longest > time.Second && h.beats < int(h.took/time.Second)
 }
 
-// mostIters bounds the iterations of a trial that is made longer and longer.
-const mostIters = 1 << 22
+// maxIters bounds the iterations of a trial that is made longer and longer.
+const maxIters = 1 << 22
 
-// heartbeats looks for a trial of two seconds, and measures the pauses between its
+// checkHeartbeats looks for a trial of two seconds, and measures the pauses between its
 // heartbeats.
-func heartbeats(x *exam) (string, error) {
-	t := sized(x.few(), 1<<20)
+func checkHeartbeats(x *conformance) (string, error) {
+	t := sized(x.smallTrial(), 1<<20)
 	if x.desc.MaxBytes > 0 {
 		t.Bytes = min(t.Bytes, x.desc.MaxBytes)
 	}
@@ -267,59 +267,59 @@ func heartbeats(x *exam) (string, error) {
 		case heard.took >= long:
 			x.iters = t.Iters
 			return fmt.Sprintf("%d in %s, the longest pause %s", heard.beats, heard.took.Round(100*time.Millisecond), heard.longest.Round(10*time.Millisecond)), nil
-		case t.Iters == mostIters:
+		case t.Iters == maxIters:
 			return fmt.Sprintf("no trial was long enough to need one: %d iterations took %s", t.Iters, heard.took.Round(time.Millisecond)), nil
 		}
 		// Aim at twice the time wanted, but grow at most eightfold: on a busy
 		// machine a larger step could go past the deadline.
-		t.Iters = min(t.Iters*int(min(8, 1+2*long/max(heard.took, 1))), mostIters)
+		t.Iters = min(t.Iters*int(min(8, 1+2*long/max(heard.took, 1))), maxIters)
 	}
 }
 
-// cancels gives up a long trial and wants the next one answered much sooner than
+// checkCancel gives up a long trial and wants the next one answered much sooner than
 // the first, if it had gone on, would have ended.
-func cancels(x *exam) (string, error) {
+func checkCancel(x *conformance) (string, error) {
 	const short = "no trial was long enough to be given up"
 	if x.iters == 0 {
 		return short, nil
 	}
-	if given, err := x.giveUp(); !given {
+	if given, err := x.abandonTrial(); !given {
 		return short, err
 	}
 	began := time.Now()
 	within := min(patience, x.o.TrialTimeout)
 	ctx, cancel := context.WithTimeout(x.ctx, within)
 	defer cancel()
-	if _, err := x.runIn(ctx, x.few()); err != nil {
+	if _, err := x.runIn(ctx, x.smallTrial()); err != nil {
 		return "", fmt.Errorf("the next trial, within %s: %w", within, err)
 	}
 	return fmt.Sprintf("the next trial was done %s later", time.Since(began).Round(10*time.Millisecond)), nil
 }
 
-// giveUp begins a trial and gives it up before it ends, and tells whether it
+// abandonTrial begins a trial and gives it up before it ends, and reports whether it
 // managed to. A trial that took seconds while the machine was busy may be over at
 // once a moment later, so it tries longer and longer ones.
-func (x *exam) giveUp() (bool, error) {
-	t := sized(x.few(), 1<<20)
+func (x *conformance) abandonTrial() (bool, error) {
+	t := sized(x.smallTrial(), 1<<20)
 	if x.desc.MaxBytes > 0 {
 		t.Bytes = min(t.Bytes, x.desc.MaxBytes)
 	}
 	const times = 32 // times two seconds is twice our patience
-	for t.Iters = min(x.iters*times, mostIters); ; t.Iters = min(t.Iters*8, mostIters) {
+	for t.Iters = min(x.iters*times, maxIters); ; t.Iters = min(t.Iters*8, maxIters) {
 		ctx, cancel := context.WithTimeout(x.ctx, 300*time.Millisecond)
 		_, err := x.callIn(ctx, sendTrial(t, x.programHash(&t), t.Topology.Hash()))
 		cancel()
-		if err != nil || t.Iters == mostIters {
+		if err != nil || t.Iters == maxIters {
 			return err != nil, x.ctx.Err()
 		}
 	}
 }
 
-// goodbye tells the executor to end, and looks for what it leaves behind.
-func goodbye(x *exam) (string, error) {
+// checkShutdown tells the executor to end, and looks for what it leaves behind.
+func checkShutdown(x *conformance) (string, error) {
 	x.over = true
 	began := time.Now()
-	left, err := x.worker.farewell()
+	left, err := x.worker.shutdown()
 	if err != nil {
 		return "", err
 	}

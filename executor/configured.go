@@ -111,7 +111,7 @@ func configuredNames() []string {
 	return slices.Sorted(maps.Keys(configurations.by))
 }
 
-// remote tells whether the executor runs at the other end of its launcher.
+// remote reports whether the executor runs at the other end of its launcher.
 func (c *Configured) remote() bool {
 	own := SettingsOf(c.Kind).Launches
 	return len(c.Launcher) > 0 && (own == "" || c.Settings[own] == "")
@@ -134,7 +134,7 @@ func (c *Configured) command(name string, dirs []string) (command, error) {
 				return cmd, err
 			}
 		}
-		cmd = command{path: self, args: append([]string{launchCommand, c.Kind, at, packed(c.Settings, nil)}, c.Launcher...), start: 10 * time.Minute, remote: true}
+		cmd = command{path: self, args: append([]string{launchCommand, c.Kind, at, encodeSettings(c.Settings, nil)}, c.Launcher...), start: 10 * time.Minute, remote: true}
 		cmd.depends = map[string]string{"launcher": strings.Join(c.Launcher, " ")}
 	} else {
 		var err error
@@ -142,7 +142,7 @@ func (c *Configured) command(name string, dirs []string) (command, error) {
 			return cmd, fmt.Errorf("%s: %w", name, err)
 		}
 		cmd.depends = map[string]string{}
-		cmd.env = append(cmd.env, settingsVariable+"="+packed(c.Settings, c.Launcher))
+		cmd.env = append(cmd.env, settingsVariable+"="+encodeSettings(c.Settings, c.Launcher))
 	}
 	cmd.name, cmd.builtin, cmd.launches = name, false, len(c.Launcher) > 0
 	cmd.env = append(cmd.env, c.Env...)
@@ -160,19 +160,19 @@ func (c *Configured) command(name string, dirs []string) (command, error) {
 // environment.
 const settingsVariable = "COLLTUNE_EXECUTOR_SETTINGS"
 
-// given is how settings travel in that variable.
-type given struct {
+// passedSettings is how settings travel in that variable.
+type passedSettings struct {
 	Settings map[string]string `json:"settings,omitempty"`
 	Launcher []string          `json:"launcher,omitempty"`
 }
 
-func packed(settings map[string]string, launcher []string) string {
-	b, _ := json.Marshal(given{settings, launcher}) // strings only: can't fail
+func encodeSettings(settings map[string]string, launcher []string) string {
+	b, _ := json.Marshal(passedSettings{settings, launcher}) // strings only: can't fail
 	return string(b)
 }
 
-func settingsGiven() given {
-	var g given
+func settingsGiven() passedSettings {
+	var g passedSettings
 	if text := os.Getenv(settingsVariable); text != "" {
 		if err := json.Unmarshal([]byte(text), &g); err != nil {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", settingsVariable, err)

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Description is what a back end says of itself.
+// Description is an executor's description of itself.
 type Description struct {
 	Name          string   `json:"name"`
 	Version       string   `json:"version"`
@@ -26,7 +26,7 @@ type Description struct {
 	Operations      []string          `json:"operations"`  // reduction operators
 	Fingerprint     map[string]string `json:"fingerprint"` // what a measurement depends on: version, device, driver, calibration
 
-	// Native are the back end's own algorithms. NativeOnly: it runs nothing else.
+	// Native are its native algorithms, those of the library. NativeOnly: it runs nothing else.
 	Native     []NativeAlgorithm `json:"native,omitempty"`
 	NativeOnly bool              `json:"native_only,omitempty"`
 
@@ -53,9 +53,9 @@ const (
 	maxDescribedText = 64 << 10
 )
 
-// sound says what is wrong with a description, whoever gave it: its numbers are
+// validate says what is wrong with a description, whoever gave it: its numbers are
 // limits, and its texts are kept in every campaign.
-func (d *Description) sound() error {
+func (d *Description) validate() error {
 	for name, n := range map[string]int64{"max_ranks": int64(d.MaxRanks), "max_threadblocks": int64(d.MaxThreadblocks), "max_bytes": d.MaxBytes, "slot_cache": d.SlotCache} {
 		if n < 0 {
 			return fmt.Errorf("description: %s of %d: want at least 0", name, n)
@@ -122,13 +122,13 @@ func (i *Identity) same(d Description) error {
 	return nil
 }
 
-// Joins tells whether the ranks of the back end, if there are so many, are joined
+// Joins reports whether the ranks of the executor, of the given number, are joined
 // by the links of the topology.
 func (d *Description) Joins(ranks int) bool {
 	return !d.OtherLinks && (len(d.Devices) == 0 || len(d.Devices) >= ranks)
 }
 
-// Takes says whether the description allows trials of so many bytes. The error
+// Takes reports whether the description allows trials of the given bytes. The error
 // wraps ErrUnsupported.
 func (d *Description) Takes(bytes int64) error {
 	if err := d.tooLarge(bytes); err != nil {
@@ -145,7 +145,7 @@ func (d *Description) tooLarge(bytes int64) error {
 }
 
 // refuses says why the description rules a trial out; nil where it does not.
-// Limits that only the back end knows are its own to report.
+// Limits that only the executor knows are its own to report.
 func (d *Description) refuses(t *Trial) error {
 	switch {
 	case len(d.DTypes) > 0 && t.DType != "" && !slices.Contains(d.DTypes, t.DType):

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Finding is something that a back end looked for on this machine.
+// Finding is something that an executor looked for on this machine.
 type Finding struct {
 	What   string `json:"what"` // "libnccl", "NVIDIA driver", …
 	Found  bool   `json:"found"`

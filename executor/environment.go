@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// passed is the part of our environment that an executor gets: what finds
+// inherited is the part of our environment that an executor gets: what finds
 // programs, libraries and devices, what tunes the measured libraries, and what a
 // launcher needs to reach its other end. A name that ends in * is a prefix. The
 // list is short and explicit, so that a measurement depends on nothing else of the
 // shell that started it.
-var passed = []string{
+var inherited = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "LC_*", "TZ",
 	"LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH",
 	"CUDA_*", "NVIDIA_*", "NCCL_*", "MSCCL_*", "MSCCLPP_*",
@@ -28,7 +28,7 @@ var passed = []string{
 func environment(add []string) []string {
 	seen := map[string]string{}
 	for _, kv := range os.Environ() {
-		if k, v, ok := strings.Cut(kv, "="); ok && isPassed(k) {
+		if k, v, ok := strings.Cut(kv, "="); ok && isInherited(k) {
 			seen[k] = v
 		}
 	}
@@ -45,8 +45,8 @@ func environment(add []string) []string {
 	return env
 }
 
-func isPassed(name string) bool {
-	for _, p := range passed {
+func isInherited(name string) bool {
+	for _, p := range inherited {
 		if prefix, ok := strings.CutSuffix(p, "*"); ok && strings.HasPrefix(name, prefix) || p == name {
 			return true
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // The kinds of error that callers tell apart. An error of Host wraps at most one
-// of them; any other error of Run is the back end's own answer, and means that
+// of them; any other error of Run is the executor's own answer, and means that
 // this trial failed.
 var (
 	// ErrLost: the executor doesn't start, or doesn't come back. There will be
@@ -19,15 +19,15 @@ var (
 	ErrQuarantined = errors.New("program quarantined")
 	// ErrTimeout: the trial took longer than its deadline, or stood still.
 	ErrTimeout = errors.New("trial timed out")
-	// ErrUnsupported: the back end can't run such a trial. A back end wraps it
+	// ErrUnsupported: the executor can't run such a trial. An executor wraps it
 	// in the error it returns; the host hands it on.
 	ErrUnsupported = errors.New("not supported by this executor")
-	// ErrUnavailable: this machine can't have the back end, because its library or
-	// its devices are not there. A back end wraps it in Describe's error. Another
+	// ErrUnavailable: this machine can't have the executor, because its library or
+	// its devices are not there. An executor wraps it in Describe's error. Another
 	// start would change nothing, so the host makes none.
 	ErrUnavailable = errors.New("executor not available here")
 	// ErrDeviceLost: this process can't use the device any more, as after a kernel
-	// that crashed. A back end wraps it in the error it returns; the host replaces
+	// that crashed. An executor wraps it in the error it returns; the host replaces
 	// the process and tries the trial once more.
 	ErrDeviceLost = errors.New("device lost")
 	// ErrNotFound: there is no executor of that name.
@@ -92,15 +92,15 @@ func (e *UnavailableError) Unwrap() error { return ErrUnavailable }
 
 // Unavailable makes an error of Describe wrap ErrUnavailable, and Unsupported one of
 // Run wrap ErrUnsupported, without changing its text.
-func Unavailable(err error) error { return &kindOfError{err, ErrUnavailable} }
-func Unsupported(err error) error { return &kindOfError{err, ErrUnsupported} }
+func Unavailable(err error) error { return &taggedError{err, ErrUnavailable} }
+func Unsupported(err error) error { return &taggedError{err, ErrUnsupported} }
 
-type kindOfError struct {
+type taggedError struct {
 	error
 	kind error
 }
 
-func (e *kindOfError) Unwrap() []error { return []error{e.error, e.kind} }
+func (e *taggedError) Unwrap() []error { return []error{e.error, e.kind} }
 
 // LostError is an executor that was started again and again without success.
 type LostError struct {
@@ -123,8 +123,8 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() []error { return []error{ErrLost, e.Last} }
 
-// quotedMost is how many bytes of an executor's output a message may quote.
-const quotedMost = 2048
+// maxQuoted is how many bytes of an executor's output a message may quote.
+const maxQuoted = 2048
 
 // crashHeads begin the lines that say why a process crashed. The lines after it
 // say where, and may be very many.
@@ -138,12 +138,12 @@ func quoted(stderr string) string {
 	if s == "" {
 		return ""
 	}
-	if len(s) > quotedMost {
-		end := lastLines(s, quotedMost/2)
-		if head := firstLines(s[crashHead(s):], quotedMost/2); head != "" && !strings.Contains(end, head) {
+	if len(s) > maxQuoted {
+		end := lastLines(s, maxQuoted/2)
+		if head := firstLines(s[crashHead(s):], maxQuoted/2); head != "" && !strings.Contains(end, head) {
 			s = head + "\n[…]\n" + end
 		} else {
-			s = lastLines(s, quotedMost)
+			s = lastLines(s, maxQuoted)
 		}
 	}
 	return "; its last output:\n\t" + strings.ReplaceAll(s, "\n", "\n\t")

@@ -13,18 +13,18 @@ import (
 // Executor runs programs and times them. An implementation lives in a process
 // of its own; Host is the client's side of it.
 type Executor interface {
-	// Describe says what the back end is and can do.
+	// Describe says what the executor is and can do.
 	Describe(ctx context.Context) (Description, error)
 	// Run runs one trial. A wrong result is a Measurement with Wrong set, not
 	// an error; an error says that there is no measurement.
 	Run(ctx context.Context, t Trial) (Measurement, error)
 }
 
-// Trial is one program, or one algorithm of the back end's own, at one size with
+// Trial is one program, or one native algorithm, at one size with
 // one set of knobs.
 type Trial struct {
 	Program *ir.Program
-	// Native is an algorithm of the back end's own, run in place of a program. It
+	// Native is a native algorithm, run in place of a program. It
 	// computes Collective, whose Chunks mean nothing then and arrive as 1.
 	Native     *Native
 	Collective collective.Spec
@@ -40,8 +40,8 @@ type Trial struct {
 	Seed      int64
 }
 
-// sound says what is wrong with a trial, whoever is to run it.
-func (t *Trial) sound() error {
+// validate says what is wrong with a trial, whoever is to run it.
+func (t *Trial) validate() error {
 	ranks := 0
 	switch {
 	case t.Topology == nil || t.Program == nil && t.Native == nil:
@@ -65,7 +65,7 @@ func (t *Trial) sound() error {
 	return nil
 }
 
-// reduces tells whether the trial's operation matters.
+// reduces reports whether the trial's operation matters.
 func (t *Trial) reduces() bool {
 	spec := t.Collective
 	if t.Program != nil {
@@ -77,7 +77,7 @@ func (t *Trial) reduces() bool {
 
 // Measurement is the result of a trial.
 type Measurement struct {
-	TimesUS []float64 `json:"times_us"` // one an iteration; a deterministic back end gives one
+	TimesUS []float64 `json:"times_us"` // one an iteration; a deterministic executor gives one
 	Wrong   int64     `json:"wrong"`    // elements that differ from the reference
 	Checked bool      `json:"checked"`  // every element of the result was compared with the reference
 	Note    string    `json:"note,omitempty"`

@@ -8,7 +8,7 @@ import (
 
 // A launcher of a test's is waited for however busy the machine is, and so is an
 // executor's goodbye.
-func init() { askedTime, goodbyeTime = 20*time.Second, 20*time.Second }
+func init() { terminateGrace, shutdownGrace = 20*time.Second, 20*time.Second }
 
 // The tests' own process adopts no orphans, or it would end what the hosts and the
 // executors that tests start are to end themselves.
@@ -21,7 +21,7 @@ func init() {
 // SetHostSilence sets how long a far end goes on without a word of its host.
 func SetHostSilence(d time.Duration) { hostSilence = d }
 
-// Running tells whether the executor's process is there, as its host knows it.
+// Running reports whether the executor's process is there, as its host knows it.
 func (h *Host) Running() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -252,7 +252,7 @@ func hostToBeKilled(dir string, frozen bool, name string) {
 	select {}
 }
 
-// stopped tells whether all threads of a process stand still, as far as the
+// stopped reports whether all threads of a process stand still, as far as the
 // system tells. Its orphans are woken where they do, and not where they are about
 // to.
 func stopped(pid int) bool {
@@ -321,7 +321,7 @@ func gone(t *testing.T, dir, name string) {
 	within(t, 30*time.Second, func() bool { return ended(pid) })
 }
 
-// ended tells whether a process is gone, or a zombie nobody has buried.
+// ended reports whether a process is gone, or a zombie nobody has buried.
 func ended(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true

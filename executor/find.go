@@ -42,7 +42,7 @@ func List(dirs ...string) []Found {
 			all = append(all, Found{Name: n, Kind: "built-in"})
 		}
 	}
-	for _, dir := range searched(dirs) {
+	for _, dir := range searchDirs(dirs) {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			continue // a PATH names many folders that aren't there
@@ -60,7 +60,7 @@ func List(dirs ...string) []Found {
 	return all
 }
 
-// Lookup says what Start would start for a name, without starting it.
+// Lookup describes what Start would start for a name, without starting it.
 // ErrNotFound: there is none.
 func Lookup(name string, dirs ...string) (Found, error) {
 	c, err := find(name, dirs)
@@ -150,7 +150,7 @@ func findKind(name string, dirs []string) (command, error) {
 		path, err := child.Self()
 		return command{name: name, path: path, args: []string{serveCommand, name}, builtin: true}, err
 	}
-	for _, dir := range searched(dirs) {
+	for _, dir := range searchDirs(dirs) {
 		if path := filepath.Join(dir, pluginPrefix+name); name != "" && executable(path) {
 			return command{name: name, path: path}, nil
 		}
@@ -173,10 +173,10 @@ func pluginName(path string) string {
 	return short
 }
 
-// searched is where plugins are looked for, in order, as absolute paths. A
+// searchDirs is where plugins are looked for, in order, as absolute paths. A
 // relative entry of PATH is left out: nothing is run from the current folder
 // unless it was named.
-func searched(dirs []string) []string {
+func searchDirs(dirs []string) []string {
 	var all []string
 	for _, d := range dirs {
 		if abs, err := filepath.Abs(d); err == nil {

@@ -50,7 +50,7 @@ func (strangerPlugin) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.Clie
 	return nil, errors.New("not a host")
 }
 
-// stranger forgets every document after it was used in so many runs.
+// stranger forgets every document after it was used in n runs.
 type stranger struct {
 	protocol.UnimplementedExecutorServer
 	runs   int

@@ -13,7 +13,7 @@ import (
 
 // A launcher joins the standard streams of a process far away to ours, and may
 // add to them: a greeting of the login shell, warnings, a label before each
-// line. So the connection travels as lines of text that can be told from all
+// line. So the connection is sent as lines of text that can be told from all
 // else, numbered so that none is lost in silence:
 //
 //	colltune-frame 0 eyJwcm90b2NvbCI6MX0

@@ -12,7 +12,7 @@ import (
 // gone when nobody else has it.
 func TestHashesKeepNothingAlive(t *testing.T) {
 	times := 0
-	h := hashes[ir.Program]{of: func(*ir.Program) string { times++; return "hash" }}
+	h := hashCache[ir.Program]{of: func(*ir.Program) string { times++; return "hash" }}
 	p := &ir.Program{}
 	h.get(p)
 	h.get(p)

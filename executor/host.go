@@ -105,8 +105,8 @@ type Host struct {
 	deviceOut int        // trials in a row that lost the device
 	desc      Description
 	described bool
-	programs  hashes[ir.Program]
-	topos     hashes[topologies.Topology]
+	programs  hashCache[ir.Program]
+	topos     hashCache[topologies.Topology]
 	closed    bool
 }
 
@@ -128,7 +128,7 @@ func Start(ctx context.Context, name string, o HostOptions) (*Host, error) {
 	h.topos.of = (*topologies.Topology).Hash
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.ensure(ctx); err != nil {
+	if err := h.ensureWorker(ctx); err != nil {
 		sockets.close()
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 		if err := h.o.Quarantine.check(program); err != nil {
 			return Measurement{}, err
 		}
-		if err := h.ensure(ctx); err != nil {
+		if err := h.ensureWorker(ctx); err != nil {
 			return Measurement{}, err
 		}
 		m, err := h.worker.run(ctx, t, program, topology, h.o)
@@ -195,30 +195,30 @@ func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 		switch {
 		case err == nil:
 			h.failed, h.deviceOut = 0, 0
-			return m, sound(m, t.Iters)
+			return m, validateMeasurement(m, t.Iters)
 		case errors.As(err, &crash):
-			h.drop()
+			h.dropWorker()
 			h.failed++
-			h.o.Quarantine.strike(program, err)
-			if tries == budget && crash.device {
+			h.o.Quarantine.recordCrash(program, err)
+			if tries == maxCrashes && crash.device {
 				if h.deviceOut++; h.deviceOut >= maxDeviceOut {
-					return Measurement{}, &LostError{Executor: h.command.name, Starts: budget * h.deviceOut, Trials: h.deviceOut, Last: err}
+					return Measurement{}, &LostError{Executor: h.command.name, Starts: maxCrashes * h.deviceOut, Trials: h.deviceOut, Last: err}
 				}
 			}
-			if tries == budget {
+			if tries == maxCrashes {
 				if q := h.o.Quarantine.check(program); q != nil {
 					err = q
 				}
 				return Measurement{}, err
 			}
 		case errors.As(err, &late):
-			h.drop()
+			h.dropWorker()
 			if late.Stuck {
-				h.o.Quarantine.strike(program, err)
+				h.o.Quarantine.recordCrash(program, err)
 			}
 			return Measurement{}, err
 		case ctx.Err() != nil:
-			h.drop() // nobody knows what it is doing now
+			h.dropWorker() // nobody knows what it is doing now
 			return Measurement{}, ctx.Err()
 		default:
 			h.failed = 0
@@ -230,7 +230,7 @@ func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 // accepts refuses a trial that makes no sense, or that the executor's description
 // rules out.
 func (h *Host) accepts(t *Trial) error {
-	if err := t.sound(); err != nil {
+	if err := t.validate(); err != nil {
 		return err
 	}
 	if err := h.desc.refuses(t); err != nil {
@@ -239,8 +239,8 @@ func (h *Host) accepts(t *Trial) error {
 	return nil
 }
 
-// sound refuses a measurement that can't be true, of so many iterations.
-func sound(m Measurement, iters int) error {
+// validateMeasurement refuses a measurement that can't be true, of so many iterations.
+func validateMeasurement(m Measurement, iters int) error {
 	if len(m.TimesUS) == 0 {
 		return errors.New("measurement without a time")
 	}
@@ -258,12 +258,12 @@ func sound(m Measurement, iters int) error {
 	return nil
 }
 
-// ensure starts an executor unless one is running.
-func (h *Host) ensure(ctx context.Context) error {
+// ensureWorker starts an executor unless one is running.
+func (h *Host) ensureWorker(ctx context.Context) error {
 	if h.worker != nil && h.worker.process.alive() {
 		return nil
 	}
-	h.drop()
+	h.dropWorker()
 	for starts := 1; ; starts++ {
 		if h.failed > 0 {
 			if err := pause(ctx, backoff(h.o.Backoff, h.failed)); err != nil {
@@ -313,8 +313,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// drop ends the running executor, if there is one.
-func (h *Host) drop() {
+// dropWorker ends the running executor, if there is one.
+func (h *Host) dropWorker() {
 	if h.worker != nil {
 		h.worker.stop()
 		h.worker = nil
@@ -331,7 +331,7 @@ func (h *Host) Close() error {
 	}
 	h.closed = true
 	if h.worker != nil {
-		h.worker.leave()
+		h.worker.disconnect()
 		h.worker = nil
 	}
 	return h.sockets.close()

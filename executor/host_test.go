@@ -81,7 +81,7 @@ const state = "COLLTUNE_EXECUTOR_STATE"
 // silence is how long a far end of the tests goes on without a word of its host.
 const silence = "COLLTUNE_EXECUTOR_TEST_SILENCE"
 
-// first tells whether this is the first process of its test to ask.
+// first reports whether this is the first process of its test to ask.
 func first() bool {
 	f, err := os.OpenFile(filepath.Join(os.Getenv(state), "first"), os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
@@ -94,7 +94,7 @@ func leave(name string, pid int) {
 	_ = os.WriteFile(filepath.Join(os.Getenv(state), name), []byte(strconv.Itoa(pid)), 0o600)
 }
 
-// said tells whether a word was left.
+// said reports whether a word was left.
 func said(name string) bool {
 	_, err := os.Stat(filepath.Join(os.Getenv(state), name))
 	return err == nil

@@ -40,8 +40,8 @@ import (
 // executor-launch KIND COMMAND SETTINGS LAUNCHER…
 const launchCommand = "executor-launch"
 
-// hello is the first frame of the far end.
-type hello struct {
+// launchGreeting is the first frame of the far end.
+type launchGreeting struct {
 	Protocol int    `json:"protocol"`
 	Kind     string `json:"kind"`
 }
@@ -66,7 +66,7 @@ func launch(kind, command, settings string, launcher []string) {
 		GRPCServer:       grpcServer,
 		Logger:           hclog.New(&hclog.LoggerOptions{Output: stderr, Level: hclog.Warn}),
 	})
-	l.goodbye()
+	l.shutdown()
 	os.Exit(0)
 }
 
@@ -90,7 +90,7 @@ type launched struct {
 //	                           ◀── frames ─── standard output
 func startLauncher(kind, command, settings string, launcher []string) (*launched, error) {
 	words := append(append([]string{}, launcher...), command, stdioCommand, kind)
-	if settings != packed(nil, nil) {
+	if settings != encodeSettings(nil, nil) {
 		words = append(words, encodeWord(settings))
 	}
 	cmd := exec.Command(words[0], words[1:]...)
@@ -192,7 +192,7 @@ func (l *launched) read(frames *frameReader, kind string, to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var h hello
+	var h launchGreeting
 	if err := json.Unmarshal(first, &h); err != nil || h.Protocol != ProtocolVersion || h.Kind != kind {
 		return fmt.Errorf("executor %q of protocol %d answers: want %s of protocol %d", h.Kind, h.Protocol, kind, ProtocolVersion)
 	}
@@ -211,18 +211,18 @@ func (l *launched) read(frames *frameReader, kind string, to io.Writer) error {
 	}
 }
 
-// goodbye ends the far end by closing its input, and then by a signal to the
+// shutdown ends the far end by closing its input, and then by a signal to the
 // launcher. What is left after that the host kills.
-func (l *launched) goodbye() {
+func (l *launched) shutdown() {
 	l.leaving.Store(true)
 	l.stdin.Close()
 	select {
 	case <-l.ended:
-	case <-time.After(farGoodbyeTime / 5 * 3):
+	case <-time.After(remoteShutdownGrace / 5 * 3):
 		_ = l.process.Signal(syscall.SIGTERM)
 		select {
 		case <-l.ended:
-		case <-time.After(farGoodbyeTime / 5):
+		case <-time.After(remoteShutdownGrace / 5):
 		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// preferred makes the system kill the executor rather than its host when memory
+// preferOOMKill makes the system kill the executor rather than its host when memory
 // runs out.
-func preferred(pid int) {
+func preferOOMKill(pid int) {
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("500"), 0)
 }

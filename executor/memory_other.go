@@ -2,4 +2,4 @@
 
 package executor
 
-func preferred(int) {}
+func preferOOMKill(int) {}

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Native is an algorithm of a back end's own, run in place of a program: a ring or
+// Native is an algorithm of the vendor's library, run in place of a program: a ring or
 // a tree of a communication library, with values for its settings.
 type Native struct {
-	Algorithm string            `json:"algorithm"`          // as the back end names it; "auto": its own choice
+	Algorithm string            `json:"algorithm"`          // as the executor names it; "auto": its own choice
 	Settings  map[string]string `json:"settings,omitempty"` // of those its Description offers; others keep their default
 }
 
@@ -25,7 +25,7 @@ func (n Native) String() string {
 	return b.String()
 }
 
-// NativeAlgorithm is an algorithm that a back end has of its own.
+// NativeAlgorithm is an algorithm that an executor has of its own.
 type NativeAlgorithm struct {
 	Algorithm   string   `json:"algorithm"`
 	Collectives []string `json:"collectives,omitempty"` // none: any
@@ -35,7 +35,7 @@ type NativeAlgorithm struct {
 	Settings map[string][]string `json:"settings,omitempty"`
 }
 
-// offers says why a back end has no such algorithm of its own as a trial asks for.
+// offers says why an executor has no such algorithm of its own as a trial asks for.
 func (d *Description) offers(t *Trial) error {
 	var names []string
 	for _, a := range d.Native {

@@ -13,7 +13,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// library is a back end that has algorithms of its own and runs no programs.
+// library is an executor that has algorithms of its own and runs no programs.
 type library struct{ ranks int }
 
 func init() {

@@ -119,9 +119,9 @@ func TestBackoffDoublesToACap(t *testing.T) {
 	}
 }
 
-// The shelf drops what was used longest ago, and never the last two.
+// The cache drops what was used longest ago, and never the last two.
 func TestShelfForgets(t *testing.T) {
-	s := newShelf(10)
+	s := newDocumentCache(10)
 	put := func(hash string, n int64) { s.put(&document{hash: hash, bytes: n}) }
 	put("a", 4)
 	put("b", 4)

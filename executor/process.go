@@ -53,11 +53,11 @@ var adopt = child.AdoptOrphans
 
 var _ runner.Runner = (*process)(nil)
 
-// askedTime is how long a process that was asked to end may take.
-var askedTime = time.Second
+// terminateGrace is how long a process that was asked to end may take.
+var terminateGrace = time.Second
 
-// linger is how long a pipe is read on after its process has ended.
-const linger = time.Second
+// exitGrace is how long a pipe is read on after its process has ended.
+const exitGrace = time.Second
 
 func newProcess(path string, args []string, stderr *ring) *process {
 	return &process{
@@ -101,7 +101,7 @@ func (p *process) Start(context.Context) error {
 	p.first = r
 	go p.readStdout(w)
 	go p.reap()
-	preferred(p.cmd.Process.Pid)
+	preferOOMKill(p.cmd.Process.Pid)
 	go p.watchMemory(p.memory)
 	return nil
 }
@@ -142,7 +142,7 @@ func (p *process) reap() {
 	} else {
 		p.state = err.Error()
 	}
-	time.AfterFunc(linger, p.close)
+	time.AfterFunc(exitGrace, p.close)
 	close(p.exited)
 }
 
@@ -167,8 +167,8 @@ func (p *process) Kill(context.Context) error {
 	if p.ID() == "" {
 		return nil // never started
 	}
-	if p.asked && p.ask() {
-		p.endsWithin(askedTime + askedTime/2)
+	if p.asked && p.terminate() {
+		p.endsWithin(terminateGrace + terminateGrace/2)
 	}
 	p.killGroup()
 	if !p.endsWithin(5 * time.Second) { // it hangs in the kernel, where no signal reaches it
@@ -187,7 +187,7 @@ func (p *process) Wait(ctx context.Context) error {
 	}
 }
 
-// alive tells whether the process is not yet known to have ended.
+// alive reports whether the process is not yet known to have ended.
 func (p *process) alive() bool {
 	select {
 	case <-p.exited:
@@ -197,7 +197,7 @@ func (p *process) alive() bool {
 	}
 }
 
-// endsWithin waits for the end of the process, for so long, and tells whether it
+// endsWithin waits for the end of the process, for so long, and reports whether it
 // came.
 func (p *process) endsWithin(d time.Duration) bool {
 	select {

@@ -4,8 +4,8 @@ package executor
 
 import "syscall"
 
-// ask asks the process to end, and reports whether it could.
-func (p *process) ask() bool {
+// terminate asks the process to end, and reports whether it could.
+func (p *process) terminate() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pid != 0 && syscall.Kill(p.pid, syscall.SIGTERM) == nil

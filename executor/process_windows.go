@@ -1,7 +1,7 @@
 package executor
 
-// ask reports false: this system has no signal that a process could answer.
-func (p *process) ask() bool { return false }
+// terminate reports false: this system has no signal that a process could answer.
+func (p *process) terminate() bool { return false }
 
 // killGroup kills the process, but not what it has started.
 func (p *process) killGroup() {

@@ -2,8 +2,8 @@ package executor
 
 import "sync"
 
-// budget is how many executors a program may kill before it is quarantined.
-const budget = 2
+// maxCrashes is how many executors a program may kill before it is quarantined.
+const maxCrashes = 2
 
 // Quarantine remembers, by hash, which programs have killed executors. The zero
 // value is ready to use, from any goroutine; a nil one remembers nothing.
@@ -12,8 +12,8 @@ type Quarantine struct {
 	strikes map[string]*QuarantineError
 }
 
-// strike counts an executor that the program has killed.
-func (q *Quarantine) strike(program string, err error) {
+// recordCrash counts an executor that the program has killed.
+func (q *Quarantine) recordCrash(program string, err error) {
 	if q == nil {
 		return
 	}
@@ -38,7 +38,7 @@ func (q *Quarantine) check(program string) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if s := q.strikes[program]; s != nil && s.Strikes >= budget {
+	if s := q.strikes[program]; s != nil && s.Strikes >= maxCrashes {
 		c := *s
 		return &c
 	}

@@ -20,7 +20,7 @@ var builtins = struct {
 	make map[string]func() Executor
 }{make: map[string]func() Executor{}}
 
-// RegisterBuiltin makes a back end of this binary known under a name. Call it
+// RegisterBuiltin makes an executor of this binary known under a name. Call it
 // before Dispatch, both in the host and in the child.
 func RegisterBuiltin(name string, make func() Executor) {
 	builtins.Lock()
@@ -116,7 +116,7 @@ func prepare() {
 	})
 }
 
-// startedByHost tells whether a host has started this process as an executor.
+// startedByHost reports whether a host has started this process as an executor.
 func startedByHost() bool {
 	return os.Getenv(handshake.MagicCookieKey) == handshake.MagicCookieValue
 }

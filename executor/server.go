@@ -18,14 +18,14 @@ import (
 // heartbeatEvery is how often a running trial says that it is alive.
 const heartbeatEvery = 250 * time.Millisecond
 
-// shelfRoom is how many bytes of documents an executor keeps loaded.
-const shelfRoom = 256 << 20
+// documentCacheBytes is how many bytes of documents an executor keeps loaded.
+const documentCacheBytes = 256 << 20
 
 // server serves the protocol for an implementation, in the executor's process.
 type server struct {
 	protocol.UnimplementedExecutorServer
 	impl   Executor
-	loaded *shelf
+	loaded *documentCache
 	// busy is held while the implementation runs a trial, including one that the
 	// host has given up: two must never share a device.
 	busy sync.Mutex
@@ -34,7 +34,9 @@ type server struct {
 	desc *Description // as last described
 }
 
-func newServer(impl Executor) *server { return &server{impl: impl, loaded: newShelf(shelfRoom)} }
+func newServer(impl Executor) *server {
+	return &server{impl: impl, loaded: newDocumentCache(documentCacheBytes)}
+}
 
 func (s *server) Describe(ctx context.Context, _ *protocol.DescribeRequest) (*protocol.Description, error) {
 	d, err := s.impl.Describe(ctx)
@@ -151,7 +153,7 @@ func (s *server) trial(r *protocol.RunRequest) (Trial, error) {
 		}
 		t.Program = program.program
 	}
-	if err := t.sound(); err != nil {
+	if err := t.validate(); err != nil {
 		return Trial{}, status.Error(codes.InvalidArgument, err.Error())
 	}
 	s.mu.Lock()

@@ -38,9 +38,9 @@ var launchVariables = []struct{ rank, size string }{
 	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 }
 
-// placeHere is this process's rank in its launch, and the number of processes: 0
+// launchedRank is this process's rank in its launch, and the number of processes: 0
 // where the launcher doesn't say.
-func placeHere() (rank, size int) {
+func launchedRank() (rank, size int) {
 	for _, v := range launchVariables {
 		if n, err := strconv.Atoi(os.Getenv(v.rank)); err == nil {
 			size, _ = strconv.Atoi(os.Getenv(v.size))
@@ -50,26 +50,30 @@ func placeHere() (rank, size int) {
 	return 0, 0
 }
 
-// launchedAs is how many processes this one was launched with, itself included, as
+// launchedProcesses is how many processes this one was launched with, itself included, as
 // far as the launcher says.
-var launchedAs int
+var launchedProcesses int
 
 // Processes is for built-in executors with followers: how many processes the
 // launcher has started, whether or not they know of each other; 1 without a
 // launcher.
-func Processes() int { return max(launchedAs, 1) }
+func Processes() int { return max(launchedProcesses, 1) }
 
-// crowd stands in for an executor that was launched as several processes and can
+// singleProcessGuard stands in for an executor that was launched as several processes but can
 // only be one. It answers every call with that, before another of the processes
 // can end the launch with a less clear message.
-type crowd struct{ processes int }
+type singleProcessGuard struct{ processes int }
 
-func (c crowd) refusal() error {
+func (c singleProcessGuard) refusal() error {
 	return Unavailable(fmt.Errorf("its launcher starts %d processes, and it can only be one: launch a single process, as with -np 1", c.processes))
 }
 
-func (c crowd) Describe(context.Context) (Description, error)   { return Description{}, c.refusal() }
-func (c crowd) Run(context.Context, Trial) (Measurement, error) { return Measurement{}, c.refusal() }
+func (c singleProcessGuard) Describe(context.Context) (Description, error) {
+	return Description{}, c.refusal()
+}
+func (c singleProcessGuard) Run(context.Context, Trial) (Measurement, error) {
+	return Measurement{}, c.refusal()
+}
 
 // serveStdio serves an executor over standard input and output, and returns the
 // exit code. The end of the input ends the process, whatever it is doing.
@@ -91,29 +95,29 @@ func serveStdio(kind, settings string) int {
 	if err != nil {
 		return fail(err)
 	}
-	rank, size := placeHere()
-	launchedAs = size
+	rank, size := launchedRank()
+	launchedProcesses = size
 	follow := follower(kind)
 	if rank != 0 {
-		if err := attend(in, follow, rank, size); err != nil {
+		if err := serveFollower(in, follow, rank, size); err != nil {
 			return fail(err)
 		}
 		return 0
 	}
 	var impl Executor
 	if size > 1 && follow == nil {
-		impl = crowd{size}
-	} else if impl, err = far(kind); err != nil {
+		impl = singleProcessGuard{size}
+	} else if impl, err = newRemote(kind); err != nil {
 		return fail(err)
 	}
-	if err := answer(kind, impl, in, out); err != nil {
+	if err := serveOver(kind, impl, in, out); err != nil {
 		return fail(err)
 	}
 	return 0
 }
 
-// attend is what the processes of a launch do that do not serve.
-func attend(in io.Reader, follow func() error, rank, size int) error {
+// serveFollower is what the processes of a launch do that do not serve.
+func serveFollower(in io.Reader, follow func() error, rank, size int) error {
 	switch {
 	case follow != nil:
 		go func() { _, _ = io.Copy(io.Discard, in) }() // some launchers give the input to every process
@@ -125,10 +129,10 @@ func attend(in io.Reader, follow func() error, rank, size int) error {
 	return fmt.Errorf("this is process %d of its launch, and it can only be one: launch a single process", rank)
 }
 
-// answer sends the hello, and serves what comes in until the input ends.
-func answer(kind string, impl Executor, in io.Reader, out io.Writer) error {
+// serveOver sends the hello, and serves what comes in until the input ends.
+func serveOver(kind string, impl Executor, in io.Reader, out io.Writer) error {
 	frames := &frameWriter{to: out}
-	first, _ := json.Marshal(hello{ProtocolVersion, kind}) // a number and a string: can't fail
+	first, _ := json.Marshal(launchGreeting{ProtocolVersion, kind}) // a number and a string: can't fail
 	if _, err := frames.Write(first); err != nil {
 		return err
 	}
@@ -162,9 +166,9 @@ func answer(kind string, impl Executor, in io.Reader, out io.Writer) error {
 	}
 }
 
-// far is the executor to serve: a built-in of this binary, or a plugin that is
+// newRemote is the executor to serve: a built-in of this binary, or a plugin that is
 // found on this machine, with a host of its own.
-func far(kind string) (Executor, error) {
+func newRemote(kind string) (Executor, error) {
 	if make := builtin(kind); make != nil {
 		return make(), nil
 	}

@@ -27,7 +27,7 @@ func init() {
 // without warning, keeps its nodes. It returns how many it found alive.
 func sweep(marker string) (found int) {
 	found = signalAll(marker, unix.SIGTERM)
-	for end := time.Now().Add(askedTime); signalAll(marker, 0) > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(terminateGrace); signalAll(marker, 0) > 0 && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	signalAll(marker, unix.SIGKILL)

@@ -14,9 +14,9 @@ import (
 	"github.com/colltune/colltune/executor/protocol"
 )
 
-// lastWords is how long after the end of its process a connection may take to
+// stderrGrace is how long after the end of its process a connection may take to
 // deliver what it still holds.
-const lastWords = 200 * time.Millisecond
+const stderrGrace = 200 * time.Millisecond
 
 // received is one thing that a Run call delivered: an event, or its end.
 type received struct {
@@ -70,7 +70,7 @@ func (c *worker) call(ctx context.Context, r *protocol.RunRequest, o HostOptions
 			case errors.Is(got.err, io.EOF) && w.measured != nil:
 				return *w.measured, nil
 			case got.err != nil:
-				return Measurement{}, endOf(got.err)
+				return Measurement{}, runError(got.err)
 			case w.measured != nil:
 				return Measurement{}, errors.New("the executor went on after its measurement, which is to be the last thing it says of a trial")
 			}
@@ -86,7 +86,7 @@ func (c *worker) call(ctx context.Context, r *protocol.RunRequest, o HostOptions
 		case <-exited:
 			// The connection ends too, but may still hold something: take that
 			// first.
-			exited, ended = nil, time.After(lastWords)
+			exited, ended = nil, time.After(stderrGrace)
 		case <-ended:
 			return Measurement{}, c.crash()
 		case <-ctx.Done():
@@ -153,15 +153,15 @@ func (w *watch) givenUp(stuck bool, why string) error {
 // else there is to say. An answer of any size would be read into our memory.
 func answerBytes(iters int) int { return 1<<20 + 8*iters }
 
-// endOf is the error of a call that ended without a measurement.
-func endOf(err error) error {
+// runError is the error of a call that ended without a measurement.
+func runError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("the executor ended the trial without a measurement")
 	}
 	return err
 }
 
-// overtook tells whether an error is the caller's own deadline. The deadline
+// overtook reports whether an error is the caller's own deadline. The deadline
 // travels with the call, and the executor may act on it a moment before we do.
 func overtook(ctx context.Context, err error) bool {
 	at, set := ctx.Deadline()

@@ -42,11 +42,11 @@ type worker struct {
 // How long an executor may take to end when it is told to. One at a launcher's far
 // end has longer, because it has another to tell. Both have at least twice as long
 // as their start took.
-var goodbyeTime = 2 * time.Second
+var shutdownGrace = 2 * time.Second
 
-const farGoodbyeTime = 5 * time.Second
+const remoteShutdownGrace = 5 * time.Second
 
-// pieceBytes is how much of a document travels in one message.
+// pieceBytes is how much of a document one message carries.
 const pieceBytes = 256 << 10
 
 // startWorker starts a process and asks it what it is.
@@ -54,7 +54,7 @@ func startWorker(ctx context.Context, cmd command, sockets string, o HostOptions
 	said := newRing(o.StderrBytes)
 	p := newProcess(cmd.path, cmd.args, said)
 	p.memory, p.asked = o.Memory, cmd.launches
-	c := &worker{name: cmd.name, depends: cmd.depends, leaves: goodbyeTime, process: p, loaded: map[string]bool{}}
+	c := &worker{name: cmd.name, depends: cmd.depends, leaves: shutdownGrace, process: p, loaded: map[string]bool{}}
 	c.config = &plugin.ClientConfig{
 		HandshakeConfig:  handshake,
 		VersionedPlugins: versions(nil),
@@ -76,7 +76,7 @@ func startWorker(ctx context.Context, cmd command, sockets string, o HostOptions
 	}
 	c.client = plugin.NewClient(c.config)
 	if cmd.remote {
-		c.leaves = farGoodbyeTime
+		c.leaves = remoteShutdownGrace
 	}
 	stopWatching := context.AfterFunc(ctx, func() { _ = p.Kill(ctx) })
 	defer stopWatching()
@@ -162,7 +162,7 @@ func (c *worker) describe(ctx context.Context) (Description, error) {
 		return Description{}, fmt.Errorf("describe: %s", status.Convert(err).Message())
 	}
 	said := receiveDescription(d)
-	if err := said.sound(); err != nil {
+	if err := said.validate(); err != nil {
 		return Description{}, answeredError(err.Error())
 	}
 	if said.Fingerprint == nil {
@@ -233,7 +233,7 @@ func (c *worker) load(ctx context.Context, t Trial, program, topology string, o 
 	return nil
 }
 
-// send sends a document in pieces, under a header that announces so many bytes.
+// send sends a document in pieces, under a header that announces its size in bytes.
 func (c *worker) send(ctx context.Context, kind protocol.DocumentKind, hash string, b []byte, announced, piece int) error {
 	out, err := c.rpc.Load(ctx)
 	if err != nil {
@@ -317,9 +317,9 @@ func (c *worker) stop() {
 	c.client.Kill() // the process is dead: this ends the library's goroutines
 }
 
-// farewell tells the process to end, waits for that, and returns the sockets that
+// shutdown tells the process to end, waits for that, and returns the sockets that
 // it left behind.
-func (c *worker) farewell() ([]string, error) {
+func (c *worker) shutdown() ([]string, error) {
 	go c.control.Close() // says goodbye; the connection may end before it is answered
 	if !c.process.endsWithin(c.leaves) {
 		return nil, fmt.Errorf("still there %s after its goodbye", c.leaves)
@@ -335,8 +335,8 @@ func (c *worker) farewell() ([]string, error) {
 	return names, nil
 }
 
-// leave lets the process end by itself, and ends it if that takes too long.
-func (c *worker) leave() {
-	_, _ = c.farewell()
+// disconnect lets the process end by itself, and ends it if that takes too long.
+func (c *worker) disconnect() {
+	_, _ = c.shutdown()
 	c.stop()
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/colltune/colltune/executor/sim"
 )
 
-// registerExecutors makes the built-in back ends known, both in the host and in
+// registerExecutors makes the built-in executors known, both in the host and in
 // the child that becomes one.
 func registerExecutors() {
 	executor.RegisterBuiltin("sim", sim.New)

@@ -10,7 +10,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// library is a back end with algorithms of its own, whose times follow from
+// library is an executor with algorithms of its own, whose times follow from
 // what is asked of it; a mixed one runs programs too.
 type library struct{ mixed bool }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/colltune/colltune/executor"
 )
 
-// faulty is a back end that does what its name says to every trial.
+// faulty is an executor that does what its name says to every trial.
 type faulty struct{ fault string }
 
 func (f faulty) Describe(context.Context) (executor.Description, error) {

@@ -74,7 +74,7 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 }
 
 // unsettled tells whether some trials without a result would be made again on the
-// campaign's back end.
+// campaign's executor.
 func unsettled(c *results.Campaign, timeout time.Duration) bool {
 	if timeout == 0 {
 		timeout = executor.DefaultTrialTimeout

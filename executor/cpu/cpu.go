@@ -21,10 +21,10 @@ import (
 // Version changes whenever a trial would do other work than before.
 const Version = "1"
 
-// machine is this host's processors as a back end.
+// machine is this host's processors as an executor.
 type machine struct{}
 
-// New is the back end: the processors of this machine, or of all processes that
+// New returns the executor of the processors of this machine, or of all processes that
 // this one was launched with.
 func New() executor.Executor {
 	switch n := mpi.Launched(); {

@@ -49,7 +49,7 @@ func fits(need, limit int64, what string) error {
 		what, units.Bytes(need), units.Bytes(limit), memoryVariable)
 }
 
-// refuse says why this back end can't run a trial.
+// refuse says why this executor can't run a trial.
 func refuse(format string, args ...any) error {
 	return executor.Unsupported(fmt.Errorf(format, args...))
 }

@@ -188,7 +188,7 @@ func (t *transport) pollIn(in *incoming) (moved bool, err error) {
 	return moved, nil
 }
 
-// still tells whether nothing is being sent from here, or is waiting to be.
+// still reports whether nothing is being sent from here, or is waiting to be.
 func (t *transport) still() bool {
 	for _, o := range t.out {
 		if len(o.messages.waiting) > 0 || o.tail.value.Load()/o.unit() > o.shipped {
@@ -203,7 +203,7 @@ func (t *transport) still() bool {
 	return true
 }
 
-// empty tells whether everything has arrived.
+// empty reports whether everything has arrived.
 func (t *transport) empty() bool {
 	for _, o := range t.out {
 		if len(o.messages.waiting)+len(o.credits.waiting) > 0 || o.shipped < o.total {

@@ -34,7 +34,7 @@ func (w *watchdog) look(r *run, iteration int) error {
 	return fmt.Errorf("deadlock in iteration %d: %s", iteration, r.places())
 }
 
-// still tells whether all threadblocks have finished or sleep over something that
+// still reports whether all threadblocks have finished or sleep over something that
 // has not come, and how much they have done so far.
 func (r *run) still() (bool, uint64) {
 	still := true

@@ -19,10 +19,10 @@ import (
 // Version changes whenever a trial would do other work than before.
 const Version = "3"
 
-// Name is what the back end is called.
+// Name is the executor's name.
 const Name = "cuda"
 
-// Register makes the back end known, with its settings and what doctor says of it.
+// Register makes the executor known, with its settings and what doctor says of it.
 func Register() {
 	executor.RegisterBuiltin(Name, New)
 	executor.RegisterSettings(Name, registered)
@@ -38,7 +38,7 @@ type backend struct {
 	g        *gpus
 }
 
-// New is the back end that the settings of this process describe.
+// New returns the executor that the settings of this process describe.
 func New() executor.Executor {
 	s, err := readSettings(executor.Setting)
 	return &backend{settings: s, mistake: err}

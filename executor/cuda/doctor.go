@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/executor/cuda/nvrtc"
 )
 
-// Needs says what the back end needs, and what of it is there. It loads the
+// Needs says what the executor needs, and what of it is there. It loads the
 // libraries but does not start the driver, because a broken one must not end
 // doctor.
 func Needs() []executor.Finding {

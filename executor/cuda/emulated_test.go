@@ -20,7 +20,7 @@ import (
 
 // emulated is GPUs that execute the embedded PTX, through the driver's binding.
 // What a trial leaves in their memory is compared once more by the host, with
-// the reference that the other back ends are held to.
+// the reference that the other executors are held to.
 type emulated struct {
 	*gpus
 	t         *testing.T

@@ -69,7 +69,7 @@ func (p *plan) newExchange() *exchange {
 	return x
 }
 
-// fewMessages tells whether all steps are of one chunk and every rank has few
+// fewMessages reports whether all steps are of one chunk and every rank has few
 // messages. In a launch a connection may have no more of them than slots, so that
 // all slots are free when it begins.
 func (p *plan) fewMessages() bool {

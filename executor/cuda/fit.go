@@ -53,7 +53,7 @@ func (r *running) fit() error {
 	return nil
 }
 
-// fitExchange tells whether a block for each rank, with the threads that it takes,
+// fitExchange reports whether a block for each rank, with the threads that it takes,
 // would be resident.
 func (r *running) fitExchange(x *exchange) (bool, error) {
 	r.kernel = exchangeLL + kernel(r.p.protocol)

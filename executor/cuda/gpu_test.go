@@ -33,7 +33,7 @@ func onGPU(t *testing.T) *gpus {
 	return g
 }
 
-// late tells whether what is left of the tests' time is no more than it takes to
+// late reports whether what is left of the tests' time is no more than it takes to
 // write down what was seen: Go ends them without a word to them.
 func late(t *testing.T) bool {
 	at, limited := t.Deadline()

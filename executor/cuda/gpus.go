@@ -57,7 +57,7 @@ const statusBytes = 64
 func openGPUs(s settings) (*gpus, error) {
 	most := s.devices
 	d, err := driver.Open()
-	if driver.Absent(err) {
+	if driver.Unavailable(err) {
 		err = executor.Unavailable(err)
 	}
 	if err != nil {

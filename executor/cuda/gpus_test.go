@@ -82,7 +82,7 @@ func fakeLibrary(t *testing.T) string {
 	return out
 }
 
-// closed gives the back end's GPUs back.
+// closed gives the executor's GPUs back.
 func closed(t *testing.T, b *backend) {
 	t.Helper()
 	if b.g == nil {
@@ -223,7 +223,7 @@ func TestQueuedLate(t *testing.T) {
 	}
 }
 
-// withGraphs is a back end that was asked for graphs.
+// withGraphs is an executor that was asked for graphs.
 func withGraphs() *backend {
 	s := defaults()
 	s.graph = true

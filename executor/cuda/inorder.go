@@ -74,7 +74,7 @@ func (s *sequence) allReady() (now []blockAt) {
 	return now
 }
 
-// ready tells whether a threadblock's next step is of a kind, and waits for nothing
+// ready reports whether a threadblock's next step is of a kind, and waits for nothing
 // that is still to come.
 func (s *sequence) ready(at blockAt, kind func(ir.Op) bool) bool {
 	tb, next := &s.program.GPUs[at.rank].Threadblocks[at.threadblock], s.next[at.rank]

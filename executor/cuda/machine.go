@@ -42,7 +42,7 @@ type machine interface {
 	// use makes the kernels of an element type ready on the first n devices,
 	// which from then on see each other's memory.
 	use(n int, d data.DType) error
-	// wholeLines tells whether lines of 128 bytes arrive whole between the first
+	// wholeLines reports whether lines of 128 bytes arrive whole between the first
 	// n devices, as LL128 needs them to.
 	wholeLines(n int) bool
 	// room is the limits for a kernel with blocks of so many threads.

@@ -123,10 +123,10 @@ func (d *division) begin(one part) {
 func (d *division) comes(a arm) { d.arms, d.last().comes = append(d.arms, a), d.last().comes+1 }
 func (d *division) goes(a arm)  { d.arms, d.last().goes = append(d.arms, a), d.last().goes+1 }
 
-// sums tells whether a part computes a chunk that it has not sent yet.
+// sums reports whether a part computes a chunk that it has not sent yet.
 func (p *part) sums(at ir.Loc) bool { return p.does&partWrites != 0 && p.dst == at && p.goes == 0 }
 
-// isValue tells whether a part's value is what the chunk holds afterwards.
+// isValue reports whether a part's value is what the chunk holds afterwards.
 func (p *part) isValue(at ir.Loc) bool {
 	return p.does&partWrites != 0 && p.dst == at || p.does == partReads && p.comes == 0 && p.src == at
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/colltune/colltune/executor/cuda/nvrtc"
 )
 
-// TestInItsProcess has the plugin host start the back end as a campaign would:
+// TestInItsProcess has the plugin host start the executor as a campaign would:
 // the fake driver's library is loaded in the executor's process.
 func TestInItsProcess(t *testing.T) {
 	t.Setenv(driver.LibraryVariable, fakeLibrary(t))

@@ -57,7 +57,7 @@ func (p *plan) reductions(rank int, steps []ir.Step, first int) run {
 	return r
 }
 
-// even tells whether all of a buffer's chunks are of one size.
+// even reports whether all of a buffer's chunks are of one size.
 func (p *plan) even(b collective.Buffer) bool {
 	return b == collective.Scratch || p.reference.Layout.Even()
 }

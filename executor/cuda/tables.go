@@ -169,7 +169,7 @@ func doesOf(op ir.Op) does {
 	return all
 }
 
-// isSmall tells whether a step moves at most one line for each thread, all whole
+// isSmall reports whether a step moves at most one line for each thread, all whole
 // and at aligned addresses.
 func (p *plan) isSmall(s *stepRecord) bool {
 	wire, does := &wires[p.protocol], s.Does&(receives|sends|loads|stores)

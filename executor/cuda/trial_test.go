@@ -28,7 +28,7 @@ func system(t *testing.T, name string) *topologies.Topology {
 	return s
 }
 
-// long tells whether the slow suites are asked for.
+// long reports whether the slow suites are asked for.
 func long() bool { return os.Getenv("COLLTUNE_LONG") != "" }
 
 // right runs a trial and wants nothing wrong.

@@ -1,4 +1,4 @@
-// Package data is what back ends move and check: element types and reductions
+// Package data is what executors move and check: element types and reductions
 // on bytes, inputs that anybody can compute, and the right result of a
 // collective, taken from its definition and never from a program.
 //
@@ -9,7 +9,7 @@
 //
 // # Layout
 //
-// A call of so many bytes has N = ⌈bytes ÷ element⌉ elements. A collective's
+// A call of n bytes has N = ⌈bytes ÷ element⌉ elements. A collective's
 // buffers are made of units (collective.Table says what one is: the whole
 // buffer of an allreduce, the part of a rank in an allgather), C chunks each,
 // and the call's size is U units. Each unit has

@@ -31,7 +31,7 @@ type traits struct {
 	bytes     int
 	signed    bool
 	precision int // bits of a float's significand, counting the hidden one; 0 for an integer
-	exponents int // so many factors, each from 1/2 to 2, have a product in the normal range
+	exponents int // number of factors, each from 1/2 to 2, whose product is in the normal range
 }
 
 var dtypes = [...]traits{
@@ -66,10 +66,10 @@ func (d DType) String() string { return dtypes[d].name }
 // Bytes is the size of an element.
 func (d DType) Bytes() int { return dtypes[d].bytes }
 
-// Float tells whether it is a floating-point type.
+// Float reports whether it is a floating-point type.
 func (d DType) Float() bool { return dtypes[d].precision > 0 }
 
-// Signed tells whether the type has negative values.
+// Signed reports whether the type has negative values.
 func (d DType) Signed() bool { return dtypes[d].signed }
 
 // Op is a reduction.

@@ -37,7 +37,7 @@ func NewLayout(c collective.Collective, bytes int64, d DType) (Layout, error) {
 
 func ceil(a, b int64) int64 { return (a + b - 1) / b }
 
-// Even tells whether all chunks have the same number of elements; chunk i of any
+// Even reports whether all chunks have the same number of elements; chunk i of any
 // buffer then begins at element i·E.
 func (l *Layout) Even() bool { return l.UnitElements%int64(l.Chunks) == 0 }
 
@@ -54,11 +54,11 @@ func (l *Layout) Elements(i int) int64 {
 	return (j+1)*l.UnitElements/c - j*l.UnitElements/c
 }
 
-// UserBytes is the size of a user's buffer of so many chunks, a whole number of
+// UserBytes returns the size, in bytes, of a user's buffer of the given chunks, a whole number of
 // units.
 func (l *Layout) UserBytes(chunks int) int64 { return l.Start(chunks) * int64(l.ElemBytes) }
 
-// ScratchBytes is the size of so many scratch chunks.
+// ScratchBytes returns the size of the given number of scratch chunks, in bytes.
 func (l *Layout) ScratchBytes(chunks int) int64 {
 	return int64(chunks) * l.ChunkElements * int64(l.ElemBytes)
 }

@@ -154,7 +154,7 @@ func (r *Reference) Average(rank int, b *Buffers) {
 	}
 }
 
-// Sizes returns the bytes of a rank's buffers, for so many chunks of scratch.
+// Sizes returns the bytes of a rank's buffers, for a number of chunks of scratch.
 func (r *Reference) Sizes(rank, scratch int) (in, out, sc int64) {
 	c := r.Collective
 	return r.Layout.UserBytes(c.BufferChunks(rank, collective.In)), r.Layout.UserBytes(c.BufferChunks(rank, collective.Out)), r.Layout.ScratchBytes(scratch)

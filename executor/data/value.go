@@ -34,7 +34,7 @@ type Params struct {
 	K     uint32 // a rank has its turn at one in K elements
 }
 
-// NewParams chooses the constants such that reductions of so many terms are exact.
+// NewParams chooses the constants such that reductions of the given number of terms are exact.
 // 0 terms means that nothing is reduced.
 func NewParams(d DType, op Op, terms int, seed int64) Params {
 	p := Params{DType: d, Seed: uint64(seed), K: 1}
@@ -73,7 +73,7 @@ func mix(x uint64) uint64 {
 
 func below(h, n uint64) uint64 { return (h >> 32) * n >> 32 }
 
-// turn tells whether an element is a rank's turn to contribute a value other than
+// turn reports whether an element is a rank's turn to contribute a value other than
 // the neutral one.
 func (p *Params) turn(rank uint32, element uint64) bool {
 	return p.K == 1 || (uint64(rank)+Hash(p.Seed, turnRank, element)>>32)%uint64(p.K) == 0

@@ -62,7 +62,7 @@ func callsOf(c collective.Collective, l data.Layout, rank int) []call {
 	return all
 }
 
-// callable tells whether the library's functions can make a collective: it has one
+// callable reports whether the library's functions can make a collective: it has one
 // of its own, or is nothing but copies.
 func callable(name string) bool {
 	if _, ok := whole[name]; ok {

@@ -54,7 +54,7 @@ func (c confirmation) native(t *executor.Trial, log *debuglog.Log, variables []s
 	return nil
 }
 
-// lacksAlgorithm tells whether the library says that it has no such algorithm with
+// lacksAlgorithm reports whether the library says that it has no such algorithm with
 // that protocol.
 func lacksAlgorithm(said string) bool {
 	return strings.Contains(strings.ToLower(said), "no algorithm/protocol available")

@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// devices is what the library's back end needs of a GPU driver. All calls come
+// devices is what the library's executor needs of a GPU driver. All calls come
 // from one thread, which has one current device.
 type devices interface {
 	count() (int, error)
@@ -20,7 +20,7 @@ type devices interface {
 	toDevice(to uintptr, from []byte) error
 	fromDevice(to []byte, from uintptr) error
 	newStream() (uintptr, error)
-	// idle tells whether all work on a stream is done.
+	// idle reports whether all work on a stream is done.
 	idle(stream uintptr) (bool, error)
 	newEvent() (uintptr, error)
 	record(event, stream uintptr) error
@@ -71,7 +71,7 @@ func (e *driverError) Error() string {
 	return fmt.Sprintf("%s: error %d (%s)", e.call, e.code, e.words)
 }
 
-// done tells whether a query found its work done.
+// done reports whether a query found its work done.
 func (d *driver) done(err error) (bool, error) {
 	var failed *driverError
 	if errors.As(err, &failed) && failed.code == d.notReady {

@@ -1,4 +1,4 @@
-// Package nccl is the back end that is a communication library: NCCL or RCCL,
+// Package nccl is the executor that is a communication library: NCCL or RCCL,
 // with its algorithms, protocols and settings as candidates, and MSCCL programs
 // where the library is one that reads them.
 //

@@ -97,7 +97,7 @@ func (p *page) fill(t *testing.T) {
 	}
 }
 
-// late tells whether what is left of the tests' time is no more than it takes to
+// late reports whether what is left of the tests' time is no more than it takes to
 // write down what was seen.
 func (p *page) late() bool { return !p.deadline.IsZero() && time.Until(p.deadline) < 15*time.Second }
 

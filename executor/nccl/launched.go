@@ -17,7 +17,7 @@ import (
 	"github.com/colltune/colltune/executor/nccl/nccltests"
 )
 
-// launched is the back end that runs nccl-tests, on all hosts that its launcher
+// launched is the executor that runs nccl-tests, on all hosts that its launcher
 // reaches.
 type launched struct {
 	settings
@@ -85,7 +85,7 @@ func (l *launched) repeated() []string {
 	return []string{cmp.Or(l.again, "-N"), strconv.Itoa(l.cycles)}
 }
 
-// sweeps tells whether a trial's size is measured together with others.
+// sweeps reports whether a trial's size is measured together with others.
 func (l *launched) sweeps(t *executor.Trial) bool { return l.sweep != nil && l.sweep.has(t.Bytes) }
 
 // Run measures one trial.

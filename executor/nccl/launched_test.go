@@ -20,7 +20,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// started is a back end of fake tests, four ranks in two processes.
+// started is an executor of fake tests, four ranks in two processes.
 func started(t testing.TB, fault string, more map[string]string) *launched {
 	t.Helper()
 	given := map[string]string{"tests": fakes(t, fault), "gpus": "2", "cycles": "2"}

@@ -10,17 +10,17 @@ import (
 	"github.com/colltune/colltune/executor/nccl/nccltests"
 )
 
-// Name is the back end's name.
+// Name is the executor's name.
 const Name = "nccl"
 
-// Register makes the back end known, with its settings and what doctor says of it.
+// Register makes the executor known, with its settings and what doctor says of it.
 func Register() {
 	executor.RegisterBuiltin(Name, New)
 	executor.RegisterSettings(Name, registered)
 	executor.RegisterDoctor(Name, Examine)
 }
 
-// New makes the back end that the settings of this process describe.
+// New makes the executor that the settings of this process describe.
 func New() executor.Executor {
 	s, err := readSettings(executor.Setting, executor.Launcher())
 	if err != nil {
@@ -38,7 +38,7 @@ func newLaunched(s settings) *launched {
 	return &launched{settings: s, took: map[string]error{}, swept: map[string][]nccltests.Row{}}
 }
 
-// refusing stands for a back end that can't be had, and says why.
+// refusing stands for an executor that can't be had, and says why.
 type refusing struct{ why error }
 
 func (r refusing) Describe(context.Context) (executor.Description, error) {
@@ -49,7 +49,7 @@ func (r refusing) Run(context.Context, executor.Trial) (executor.Measurement, er
 	return executor.Measurement{}, r.why
 }
 
-// Examine says what this machine has of what the back end needs. It can't know the
+// Examine says what this machine has of what the executor needs. It can't know the
 // executor's settings, and looks where the linker and PATH lead.
 func Examine() []executor.Finding {
 	all := []executor.Finding{examineLibrary()}

@@ -17,7 +17,7 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// oneHost is the back end that loads the library itself: one process, and each of
+// oneHost is the executor that loads the library itself: one process, and each of
 // this host's GPUs is a rank.
 type oneHost struct {
 	settings

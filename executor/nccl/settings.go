@@ -139,7 +139,7 @@ func readSweep(text string) (*sweep, error) {
 	return &sweep{int64(least), int64(most), factor}, nil
 }
 
-// has tells whether a size belongs to the sweep.
+// has reports whether a size belongs to the sweep.
 func (s *sweep) has(bytes int64) bool {
 	for n := s.least; n <= s.most; n *= s.factor {
 		if n == bytes {

@@ -17,7 +17,7 @@ func ncclRing(t testing.TB, top *topologies.Topology, cache map[int]*Prepared, c
 	n := len(top.Ranks)
 	best := math.Inf(1)
 	for _, proto := range topologies.AllProtocols {
-		// A channel for every so many bytes (enqueue.cc's thresholds).
+		// A channel for every n bytes (enqueue.cc's thresholds).
 		threshold := int64(512 * 64)
 		if proto != topologies.Simple {
 			threshold = int64(512 * 8 * n)

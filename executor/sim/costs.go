@@ -147,7 +147,7 @@ func (p *Prepared) costs(k Knobs) (*costs, error) {
 	return out, nil
 }
 
-// callSizes lists the costs of calls of 1 to most chunks, each of so many bytes.
+// callSizes lists the costs of calls of 1 to most chunks of the given bytes.
 func callSizes(proto topologies.Proto, c *topologies.Protocol, chunk int64, most int32) sizes {
 	all := make(sizes, most+1)
 	for n := int64(1); n <= int64(most); n++ {

@@ -257,7 +257,7 @@ func (e *engine) called(s *blockState, o *op) {
 	}
 }
 
-// met tells whether the op's dependencies are met, and charges for them. If one is
+// met reports whether the op's dependencies are met, and charges for them. If one is
 // not, the threadblock is listed to be woken.
 func (e *engine) met(i int32, s *blockState, o *op) bool {
 	n := o.waitsTo - o.waitsFrom

@@ -54,7 +54,7 @@ func touched(o ir.Op) touches {
 // so that their sums do not depend on the order of adding.
 const one = 1 << 20
 
-// weight is how much of a memory a flow of so many bytes takes up for each byte it
+// weight is how much of a memory a flow of the given bytes takes up for each byte it
 // moves. It is rounded up, unless the excess is no more than a rounding error.
 func (t touches) weight(bytes, wire, work float64) int64 {
 	return int64(math.Ceil((float64(t.wire)*wire+float64(t.data)*bytes)/work*one - 1e-6))
@@ -162,7 +162,7 @@ func (p *Prepared) layReserves() {
 	}
 }
 
-// remembers tells whether memories have rates.
+// remembers reports whether memories have rates.
 func (p *Prepared) remembers() bool { return p.links < len(p.edges) }
 
 // memories lists what the GPUs' memories must read and write, each once where

@@ -48,7 +48,7 @@ const (
 	reducing             // re and fused runs of re
 )
 
-// local tells whether it is work within a GPU.
+// local reports whether it is work within a GPU.
 func (k kind) local() bool { return k >= copying }
 
 // op is a step, with the waits of the nops before it, or a run of reductions.

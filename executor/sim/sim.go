@@ -81,7 +81,7 @@ func (p *Prepared) RunContext(ctx context.Context, k Knobs) (Result, error) {
 // operations are the reductions that the model accepts. All cost the same.
 var operations = []string{"sum", "prod", "min", "max", "avg"}
 
-// simulator makes the model a back end.
+// simulator makes the model an executor.
 type simulator struct {
 	mu   sync.Mutex
 	kept []*Prepared // used last first, because a search returns to its programs at every size
@@ -94,7 +94,7 @@ const (
 	mostKept     = 1 << 20
 )
 
-// New is the simulator as a back end.
+// New returns the simulator. It needs no Close.
 func New() executor.Executor { return &simulator{} }
 
 // Describe says what the model is.

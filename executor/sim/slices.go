@@ -9,7 +9,7 @@ import "github.com/colltune/colltune/topologies"
 //	                                       ╲ LS               ╲ LS
 //	receiver  ccr           waits ─────────├─ copy ─┤ cslr ────├─ copy ─┤ cslr
 
-// slotted tells whether calls move in slices.
+// slotted reports whether calls move in slices.
 func (c *costs) slotted() bool { return c.proto == topologies.Simple }
 
 // slice goes on with a call. It is false if the threadblock must wait.

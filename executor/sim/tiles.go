@@ -67,7 +67,7 @@ func (w *pattern) reset(e *engine, limit int) {
 	}
 }
 
-// free tells whether a threadblock waits for nobody, and nobody waits for its
+// free reports whether a threadblock waits for nobody, and nobody waits for its
 // slots. Its pace then depends on itself alone, and says nothing about others
 // unless they share a memory that is too slow for all of them.
 func (p *Prepared) free(block int) bool {
@@ -141,7 +141,7 @@ func (w *pattern) cut(e *engine, lag int) bool {
 	if skip <= 0 || w.total-skip > e.limit {
 		return false
 	}
-	if !w.measure(e, lag) || !w.abreast(e) || !w.evenly(e) {
+	if !w.measure(e, lag) || !w.endsInStep(e) || !w.sharersInStep(e) {
 		return false
 	}
 	for _, f := range e.p.follows {
@@ -181,8 +181,8 @@ func (w *pattern) measure(e *engine, lag int) bool {
 	return !e.p.remembers() || slowestFree <= 0.9*slowest
 }
 
-// abreast tells whether the two ends of every connection keep the same pace.
-func (w *pattern) abreast(e *engine) bool {
+// endsInStep reports whether the two ends of every connection keep the same pace.
+func (w *pattern) endsInStep(e *engine) bool {
 	for _, c := range e.p.conns {
 		if c.rx < 0 {
 			continue
@@ -195,18 +195,18 @@ func (w *pattern) abreast(e *engine) bool {
 	return true
 }
 
-// evenly tells whether all that share an edge, or a memory, keep the same pace.
-func (w *pattern) evenly(e *engine) bool {
+// sharersInStep reports whether all that share an edge, or a memory, keep the same pace.
+func (w *pattern) sharersInStep(e *engine) bool {
 	clear(w.paces)
 	for i := range e.p.conns {
 		c := &e.p.conns[i]
-		if e.conns[i].sent > 0 && !w.keepsPace(e, c.lane, w.period[c.tx]) {
+		if e.conns[i].sent > 0 && !w.laneInStep(e, c.lane, w.period[c.tx]) {
 			return false
 		}
 	}
 	if e.p.remembers() {
 		for i, b := range e.p.blocks {
-			if b.works && !w.keepsPace(e, int32(e.p.sending)+b.rank, w.period[i]) {
+			if b.works && !w.laneInStep(e, int32(e.p.sending)+b.rank, w.period[i]) {
 				return false
 			}
 		}
@@ -214,8 +214,8 @@ func (w *pattern) evenly(e *engine) bool {
 	return true
 }
 
-// keepsPace tells whether a lane is used at the pace of all that use its edges.
-func (w *pattern) keepsPace(e *engine, lane int32, period float64) bool {
+// laneInStep reports whether a lane is used at the pace of all that use its edges.
+func (w *pattern) laneInStep(e *engine, lane int32, period float64) bool {
 	l := &e.p.lanes[lane]
 	for i, edge := range l.edges {
 		if i >= l.links && !e.flows.edges[edge].tight {

@@ -123,7 +123,7 @@ func (w *World) begin(name string, f dynlib.Symbol, b []byte, peer, tag int) (*R
 	return r, nil
 }
 
-// Done tells whether a message has come, or has been sent so that its bytes may
+// Done reports whether a message has come, or has been sent so that its bytes may
 // change again. Do not ask again after that.
 func (w *World) Done(r *Request) (bool, error) {
 	var flag int32

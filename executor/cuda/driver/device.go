@@ -102,7 +102,7 @@ func (v *Device) Attribute(a Attribute) (int, error) {
 	return int(n), err
 }
 
-// Reaches tells whether a device's kernels can use another's memory, and whether
+// Reaches reports whether a device's kernels can use another's memory, and whether
 // with atomic operations, as they can over NVLink.
 func (v *Device) Reaches(other *Device) (memory, atomics bool, err error) {
 	var can, native int32

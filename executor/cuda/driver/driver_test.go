@@ -79,11 +79,11 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	for code, absent := range map[Code]bool{1: false, 2: false, 802: false, 999: false, 34: true, NoDevice: true, 803: true, 804: true} {
-		if Absent(fmt.Errorf("device 0: %w", &Error{Code: code})) != absent {
+		if Unavailable(fmt.Errorf("device 0: %w", &Error{Code: code})) != absent {
 			t.Errorf("%d: absent is %v", code, !absent)
 		}
 	}
-	if !Absent(ErrMissing) || Absent(nil) || Absent(errors.New("other")) {
+	if !Unavailable(ErrMissing) || Unavailable(nil) || Unavailable(errors.New("other")) {
 		t.Error("what is absent is not told from other errors")
 	}
 	if Fatal(nil) || Fatal(errors.New("other")) {

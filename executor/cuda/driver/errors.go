@@ -56,7 +56,7 @@ func (e *Error) Is(target error) bool {
 
 func (c Code) Error() string { return fmt.Sprintf("CUDA error %d", int32(c)) }
 
-// Fatal tells whether an error leaves the context unusable, so that every later
+// Fatal reports whether an error leaves the context unusable, so that every later
 // call fails, too.
 func Fatal(err error) bool {
 	var e *Error
@@ -74,9 +74,9 @@ func Fatal(err error) bool {
 	return false
 }
 
-// Absent tells whether an error means that this machine, as it is, has no GPU or
+// Unavailable reports whether an error means that this machine, as it is, has no GPU or
 // no working driver, so that asking again changes nothing.
-func Absent(err error) bool {
+func Unavailable(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
 		return errors.Is(err, ErrMissing)
@@ -91,7 +91,7 @@ func Absent(err error) bool {
 	return false
 }
 
-// CannotCompile tells whether an error of Context.Load is the driver compiler's
+// CannotCompile reports whether an error of Context.Load is the driver compiler's
 // fault, whatever the PTX: there is none, it may not be used, or it is too old for
 // the PTX or the device.
 func CannotCompile(err error) bool {

@@ -75,7 +75,7 @@ func (f *Function) attribute(a uintptr) (int, error) {
 	return int(n), err
 }
 
-// Resident is how many blocks of so many threads one multiprocessor holds.
+// Resident returns how many blocks of the given threads one multiprocessor holds.
 func (f *Function) Resident(threads int) (int, error) {
 	var n int32
 	err := f.c.call(cuOccupancyMaxActiveBlocksPerMultiprocessor, uintptr(unsafe.Pointer(&n)), f.handle, uintptr(threads), 0)

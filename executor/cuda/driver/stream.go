@@ -21,7 +21,7 @@ func (c *Context) NewStream() (Stream, error) {
 // DestroyStream gives a stream back.
 func (c *Context) DestroyStream(s Stream) error { return c.call(cuStreamDestroy, uintptr(s)) }
 
-// Done tells whether a stream has done all its work. An error is that of the work.
+// Done reports whether a stream has done all its work. An error is that of the work.
 func (c *Context) Done(s Stream) (bool, error) {
 	err := c.call(cuStreamQuery, uintptr(s))
 	if errors.Is(err, NotReady) {
@@ -45,7 +45,7 @@ func (c *Context) Record(e Event, s Stream) error {
 	return c.call(cuEventRecord, uintptr(e), uintptr(s))
 }
 
-// Passed tells whether a stream has come to an event.
+// Passed reports whether a stream has come to an event.
 func (c *Context) Passed(e Event) (bool, error) {
 	err := c.call(cuEventQuery, uintptr(e))
 	if errors.Is(err, NotReady) {

@@ -107,7 +107,7 @@ func (w *warp) meet() {
 	}
 }
 
-// any tells whether any thread of the warp came with its predicate set.
+// any reports whether any thread of the warp came with its predicate set.
 func (w *warp) any() bool {
 	any := false
 	for _, g := range w.groups {

@@ -87,7 +87,7 @@ func (d *driver) push(handle uintptr, w work) result {
 	return success
 }
 
-// query runs for a while, and tells whether a stream has done its work.
+// query runs for a while, and reports whether a stream has done its work.
 func (d *driver) query(a arguments) result {
 	s := d.streams[a[0]]
 	if s == nil {
@@ -111,7 +111,7 @@ func (d *driver) record(a arguments) result {
 	return d.push(a[1], work{does: "record", begin: func() *grid { e.at = d.m.clock; e.records--; return nil }})
 }
 
-// passed tells whether an event has: time goes on only where a stream is asked.
+// passed reports whether an event has: time goes on only where a stream is asked.
 func (d *driver) passed(a arguments) result {
 	switch e := d.events[a[0]]; {
 	case e == nil:

@@ -88,7 +88,7 @@ func (p *parser) noteTiming(i *instruction, args []operand, made []instruction) 
 	}
 }
 
-// renames tells whether machine code has no such instruction. A register of 64
+// renames reports whether machine code has no such instruction. A register of 64
 // bits is two of 32 there, so that taking a half needs no shift, and two halves
 // need no joining.
 func (p *parser) renames(i *instruction, op string, args []operand) bool {

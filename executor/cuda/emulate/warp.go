@@ -94,7 +94,7 @@ func (g *group) run(most int) (ran int) {
 	return ran
 }
 
-// taken tells whether a thread's predicate lets it execute an instruction.
+// taken reports whether a thread's predicate lets it execute an instruction.
 func (g *group) taken(i *instruction, t *thread) bool {
 	if t.known[i.guard] == 0 {
 		g.fail("a predicate that was never written")

@@ -125,7 +125,7 @@ func (l *Library) describe() error {
 	return nil
 }
 
-// Compiles tells whether it makes machine code for an architecture.
+// Compiles reports whether it makes machine code for an architecture.
 func (l *Library) Compiles(architecture int) bool {
 	return slices.Contains(l.Architectures, architecture)
 }

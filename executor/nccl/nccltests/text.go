@@ -117,7 +117,7 @@ func (r *textReader) looksLikeRow(fields []string) bool {
 	return begins == 2 || len(fields) == len(r.header) && 2*numbers > len(fields)
 }
 
-// failure tells whether a line is about a failure, and keeps it if so.
+// failure reports whether a line is about a failure, and keeps it if so.
 func (r *textReader) failure(line string) bool {
 	if !slices.ContainsFunc(failing, func(w string) bool { return strings.Contains(line, w) }) {
 		return false

@@ -25,19 +25,19 @@ func encodeProgram(p *ir.Program) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// hashes remembers the hashes of recent documents, so that a program of a million
+// hashCache remembers the hashes of recent documents, so that a program of a million
 // steps is not hashed again for each of its trials. A document must not change
 // once a trial has it.
-type hashes[T any] struct {
+type hashCache[T any] struct {
 	of    func(*T) string
 	known map[weak.Pointer[T]]string // weak: keeps no document alive
 	order []weak.Pointer[T]
 }
 
-// remembered is how many documents are recent.
-const remembered = 256
+// maxHashes is how many documents are recent.
+const maxHashes = 256
 
-func (h *hashes[T]) get(doc *T) string {
+func (h *hashCache[T]) get(doc *T) string {
 	key := weak.Make(doc)
 	if s, ok := h.known[key]; ok {
 		return s
@@ -46,7 +46,7 @@ func (h *hashes[T]) get(doc *T) string {
 	if h.known == nil {
 		h.known = map[weak.Pointer[T]]string{}
 	}
-	if len(h.order) == remembered {
+	if len(h.order) == maxHashes {
 		delete(h.known, h.order[0])
 		h.order = h.order[1:]
 	}
@@ -55,11 +55,11 @@ func (h *hashes[T]) get(doc *T) string {
 	return s
 }
 
-// shelf holds the documents that an executor has been sent. When it is full the
+// documentCache holds the documents that an executor has been sent. When it is full the
 // least recently used goes first.
-type shelf struct {
+type documentCache struct {
 	mu    sync.Mutex
-	room  int64 // bytes of documents, as sent
+	limit int64 // bytes of documents, as sent
 	used  int64
 	by    map[string]*list.Element
 	order list.List // front: used last
@@ -72,8 +72,10 @@ type document struct {
 	topology *topologies.Topology
 }
 
-// newShelf makes a shelf for documents of room bytes in all, and for at least two.
-func newShelf(room int64) *shelf { return &shelf{room: room, by: map[string]*list.Element{}} }
+// newDocumentCache makes a cache for documents of room bytes in all, and for at least two.
+func newDocumentCache(room int64) *documentCache {
+	return &documentCache{limit: room, by: map[string]*list.Element{}}
+}
 
 // read decodes a document and checks it against the hash it was sent under.
 func read(kind protocol.DocumentKind, hash string, b []byte) (*document, error) {
@@ -101,7 +103,7 @@ func read(kind protocol.DocumentKind, hash string, b []byte) (*document, error) 
 	return d, nil
 }
 
-func (s *shelf) put(d *document) {
+func (s *documentCache) put(d *document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e, ok := s.by[d.hash]; ok {
@@ -110,14 +112,14 @@ func (s *shelf) put(d *document) {
 	}
 	s.by[d.hash] = s.order.PushFront(d)
 	s.used += d.bytes
-	for s.used > s.room && s.order.Len() > 2 {
+	for s.used > s.limit && s.order.Len() > 2 {
 		last := s.order.Remove(s.order.Back()).(*document)
 		delete(s.by, last.hash)
 		s.used -= last.bytes
 	}
 }
 
-func (s *shelf) get(hash string) *document {
+func (s *documentCache) get(hash string) *document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, ok := s.by[hash]
