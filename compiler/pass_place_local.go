@@ -64,7 +64,7 @@ type localPlacer struct {
 	u        *program
 	overhead int64
 	toEnd    []int64   // by instruction: longest path from its end to the program's, along waits, messages and threadblocks
-	earliest []int64   // by instruction: earliest start if local instructions delayed nobody
+	earliest []int64   // by instruction: earliest start if local instructions occupied no threadblock
 	ended    []int64   // by instruction: when it finishes
 	tbs      []tbState // by threadblock
 	initial  []tbState // tbs before local instructions are placed

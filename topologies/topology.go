@@ -49,6 +49,7 @@ const (
 
 var vertexNames = [...]string{"gpu", "switch", "nic", "fabric"}
 
+// String x.
 func (k VertexKind) String() string { return vertexNames[k] }
 
 // Vertex is a GPU, or a device that messages pass through.
@@ -109,6 +110,7 @@ var AllProtocols = [...]Proto{LL, LL128, Simple}
 
 var protoNames = [...]string{"LL", "LL128", "Simple"}
 
+// String returns the protocol's name: LL, LL128 or Simple.
 func (p Proto) String() string { return protoNames[p] }
 
 // ProtocolNames returns the names of AllProtocols.

@@ -33,7 +33,9 @@ const Schema = "colltune.ir/v1"
 // A place is a buffer, its first chunk and, if the chunks are not contiguous,
 // their stride. Default values are left out: a count of 1, no dependencies,
 // false, an empty name or comment, and places that the instruction does not
-// use. Equal programs give equal bytes. An error is w's.
+// use. Equal programs give equal bytes. It returns an error for an unknown
+// instruction or buffer, a stride below 1 or a name that is not UTF-8, and the
+// errors of w.
 func Encode(w io.Writer, p *Program) error {
 	e := encoder{w: bufio.NewWriterSize(w, 1<<16)}
 	if err := e.program(p); err != nil {

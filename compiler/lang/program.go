@@ -53,6 +53,7 @@ type Pos struct {
 	Line, Col int
 }
 
+// String formats the position as file:line:column, or "-" for none.
 func (p Pos) String() string {
 	if p.File == "" {
 		return "-"

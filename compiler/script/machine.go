@@ -103,7 +103,7 @@ type Request struct {
 	Collective string
 	Root       int
 	InPlace    bool
-	Counts     []int // of a vector form, as collective.Spec has them; nil: 1 each
+	Counts     []int // of a vector form, as in collective.Spec; nil means 1 each
 	MaxOps     int   // limit on the program's operations, beyond which Trace returns an error that is Large; 0 means lang.MaxOps
 }
 

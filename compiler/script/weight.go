@@ -71,8 +71,8 @@ func walk(th *starlark.Thread, v starlark.Value) {
 	countSteps(th, n*hashSteps)
 }
 
-// elements returns the number of a value of so many counts for: sixteen bytes
-// of a string are the two words of one.
+// elements returns the cost of n elements of a value: sixteen bytes of a string
+// count like one element of a list.
 func elements(n int, what string) int {
 	if what == "string" {
 		return n / 16
