@@ -46,7 +46,7 @@ type baselinePoint struct {
 // size, according to its own cost model. Sizes with the same choice share a draft.
 // If a choice has no program here, the next best that has one stands in, and the
 // user is told. If a search is narrowed, they are only there for comparison.
-func (e *enumeration) baseline(ctx context.Context) error {
+func (e *enumeration) baseline(ctx context.Context) (all []*draft, err error) {
 	p := e.problem
 	drafts := map[string]*draft{}    // by what is run, without the protocol
 	said := map[string]bool{}        // by family: reasons that were reported for its lack of a program
@@ -55,7 +55,7 @@ func (e *enumeration) baseline(ctx context.Context) error {
 	for _, bytes := range p.Sizes {
 		c, err := collective.New(p.spec(1))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		choices, err := baseline.Choices(p.Topology, c, bytes)
 		if err != nil {
@@ -74,10 +74,10 @@ func (e *enumeration) baseline(ctx context.Context) error {
 			if _, known := drafts[key]; !known {
 				d, why, err := e.baselineDraft(ctx, chosen)
 				if err != nil {
-					return err
+					return nil, err
 				}
 				if drafts[key] = d; d != nil {
-					e.drafts = append(e.drafts, d)
+					all = append(all, d)
 				} else if at := chosen.Family + why; !said[at] {
 					said[at] = true
 					e.options.Observer.notice(fmt.Sprintf("baseline %s has no program here: %s", key, why))
@@ -100,7 +100,7 @@ func (e *enumeration) baseline(ctx context.Context) error {
 		}
 		e.options.Observer.notice(fmt.Sprintf("no baseline%s: %s", at, why))
 	}
-	return nil
+	return all, nil
 }
 
 // sizesText names sizes that follow one another by the first and the last.
@@ -198,11 +198,11 @@ func (o *Options) narrowed() bool {
 
 // points converts a built draft's baseline points for autotune, and records them
 // in the space.
-func (e *enumeration) points(d *draft) []autotune.Point {
+func (e *enumeration) points(d *draft, hash string) []autotune.Point {
 	var all []autotune.Point
 	for _, at := range d.points {
 		all = append(all, autotune.Point{Bytes: at.bytes, Protocol: at.protocol, TileBytes: at.tile})
-		e.space.Baselines = append(e.space.Baselines, Baseline{Bytes: at.bytes, InPlace: e.problem.InPlace, Name: at.name, Protocol: at.protocol, tile: at.tile, hash: d.built.hash})
+		e.space.Baselines = append(e.space.Baselines, Baseline{Bytes: at.bytes, InPlace: e.problem.InPlace, Name: at.name, Protocol: at.protocol, tile: at.tile, hash: hash})
 	}
 	return all
 }

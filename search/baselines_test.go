@@ -24,10 +24,11 @@ func baselinesOf(t *testing.T, pr problem) (sizes int, said []string) {
 	}
 	defer solvers.Close()
 	e := &enumeration{problem: &p, options: &Options{Executor: "sim", Observer: Observer{Notice: func(s string) { said = append(said, s) }}}, machine: machineOf(p.Topology), solvers: solvers}
-	if err := e.baseline(context.Background()); err != nil {
+	drafts, err := e.baseline(context.Background())
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range e.drafts {
+	for _, d := range drafts {
 		sizes += len(d.points)
 	}
 	return sizes, said

@@ -28,38 +28,35 @@ type built struct {
 	refusal *Refusal
 }
 
-// build compiles and verifies the drafts in parallel, then collects them in their
-// own order, so that the result does not depend on the number of jobs.
-func (e *enumeration) build(ctx context.Context) error {
-	e.refuseUnaffordable()
-	order := e.order()
+// build compiles and verifies drafts in parallel, and gives what each came to; nil where
+// there was no time. The result does not depend on the number of jobs.
+func (e *enumeration) build(ctx context.Context, drafts []*draft) ([]*built, error) {
+	all := e.refuseUnaffordable(drafts)
+	order := e.order(drafts)
 	var done atomic.Int64
-	err := forEachLimited(ctx, e.options.jobs(), len(order), e.buildLimit(), func(i int) int64 { return int64(e.drafts[order[i]].operations()) }, func(i int) (err error) {
-		d := e.drafts[order[i]]
-		if d.built != nil || e.isExpired(building) {
+	err := forEachLimited(ctx, e.options.jobs(), len(order), e.buildLimit(drafts, all), func(i int) int64 { return int64(drafts[order[i]].operations()) }, func(i int) (err error) {
+		d, to := drafts[order[i]], &all[order[i]]
+		if *to != nil || e.isExpired(building) {
 			return nil
 		}
-		d.built, err = e.buildOf(d, func() (*built, error) { return e.compile(ctx, d) })
-		e.options.Observer.stage("compiling candidates", int(done.Add(1)), len(e.drafts))
+		*to, err = e.buildOf(d, func() (*built, error) { return e.compile(ctx, d) })
+		e.options.Observer.stage("compiling candidates", int(done.Add(1)), len(drafts))
 		return err
 	})
-	if err := cmp.Or(err, ctx.Err()); err != nil {
-		return err
-	}
-	return e.collect()
+	return all, cmp.Or(err, ctx.Err())
 }
 
 // order is the order in which drafts are built. If there may not be time for all,
 // those for comparison come first, and then the most promising.
-func (e *enumeration) order() []int {
-	order := make([]int, len(e.drafts))
+func (e *enumeration) order(drafts []*draft) []int {
+	order := make([]int, len(drafts))
 	for i := range order {
 		order[i] = i
 	}
 	if e.expired == nil {
 		return order
 	}
-	behind := e.slowdowns()
+	behind := e.slowdowns(drafts)
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Compare(behind[a], behind[b])
 	})
@@ -68,18 +65,18 @@ func (e *enumeration) order() []int {
 
 // slowdowns is how much worse each draft's estimate is than the best one's, at the
 // size where it comes closest; 0 for drafts that are for comparison.
-func (e *enumeration) slowdowns() []float64 {
-	behind := make([]float64, len(e.drafts))
+func (e *enumeration) slowdowns(drafts []*draft) []float64 {
+	behind := make([]float64, len(drafts))
 	for i := range behind {
 		behind[i] = math.Inf(1)
 	}
 	for _, bytes := range e.problem.Sizes {
-		times, least := make([]float64, len(e.drafts)), math.Inf(1)
-		for i, d := range e.drafts {
+		times, least := make([]float64, len(drafts)), math.Inf(1)
+		for i, d := range drafts {
 			times[i] = e.estimate(d, bytes)
 			least = min(least, times[i])
 		}
-		for i, d := range e.drafts {
+		for i, d := range drafts {
 			if behind[i] = min(behind[i], times[i]/least); len(d.points) > 0 {
 				behind[i] = 0
 			}
@@ -94,10 +91,10 @@ const maxBuilt = 1 << 23
 
 // buildLimit is maxBuilt, or less where the memory that is left beside the programs
 // kept is not enough for that.
-func (e *enumeration) buildLimit() int64 {
+func (e *enumeration) buildLimit(drafts []*draft, all []*built) int64 {
 	left := e.options.programMemory() / int64(max(e.of, 1))
-	for _, d := range e.drafts {
-		if d.built == nil {
+	for i, d := range drafts {
+		if all[i] == nil {
 			left -= int64(d.operations()) * keptBytes
 		}
 	}
@@ -234,12 +231,13 @@ func (e *enumeration) checkRuntime(p *ir.Program) string {
 	return first
 }
 
-// collect sorts the built drafts into candidates and refusals. Drafts with the
-// same program become one candidate, the first's, with the baseline points of all.
-func (e *enumeration) collect() error {
+// collect sorts what drafts came to into candidates and refusals, in the order of the
+// drafts. Drafts with the same program become one candidate, the first's, with the
+// baseline points of all.
+func (e *enumeration) collect(drafts []*draft, all []*built) {
 	seen := map[string]int{} // by hash: index of the candidate
-	for _, d := range e.drafts {
-		switch b := d.built; {
+	for i, d := range drafts {
+		switch b := all[i]; {
 		case b == nil: // there was no time to build it
 			e.leaveOut(d.name, 1)
 		case b.refusal != nil:
@@ -255,19 +253,18 @@ func (e *enumeration) collect() error {
 				continue
 			}
 			seen[b.hash] = len(e.space.Candidates)
-			e.space.Candidates = append(e.space.Candidates, e.candidate(d))
+			e.space.Candidates = append(e.space.Candidates, e.candidate(d, b))
 			if !d.reference {
 				e.space.Enumerated++
 			}
 		}
 	}
-	return nil
 }
 
 // merge adds to a candidate what a draft of the same program contributes.
 func (e *enumeration) merge(at int, d *draft) {
 	c := &e.space.Candidates[at]
-	c.Baseline = append(c.Baseline, e.points(d)...)
+	c.Baseline = append(c.Baseline, e.points(d, c.Hash)...)
 	if !d.reference {
 		e.refuse(d.String(), Duplicate, "the same program as "+candidateName(c.Algorithm, c.Parameters, c.Instances))
 	}
@@ -281,19 +278,19 @@ func set(params script.Params) map[string]any {
 }
 
 // candidate converts a built draft for autotune.
-func (e *enumeration) candidate(d *draft) autotune.Candidate {
+func (e *enumeration) candidate(d *draft, b *built) autotune.Candidate {
 	return autotune.Candidate{
 		Algorithm:   d.name,
 		Source:      d.source,
 		Parameters:  set(d.params),
-		Channels:    d.built.program.Channels() / max(d.instances, 1),
+		Channels:    b.program.Channels() / max(d.instances, 1),
 		Instances:   d.instances,
-		Program:     d.built.program,
-		Hash:        d.built.hash,
-		SlotsNeeded: d.built.slots,
-		Bound:       d.built.bound,
+		Program:     b.program,
+		Hash:        b.hash,
+		SlotsNeeded: b.slots,
+		Bound:       b.bound,
 		Protocols:   e.options.Protocols,
-		Baseline:    e.points(d),
+		Baseline:    e.points(d, b.hash),
 		Reference:   d.reference,
 	}
 }

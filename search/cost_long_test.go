@@ -53,6 +53,7 @@ func TestPromisingProgramsAreGood(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			var all []*draft
 			for _, f := range asked {
 				// Holes stay open: the rings in rank order are the winners' too.
 				grid, err := f.GridFor(e.machine, e.request(), nil)
@@ -61,12 +62,12 @@ func TestPromisingProgramsAreGood(t *testing.T) {
 				}
 				for _, params := range grid {
 					if r, err := e.route(f, params); err == nil {
-						e.draft(&draft{name: f.Name, params: set(params), routing: r})
+						all = append(all, e.draft(&draft{name: f.Name, params: set(params), routing: r})...)
 					}
 				}
 			}
 			var drafts []*draft
-			for _, d := range e.drafts {
+			for _, d := range all {
 				d.routing.cost = summarize(d.routing.program, e.problem.Topology)
 				if e.unfitting(d) == nil {
 					drafts = append(drafts, d)

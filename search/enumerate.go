@@ -33,7 +33,6 @@ type enumeration struct {
 	blocks    *constraints.Blocks  // nil until they are needed
 	choice    *chosenNICs
 	space     Space
-	drafts    []*draft
 }
 
 // isExpired reports whether a stage of the enumeration begins nothing more.
@@ -77,7 +76,6 @@ type draft struct {
 	origin    string // how a construction found it
 	reference bool   // only for comparison
 	points    []baselinePoint
-	built     *built
 }
 
 // String is the draft as -v and errors print it: ring channels=4 ×24.
@@ -117,8 +115,8 @@ func (e *enumeration) request() script.Request {
 	return script.Request{Collective: e.problem.Collective, Root: e.problem.Root, InPlace: e.problem.InPlace, Counts: e.problem.Counts}
 }
 
-// family enumerates one family's routings over its parameters.
-func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
+// family drafts one family's routings over its parameters.
+func (e *enumeration) family(ctx context.Context, f *templates.Family) ([]*draft, error) {
 	f = f.Budgeted(e.machine)
 	fixed := e.options.fixed(f)
 	g, err := e.gridOf(f, fixed, func() (*grid, error) {
@@ -128,18 +126,18 @@ func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
 		return e.grid(ctx, f, fixed)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if g == nil {
 		e.leaveOut(f.Name, 0)
-		return nil
+		return nil, nil
 	}
 	for _, r := range g.Refused {
 		e.refuse(r.Candidate, r.Reason, r.Detail)
 	}
 	if g.Why != "" {
 		e.refuse(f.Name, NotApplicable, g.Why)
-		return nil
+		return nil, nil
 	}
 	return e.traceAll(ctx, f, g.Params)
 }
@@ -181,7 +179,7 @@ func (e *enumeration) traceLimit() int64 {
 
 // traceAll drafts a family's programs, which are traced in parallel and collected
 // in order. A user's family is run sequentially, within one budget of steps.
-func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []script.Params) error {
+func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []script.Params) (drafts []*draft, err error) {
 	jobs := e.options.jobs()
 	if f.Limited() {
 		jobs = 1
@@ -189,13 +187,13 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 	traces := make([]*trace, len(grid))
 	ranks := int64(len(e.problem.Topology.Ranks))
 	var done atomic.Int64
-	err := forEachLimited(ctx, jobs, len(grid), e.traceLimit(), func(int) int64 { return ranks * ranks }, func(i int) (err error) {
+	err = forEachLimited(ctx, jobs, len(grid), e.traceLimit(), func(int) int64 { return ranks * ranks }, func(i int) (err error) {
 		traces[i], err = e.tracedOnce(f, grid[i])
 		e.options.Observer.stage("tracing "+f.Name, int(done.Add(1)), len(grid))
 		return err
 	})
 	if err := cmp.Or(err, ctx.Err()); err != nil {
-		return err
+		return nil, err
 	}
 	for i, params := range grid {
 		switch t := traces[i]; {
@@ -204,10 +202,10 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 		case t.refused != nil:
 			e.refuse(candidateName(f.Name, params, 0), t.refused.Reason, t.refused.Detail)
 		default:
-			e.draft(&draft{name: f.Name, source: "template", params: params, routing: t.routing})
+			drafts = append(drafts, e.draft(&draft{name: f.Name, source: "template", params: params, routing: t.routing})...)
 		}
 	}
-	return nil
+	return drafts, nil
 }
 
 // tracedOnce returns the trace of a family's routing, from this search or an
@@ -230,9 +228,9 @@ func (e *enumeration) tracedOnce(f *templates.Family, params script.Params) (*tr
 	})
 }
 
-// draft adds a routing, once for every number of instances. Routings that are too
-// large are dropped here, before more of them accumulate.
-func (e *enumeration) draft(d *draft) {
+// draft is a routing once for every number of instances. Routings that are too large are
+// dropped here, before more of them accumulate.
+func (e *enumeration) draft(d *draft) (drafts []*draft) {
 	for _, n := range e.options.instanceCounts() {
 		one := *d
 		one.instances = n
@@ -240,8 +238,9 @@ func (e *enumeration) draft(d *draft) {
 			e.refuse(one.String(), r.Reason, r.Detail)
 			continue
 		}
-		e.drafts = append(e.drafts, &one)
+		drafts = append(drafts, &one)
 	}
+	return drafts
 }
 
 // unfit is why a family applies with none of its sets of parameters, as it says

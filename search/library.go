@@ -36,11 +36,12 @@ func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, err
 	if _, err := e.solver(); err != nil {
 		return nil, err
 	}
-	if err := e.baseline(ctx); err != nil {
+	drafts, err := e.baseline(ctx)
+	if err != nil {
 		return nil, err
 	}
 	var calls []LibraryCall
-	for _, d := range e.drafts {
+	for _, d := range drafts {
 		made, err := e.compile(ctx, d)
 		if err != nil {
 			return nil, err

@@ -72,15 +72,16 @@ func rounded(n int64) units.Bytes {
 // come, those for comparison first: all that are kept take at most half of the room,
 // and each must fit beside them while it is made. What is foreseen depends on the
 // drafts and the limit alone.
-func (e *enumeration) refuseUnaffordable() {
+func (e *enumeration) refuseUnaffordable(drafts []*draft) []*built {
+	all := make([]*built, len(drafts))
 	if e.options.Memory == 0 {
-		return
+		return all
 	}
 	placements := int64(max(e.of, 1))
 	room := e.options.programMemory() / placements
 	var kept, largest int64
 	for _, compared := range []bool{true, false} {
-		for _, d := range e.drafts {
+		for i, d := range drafts {
 			if len(d.points) > 0 != compared {
 				continue
 			}
@@ -91,12 +92,13 @@ func (e *enumeration) refuseUnaffordable() {
 				takes, what = max(stays+most, 2*stays), what+" beside the candidates before it"
 			}
 			if takes > room {
-				d.built = &built{refusal: e.options.noMemory(takes*placements, what)}
+				all[i] = &built{refusal: e.options.noMemory(takes*placements, what)}
 				continue
 			}
 			kept, largest = stays, most
 		}
 	}
+	return all
 }
 
 // simulated is the memory that the simulator takes for a program.

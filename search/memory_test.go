@@ -71,39 +71,35 @@ func TestAfford(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Options{Memory: int64(rapid.IntRange(256, 4096).Draw(t, "MB")) << 20}
 		e := &enumeration{options: &o, of: rapid.IntRange(1, 2).Draw(t, "placements")}
+		var drafts []*draft
 		for i := range rapid.IntRange(1, 20).Draw(t, "drafts") {
 			n := rapid.IntRange(1, 1<<21).Draw(t, fmt.Sprint("operations of ", i))
 			d := &draft{name: "ring", instances: 1, routing: &routing{size: n}}
 			if rapid.Bool().Draw(t, "compared") {
 				d.points = make([]baselinePoint, 1)
 			}
-			e.drafts = append(e.drafts, d)
+			drafts = append(drafts, d)
 		}
-		e.refuseUnaffordable()
+		all := e.refuseUnaffordable(drafts)
 		room := o.programMemory() / int64(e.of)
 		kept, largest := int64(0), int64(0)
-		for _, d := range e.drafts {
-			if d.built == nil {
+		for i, d := range drafts {
+			if all[i] == nil {
 				kept, largest = kept+int64(d.operations())*keptBytes, max(largest, int64(d.operations())*compiledBytes)
-			} else if d.built.refusal.Reason != NoMemory {
-				t.Fatalf("refused: %v", d.built.refusal)
+			} else if all[i].refusal.Reason != NoMemory {
+				t.Fatalf("refused: %v", all[i].refusal)
 			}
 		}
 		if kept+largest > room || 2*kept > room {
 			t.Fatalf("%d bytes for programs and %d for the largest: there are %d", kept, largest, room)
 		}
-		if e.buildLimit() < 1 {
+		if e.buildLimit(drafts, all) < 1 {
 			t.Fatal("nothing could be built")
 		}
-		first := e.drafts[0]
-		for _, d := range e.drafts {
-			if len(d.points) > 0 {
-				first = d
-				break
-			}
-		}
-		if fits := int64(first.operations())*(compiledBytes+keptBytes) <= room; fits != (first.built == nil) {
-			t.Fatalf("the first, of %d operations, is refused: %v", first.operations(), first.built != nil)
+		at := max(slices.IndexFunc(drafts, func(d *draft) bool { return len(d.points) > 0 }), 0)
+		first := drafts[at]
+		if fits := int64(first.operations())*(compiledBytes+keptBytes) <= room; fits != (all[at] == nil) {
+			t.Fatalf("the first, of %d operations, is refused: %v", first.operations(), all[at] != nil)
 		}
 	})
 }

@@ -38,16 +38,16 @@ func (e *enumeration) estimate(d *draft, bytes int64) float64 {
 
 // shortlist keeps the drafts that are worth compiling, if all together have too
 // many operations. Families that the user named are all kept.
-func (e *enumeration) shortlist(ctx context.Context, searched, chosen int) error {
-	if len(e.options.Families) > 0 || operationsOf(e.drafts) <= searched {
-		return nil
+func (e *enumeration) shortlist(ctx context.Context, drafts []*draft, searched, chosen int) ([]*draft, error) {
+	if len(e.options.Families) > 0 || operationsOf(drafts) <= searched {
+		return drafts, nil
 	}
-	if err := e.summarizeAll(ctx); err != nil {
-		return err
+	if err := e.summarizeAll(ctx, drafts); err != nil {
+		return nil, err
 	}
 	var fitting []*draft
 	var unfit []Refusal
-	for _, d := range e.drafts {
+	for _, d := range drafts {
 		if r := e.unfitting(d); r != nil {
 			unfit = append(unfit, Refusal{d.String(), r.Reason, r.Detail})
 			continue
@@ -56,7 +56,7 @@ func (e *enumeration) shortlist(ctx context.Context, searched, chosen int) error
 	}
 	operations := operationsOf(fitting)
 	if operations <= searched {
-		return nil
+		return drafts, nil
 	}
 	for _, r := range unfit {
 		e.refuse(r.Candidate, r.Reason, r.Detail)
@@ -69,10 +69,10 @@ func (e *enumeration) shortlist(ctx context.Context, searched, chosen int) error
 		}
 	}
 	taken := choose(fitting, times, chosen)
-	e.drafts = e.drafts[:0]
+	var short []*draft
 	for i, d := range fitting {
 		if taken[i] {
-			e.drafts = append(e.drafts, d)
+			short = append(short, d)
 			continue
 		}
 		ratio, at := math.Inf(1), 0
@@ -84,14 +84,14 @@ func (e *enumeration) shortlist(ctx context.Context, searched, chosen int) error
 		e.refuse(d.String(), Outranked, fmt.Sprintf("estimated at %.2f times the most promising one's time at %s, where it is nearest: all drafts come to %d operations, and %d are gone through; --family %s takes it",
 			ratio, units.Bytes(e.problem.Sizes[at]), operations, chosen, d.name))
 	}
-	return nil
+	return short, nil
 }
 
 // summarizeAll sums up the routings that have not been summed up yet.
-func (e *enumeration) summarizeAll(ctx context.Context) error {
+func (e *enumeration) summarizeAll(ctx context.Context, drafts []*draft) error {
 	var rest []*routing
-	for i, d := range e.drafts {
-		if d.routing.cost == nil && (i == 0 || e.drafts[i-1].routing != d.routing) {
+	for i, d := range drafts {
+		if d.routing.cost == nil && (i == 0 || drafts[i-1].routing != d.routing) {
 			rest = append(rest, d.routing)
 		}
 	}

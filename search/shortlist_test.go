@@ -101,12 +101,12 @@ func TestShortlist(t *testing.T) {
 		{maxSearched/3 + 1, Options{Families: []string{"quick"}}, "quick slow slower wide many", nil},
 	} {
 		e := onDGX(t, 1, c.o)
-		e.drafts = drafts(c.size)
-		if err := e.shortlist(context.Background(), maxSearched, maxChosen); err != nil {
+		short, err := e.shortlist(context.Background(), drafts(c.size), maxSearched, maxChosen)
+		if err != nil {
 			t.Fatal(err)
 		}
 		var left []string
-		for _, d := range e.drafts {
+		for _, d := range short {
 			left = append(left, d.name)
 		}
 		if got := strings.Join(left, " "); got != c.left {
@@ -127,8 +127,7 @@ func TestShortlist(t *testing.T) {
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
 	e := onDGX(t, 1, Options{})
-	e.drafts = drafts(maxSearched)
-	if err := e.shortlist(cancelled, maxSearched, maxChosen); !errors.Is(err, context.Canceled) {
+	if _, err := e.shortlist(cancelled, drafts(maxSearched), maxSearched, maxChosen); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want it to end when the search does", err)
 	}
 }

@@ -43,8 +43,8 @@ func TestTooLarge(t *testing.T) {
 // refused, by name.
 func TestLargeRoutingIsDraftedOnce(t *testing.T) {
 	e := &enumeration{options: &Options{}}
-	e.draft(&draft{name: "ring", routing: &routing{program: &lang.Program{Ops: make([]lang.Op, 1<<16)}}})
-	if n := len(e.drafts); n != 3 || e.drafts[n-1].instances != 4 {
+	drafts := e.draft(&draft{name: "ring", routing: &routing{program: &lang.Program{Ops: make([]lang.Op, 1<<16)}}})
+	if n := len(drafts); n != 3 || drafts[n-1].instances != 4 {
 		t.Errorf("%d drafts: want 1, 2 and 4 instances", n)
 	}
 	if n := len(e.space.Refusals); n != len(instances)-3 || e.space.Enumerated != n {

@@ -117,34 +117,51 @@ func (e *enumeration) enumerate(ctx context.Context, asked []*templates.Family) 
 
 // programs makes the candidates that are programs.
 func (e *enumeration) programs(ctx context.Context, asked []*templates.Family) error {
-	for i, f := range asked {
-		e.through = float64(i+1) / float64(len(asked))
-		e.options.Observer.stage("tracing "+f.Name, i, len(asked))
-		if err := e.family(ctx, f); err != nil {
-			return err
-		}
-	}
-	e.through = 1
-	e.options.Observer.stage("synthesising", 0, 1)
-	if err := e.synthesise(ctx); err != nil {
+	drafts, err := e.drafts(ctx, asked)
+	if err != nil {
 		return err
 	}
-	if err := e.shortlist(ctx, maxSearched, maxChosen); err != nil {
+	if drafts, err = e.shortlist(ctx, drafts, maxSearched, maxChosen); err != nil {
 		return err
 	}
 	// A file, or the library itself, is a better source for the library's choice
 	// than the model.
 	if e.options.Baseline == nil && !e.options.chooses(e.problem.Collective) {
-		if err := e.baseline(ctx); err != nil {
+		compared, err := e.baseline(ctx)
+		if err != nil {
 			return err
 		}
+		drafts = append(drafts, compared...)
 	}
 	if e.expired != nil { // drafts will be built in the order of their estimates
-		if err := e.summarizeAll(ctx); err != nil {
+		if err := e.summarizeAll(ctx, drafts); err != nil {
 			return err
 		}
 	}
-	return e.build(ctx)
+	built, err := e.build(ctx, drafts)
+	if err != nil {
+		return err
+	}
+	e.collect(drafts, built)
+	return nil
+}
+
+// drafts enumerates the families asked for, and then the constructions.
+func (e *enumeration) drafts(ctx context.Context, asked []*templates.Family) ([]*draft, error) {
+	var all []*draft
+	for i, f := range asked {
+		e.through = float64(i+1) / float64(len(asked))
+		e.options.Observer.stage("tracing "+f.Name, i, len(asked))
+		drafts, err := e.family(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, drafts...)
+	}
+	e.through = 1
+	e.options.Observer.stage("synthesising", 0, 1)
+	found, err := e.synthesise(ctx)
+	return append(all, found...), err
 }
 
 // families lists all families, built-in ones and the user's, and those of them

@@ -57,7 +57,7 @@ func (o *Options) constructs(coll string) bool {
 }
 
 // synthesise drafts what the constructions find.
-func (e *enumeration) synthesise(ctx context.Context) error {
+func (e *enumeration) synthesise(ctx context.Context) (drafts []*draft, err error) {
 	p := e.problem
 	for i := range constructions {
 		c := &constructions[i]
@@ -81,7 +81,7 @@ func (e *enumeration) synthesise(ctx context.Context) error {
 		})
 		switch {
 		case err != nil:
-			return err
+			return nil, err
 		case found == nil:
 			e.leaveOut(c.name, 0)
 			continue
@@ -91,12 +91,14 @@ func (e *enumeration) synthesise(ctx context.Context) error {
 		}
 		refind := sync.OnceValues(func() (*finds, error) { return e.find(ctx, c) })
 		for i := range found.Finds {
-			if err := e.draftFind(c, found, i, refind); err != nil {
-				return err
+			some, err := e.draftFind(c, found, i, refind)
+			if err != nil {
+				return nil, err
 			}
+			drafts = append(drafts, some...)
 		}
 	}
-	return nil
+	return drafts, nil
 }
 
 // find asks a construction. That it finds nothing is a refusal.
@@ -113,7 +115,7 @@ func (e *enumeration) find(ctx context.Context, c *construction) (*finds, error)
 
 // draftFind drafts one of the finds of a construction. refind finds all again, for their
 // programs.
-func (e *enumeration) draftFind(c *construction, found *finds, i int, refind func() (*finds, error)) error {
+func (e *enumeration) draftFind(c *construction, found *finds, i int, refind func() (*finds, error)) ([]*draft, error) {
 	f := &found.Finds[i]
 	program := func() (*lang.Program, error) {
 		if f.program != nil {
@@ -143,13 +145,12 @@ func (e *enumeration) draftFind(c *construction, found *finds, i int, refind fun
 	})
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case t.refused != nil:
 		e.refuse(name, t.refused.Reason, t.refused.Detail)
-	default:
-		e.draft(&draft{name: c.name, source: "synthesised", params: f.Params, origin: f.Origin, routing: t.routing})
+		return nil, nil
 	}
-	return nil
+	return e.draft(&draft{name: c.name, source: "synthesised", params: f.Params, origin: f.Origin, routing: t.routing}), nil
 }
 
 // complete reports whether every two ranks are linked.
