@@ -3,6 +3,7 @@
 GO         ?= go
 BIN        := bin/colltune
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOTESTSUM  := gotest.tools/gotestsum@v1.13.0
 # cgo is never needed; without it one toolchain builds everywhere.
 export CGO_ENABLED ?= 0
 # The commit is stamped where this is a checkout that git may read, whatever GOFLAGS
@@ -30,10 +31,11 @@ tools: ## compilers and MPI libraries that some tests need, where apt installs t
 # What make test draws at random is the same on every machine, so that a change is
 # judged by what it changed; test-long draws anew, and prints the seed of what fails.
 test: export RAPID_SEED ?= 1
-test: setup ## every package, with libz3 where it is there, and the solvers without it
+test: setup ## every package, with the ten slowest tests; the solvers' own once more without libz3
 	$(GO) vet ./...
-	for system in darwin windows freebsd; do GOOS=$$system $(GO) build -o /dev/null ./... || exit 1; done
-	$(GO) test -timeout 60m ./...
+	@mkdir -p bin
+	$(GO) run $(GOTESTSUM) --format pkgname-and-test-fails --jsonfile bin/tests.json -- -timeout 60m ./...
+	@echo "the ten slowest tests:"; $(GO) run $(GOTESTSUM) tool slowest --num 10 --jsonfile bin/tests.json
 	COLLTUNE_Z3=off $(GO) test -timeout 60m ./constraints/... ./search/... ./cmd/...
 
 winners: setup ## golden winning tables of whole searches, all of them; UPDATE=1 writes them anew
