@@ -13,7 +13,7 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/greedy"
-	"github.com/colltune/colltune/constraints/route"
+	"github.com/colltune/colltune/constraints/synth"
 	"github.com/colltune/colltune/constraints/trees"
 	"github.com/colltune/colltune/internal/units"
 )
@@ -221,7 +221,7 @@ func solveFrontier(ctx context.Context, e *enumeration) ([]find, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := route.Candidates(ctx, solvers, e.problem.Topology, c, solverWork)
+	found, err := synth.Candidates(ctx, solvers, e.problem.Topology, c, solverWork)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/constraints"
-	"github.com/colltune/colltune/constraints/route"
+	"github.com/colltune/colltune/constraints/synth"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -43,7 +43,7 @@ Chunks are counted as in the literature: of a rank's input (allgather, gather,
 alltoall), of a rank's output (reducescatter, scatter), of the buffer (the others);
 of the vector forms, of a count of 1.`,
 		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return synth(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return synthesise(cmd) },
 	}
 	topologyFlags(cmd, false)
 	collectiveFlag(cmd)
@@ -74,8 +74,8 @@ func shareOfBudget(timeout, budget time.Duration) time.Duration {
 	return min(timeout, budget/20)
 }
 
-// synth answers the command line's query, or walks its frontier.
-func synth(cmd *cobra.Command) error {
+// synthesise answers the command line's query, or computes its frontier.
+func synthesise(cmd *cobra.Command) error {
 	q, err := synthQuery(cmd)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func synth(cmd *cobra.Command) error {
 }
 
 // synthQuery reads the query from the flags.
-func synthQuery(cmd *cobra.Command) (q route.Query, err error) {
+func synthQuery(cmd *cobra.Command) (q synth.Query, err error) {
 	if q.Topology, err = topology(cmd); err != nil {
 		return q, err
 	}
@@ -147,7 +147,7 @@ func synthQuery(cmd *cobra.Command) (q route.Query, err error) {
 	}
 	switch {
 	case !pareto:
-		if each, err = route.ChunksOf(name, n, chunks); err != nil {
+		if each, err = synth.ChunksOf(name, n, chunks); err != nil {
 			return q, usage(err)
 		}
 	case cmd.Flags().Changed("rounds"):
@@ -165,8 +165,8 @@ func synthQuery(cmd *cobra.Command) (q route.Query, err error) {
 }
 
 // dumpQuery writes a query's formula, in the format the file's name asks for.
-func dumpQuery(path string, q route.Query) error {
-	f, err := route.Encode(q)
+func dumpQuery(path string, q synth.Query) error {
+	f, err := synth.Encode(q)
 	if err != nil {
 		return usage(err)
 	}
@@ -213,7 +213,7 @@ type synthSend struct {
 	Reduce bool `json:"reduce,omitempty"`
 }
 
-func stepsOf(a route.Answer) []synthStep {
+func stepsOf(a synth.Answer) []synthStep {
 	var all []synthStep
 	for _, step := range a.Schedule {
 		s := synthStep{Rounds: step.Rounds, Sends: []synthSend{}}
@@ -227,9 +227,9 @@ func stepsOf(a route.Answer) []synthStep {
 }
 
 // synthOne answers one query, and writes its program.
-func synthOne(cmd *cobra.Command, s *constraints.Solvers, q route.Query) error {
-	a, err := until(cmd.Context(), func() (route.Answer, error) { return route.Find(cmd.Context(), s, q) })
-	var bad *route.QueryError
+func synthOne(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) error {
+	a, err := until(cmd.Context(), func() (synth.Answer, error) { return synth.Find(cmd.Context(), s, q) })
+	var bad *synth.QueryError
 	if errors.As(err, &bad) {
 		return usage(err)
 	}
@@ -271,7 +271,7 @@ func (e *limitError) Unwrap() error { return e.error }
 func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 3, 64) }
 
 // synthProgram compiles a routing, verifies it and writes the IR.
-func synthProgram(path string, q route.Query, a route.Answer, chunks int) error {
+func synthProgram(path string, q synth.Query, a synth.Answer, chunks int) error {
 	p, err := synthesised(q.Topology, q, a, chunks)
 	if err != nil {
 		return err
@@ -279,8 +279,8 @@ func synthProgram(path string, q route.Query, a route.Answer, chunks int) error 
 	return writeTo(path, func(w io.Writer) error { return ir.Encode(w, p) })
 }
 
-func synthesised(t *topologies.Topology, q route.Query, a route.Answer, chunks int) (*ir.Program, error) {
-	program, err := route.Program(q, a, "synthesised")
+func synthesised(t *topologies.Topology, q synth.Query, a synth.Answer, chunks int) (*ir.Program, error) {
+	program, err := synth.Program(q, a, "synthesised")
 	if err != nil {
 		return nil, &wrongError{err}
 	}
@@ -329,11 +329,11 @@ func queries(n int) string {
 }
 
 // synthFrontier walks the frontier.
-func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q route.Query) error {
-	w := route.FrontierOptions{Steps: q.Steps}
+func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) error {
+	w := synth.FrontierOptions{Steps: q.Steps}
 	w.Chunks, _ = cmd.Flags().GetInt("chunks")
 	asked, open := 0, 0
-	w.OnAnswer = func(chunks, steps, rounds int, a route.Answer) {
+	w.OnAnswer = func(chunks, steps, rounds int, a synth.Answer) {
 		if asked++; a.Status == constraints.Timeout {
 			open++
 		}
@@ -347,7 +347,7 @@ func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q route.Query) er
 		ctx, cancel = context.WithTimeout(ctx, budget)
 	}
 	defer cancel()
-	points, least, err := route.Frontier(ctx, s, q, w)
+	points, least, err := synth.Frontier(ctx, s, q, w)
 	if open > 0 {
 		longer := "--timeout"
 		if budget > 0 {
@@ -355,8 +355,8 @@ func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q route.Query) er
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %s were not settled within %v each: a longer %s may find more, or prove it\n", open, queries(asked), s.Timeout(), longer)
 	}
-	var bad *route.QueryError
-	var none *route.TooFewStepsError
+	var bad *synth.QueryError
+	var none *synth.TooFewStepsError
 	switch {
 	case errors.As(err, &bad):
 		return usage(err)

@@ -1,0 +1,247 @@
+package synth
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints"
+)
+
+// spreading is a problem of chunks that are copied, of a topology.
+func spreading(t testing.TB, q Query, name string, chunks int) *problem {
+	t.Helper()
+	c, err := collective.New(collective.Spec{Name: name, Ranks: len(q.Topology.Ranks), Chunks: chunks, InPlace: collective.DefaultInPlace(name)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Collective = c
+	p, err := newProblem(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// never is that there is always time for more.
+func never() bool { return false }
+
+// leastOfAll is the least that any choice of lanes in steps costs by which all who
+// want a chunk have it, by trying all of them: it knows of no sets.
+func leastOfAll(net *network, steps, source int, wanted []int, toll []int64) int64 {
+	best := int64(dear)
+	for choice := range 1 << (len(net.lanes) * steps) {
+		has := uint(1) << source
+		cost := int64(0)
+		for t := range steps {
+			now := has
+			for l, lane := range net.lanes {
+				if at := l*steps + t; choice>>at&1 == 1 {
+					if cost += toll[at]; has>>lane.from&1 == 1 {
+						now |= 1 << lane.to
+					}
+				}
+			}
+			has = now
+		}
+		all := true
+		for _, r := range wanted {
+			all = all && has>>r&1 == 1
+		}
+		if all {
+			best = min(best, cost)
+		}
+	}
+	return best
+}
+
+// pays is what a branching from rank 0 costs, which is held to bring the chunk to all
+// who want it, each rank sending only what it had before.
+func (br branching) pays(t *rapid.T, net *network, wanted []int, steps int, toll []int64) (paid int64) {
+	has := uint(1)
+	for i, h := range br {
+		lane := net.lanes[h.lane]
+		for _, o := range br[:i] {
+			if o.step == h.step && net.lanes[o.lane].to == lane.from {
+				t.Fatalf("%v: sent on in the step it came", br)
+			}
+		}
+		if has>>lane.from&1 == 0 {
+			t.Fatalf("%v: rank %d sends what it does not have", br, lane.from)
+		}
+		has |= 1 << lane.to
+		paid += toll[int(h.lane)*steps+h.step]
+	}
+	for _, r := range wanted {
+		if has>>r&1 == 0 {
+			t.Fatalf("%v: nothing comes to rank %d", br, r)
+		}
+	}
+	return paid
+}
+
+// The cheapest branching is as cheap as any choice of lanes, and is one: it brings
+// the chunk to all who want it, for what is said.
+func TestCheapestBranching(t *testing.T) {
+	tried := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 4).Draw(t, "ranks")
+		steps := rapid.IntRange(1, 3).Draw(t, "steps")
+		net := &network{ranks: n}
+		for a := range n {
+			for b := range n {
+				if a != b && len(net.lanes)*steps+steps <= 14 && rapid.IntRange(0, 2).Draw(t, "lane") > 0 {
+					net.lanes = append(net.lanes, lane{from: int32(a), to: int32(b)})
+				}
+			}
+		}
+		net.index()
+		var wanted []int
+		for r := range n {
+			if rapid.Bool().Draw(t, "wanted") {
+				wanted = append(wanted, r)
+			}
+		}
+		toll := rapid.SliceOfN(rapid.Int64Range(0, 9), len(net.lanes)*steps, len(net.lanes)*steps).Draw(t, "toll")
+		for _, r := range wanted {
+			if d := net.dist[0][r]; d < 0 || int(d) > steps {
+				return
+			}
+		}
+		tried++
+		want := leastOfAll(net, steps, 0, wanted, toll)
+		b := newBrancher(newSets(n, steps), net, steps, 0, wanted)
+		for range 2 { // the sets are left as they were found
+			br, cost := b.cheapest(toll, dear, never)
+			if cost != want {
+				t.Fatalf("the cheapest branching costs %d, want %d", cost, want)
+			}
+			if paid := br.pays(t, net, wanted, steps, toll); paid != want {
+				t.Fatalf("%v costs %d, want %d", br, paid, want)
+			}
+			hasty := b.hasty(toll)
+			if paid := hasty.pays(t, net, wanted, steps, toll); paid < want {
+				t.Fatalf("%v costs %d, less than the cheapest's %d", hasty, paid, want)
+			}
+			for _, h := range hasty {
+				if to := net.lanes[h.lane].to; h.step+1 != int(net.dist[0][to]) {
+					t.Fatalf("%v: rank %d has it %d steps late", hasty, to, h.step+1-int(net.dist[0][to]))
+				}
+			}
+		}
+		if want < dear {
+			if br, cost := b.cheapest(toll, want, never); br != nil || cost != want {
+				t.Fatalf("a branching of %d below a limit of %d", cost, want)
+			}
+		}
+	})
+	if tried < 20 {
+		t.Errorf("%d branchings tried: too few to mean much", tried)
+	}
+}
+
+// Where there is no more time, a branching that takes long to find is not found, and
+// nothing is said; later it is.
+func TestBranchingEnds(t *testing.T) {
+	p := spreading(t, Query{Topology: resolve(t, "ndv2", 2), Steps: 4, Rounds: 4}, "allgather", 1)
+	b := p.branch()
+	looks := 0
+	if b.begin(func() bool { looks++; return true }); looks == 0 || b.known() > 0 || !b.stems[0].spent {
+		t.Fatalf("%d branchings after %d looks: want none after a few", b.known(), looks)
+	}
+	if c, news := b.cut(slices.Repeat([]float64{1}, len(b.width)*b.steps), func() bool { return true }); c.need != 0 || news {
+		t.Errorf("chunks are said to pay %d", c.need)
+	}
+	if b.begin(never); b.known() == 0 {
+		t.Error("no branchings with time enough")
+	}
+}
+
+// What tolls say no routing does, solvers find none of; what a mix is said to be
+// stands up to a replay.
+func TestBranchingsAgreeWithSolvers(t *testing.T) {
+	s := open(t, "pb")
+	refuted, mixes := 0, 0
+	check := func(t *rapid.T) {
+		top := turning(t)
+		name := rapid.SampledFrom([]string{"allgather", "broadcast"}).Draw(t, "collective")
+		chunks, steps := rapid.IntRange(1, 3).Draw(t, "chunks"), rapid.IntRange(1, 3).Draw(t, "steps")
+		q := Query{Topology: top, Steps: steps, Rounds: steps + rapid.IntRange(0, 3).Draw(t, "more")}
+		c, err := collective.New(collective.Spec{Name: name, Ranks: len(top.Ranks), Chunks: chunks, InPlace: collective.DefaultInPlace(name)})
+		if err != nil {
+			return
+		}
+		q.Collective = c
+		p, err := newProblem(q)
+		if err != nil {
+			return
+		}
+		ask := byWork(context.Background(), 2*time.Second)
+		all := splits(p.Steps, p.Rounds)
+		w := p.weigh(s, ask, all)
+		if w == nil {
+			return
+		}
+		if len(w.left) == 0 {
+			refuted++
+			a, err := p.solve(s, byWork(context.Background(), 10*time.Second), all)
+			if err != nil || a.Status == constraints.Sat {
+				t.Fatalf("%s of %d chunks in %d steps of %d rounds on %s: refuted, %v (%v)", name, chunks, steps, q.Rounds, top.Name, a.Status, err)
+			}
+			return
+		}
+		if sched := w.mixed(20_000_000); sched != nil {
+			mixes++
+			if err := Replay(q, p.net.unit, p.names(), sched); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range times() {
+		rapid.Check(t, check)
+	}
+	t.Logf("%d refuted, %d mixed", refuted, mixes)
+	if refuted < 5 || mixes < 5 {
+		t.Errorf("%d refuted, %d mixed: too few to mean much", refuted, mixes)
+	}
+}
+
+// Two NDv2 share a wire so narrow that no solver settles how often it is best
+// crossed: tolls refute, and mixes answer.
+func TestBranchesBetweenNodes(t *testing.T) {
+	top := resolve(t, "ndv2", 2)
+	s := open(t, "pb")
+	trees, work := forest{}, time.Duration(0)
+	for _, w := range []struct {
+		chunks, steps, rounds int
+		status                constraints.Status
+	}{
+		{1, 2, 16, unsat}, {1, 2, 17, sat}, {2, 2, 33, unsat}, {3, 3, 26, sat}, {6, 3, 51, unsat},
+		{1, 4, 9, unsat}, {2, 4, 17, unsat}, {6, 4, 48, unsat}, {6, 4, 50, sat}, {6, 6, 48, unsat},
+		{1, 7, 8, unsat}, {6, 7, 48, unsat}, // in so many steps not even the first branching is found by all sets
+	} {
+		p := spreading(t, Query{Topology: top, Steps: w.steps, Rounds: w.rounds}, "allgather", w.chunks)
+		ask := byWork(context.Background(), time.Minute)
+		ask.branches = trees
+		all := splits(p.Steps, p.Rounds)
+		got := p.weigh(s, ask, all)
+		switch refuted := got.all && len(got.left) == 0; {
+		case refuted != (w.status == unsat):
+			t.Errorf("%v: refuted is %v", w, refuted)
+		case w.status == sat:
+			if sched := got.mixed(4_000_000_000); sched == nil {
+				t.Errorf("%v: no mix", w)
+			} else if err := Replay(p.Query, p.net.unit, p.names(), sched); err != nil {
+				t.Errorf("%v: %v", w, err)
+			}
+		}
+		work += ask.meter.done
+	}
+	if work <= 0 {
+		t.Error("no work was counted")
+	}
+}

@@ -1,0 +1,222 @@
+package synth
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// A routing of chunks that are copied consists of a branching for each chunk. The
+// branchings found with tolls are combined by simulated annealing: one is picked
+// for each chunk, and picks are replaced as long as links are overloaded, for
+// splits of the rounds that mixes fit in fractions:
+//
+//	chunk 0 of rank 0   branching 17
+//	chunk 0 of rank 1   branching 4 of rank 0's, renamed       what each link carries in
+//	…                                                          each step beyond its room
+//
+// This refutes nothing. It looks at the clock only to give up.
+
+// manyPicks is after how many changes the annealing starts over, and manyNoised
+// how many branchings of nearly the least cost are looked for first.
+const (
+	manyPicks  = 400_000
+	manyNoised = 60
+)
+
+// annealed is the state of the annealing.
+type annealed struct {
+	room  []int32 // by link × steps + step
+	load  []int32 // indexed like room
+	ways  [][]way // by class: the branchings to pick from
+	class []int   // by item
+	picks []int   // by item
+	over  int     // chunks above room, summed over links
+}
+
+// way is a branching, renamed for a class.
+type way struct {
+	of    int // its index among the stem's
+	moved int
+	fill  []int32 // indices of room that it loads with a chunk each
+	upto  float64 // cumulative share in the best mix, for drawing
+}
+
+// mix picks branchings for a split of the rounds, or returns nil if it finds none.
+func (b *branches) mix(p *problem, split []int, over func() bool) Schedule {
+	chance := rand.New(rand.NewPCG(3, 3))
+	b.vary(split, chance, over)
+	if over() {
+		return nil
+	}
+	a := b.annealed(p, split)
+	for !over() {
+		a.restart(chance)
+		for turn := 0; turn < manyPicks && (turn%4096 > 0 || !over()); turn++ {
+			if a.over == 0 {
+				return b.scheduled(p, split, a)
+			}
+			b.sums += a.turn(chance, 2*math.Exp(-6*float64(turn)/manyPicks))
+		}
+	}
+	return nil
+}
+
+// vary looks for branchings of nearly the least cost, by perturbing the tolls;
+// lanes without a toll get a small one.
+func (b *branches) vary(split []int, chance *rand.Rand, over func() bool) {
+	for range manyPriced {
+		if over() {
+			return
+		}
+		tolls, _ := b.set(split)
+		if tolls == nil {
+			return
+		}
+		if _, news := b.cut(tolls, over); !news {
+			break
+		}
+	}
+	tolls, _ := b.set(split)
+	if tolls == nil || over() {
+		return
+	}
+	most := slices.Max(tolls)
+	for try := range manyNoised {
+		if over() || b.known() > manyBranchings {
+			return
+		}
+		noised := make([]int64, len(tolls))
+		for i, x := range tolls {
+			x += most * 0.02 * float64(1+try%5) * chance.Float64()
+			noised[i] = int64(x/most*1000*(0.9+0.2*chance.Float64())) + 1
+		}
+		b.price(noised, over)
+	}
+	b.set(split)
+}
+
+// annealed lists the branchings of each class with the links they load. Those with
+// a large share in the best mix are picked more often.
+func (b *branches) annealed(p *problem, split []int) *annealed {
+	b.move()
+	net := p.net
+	a := &annealed{room: make([]int32, len(net.links)*b.steps), picks: make([]int, len(p.items)), class: make([]int, len(p.items)), ways: make([][]way, len(p.classes))}
+	a.load = make([]int32, len(a.room))
+	tight := make([]bool, len(net.links))
+	for _, e := range net.undominated() {
+		tight[e] = true
+		for t, n := range split {
+			a.room[int(e)*b.steps+t] = int32(net.links[e].capacity * n)
+		}
+	}
+	for c, class := range p.classes {
+		a.ways[c] = b.ways(p, c, tight)
+		for _, x := range class {
+			a.class[x] = c
+		}
+	}
+	return a
+}
+
+// ways lists the branchings of a class with the tight links that they load, and the
+// shares by which they are drawn.
+func (b *branches) ways(p *problem, class int, tight []bool) (all []way) {
+	s, upto := b.stems[b.stemOf[class]], 0.0
+	for i, br := range s.all {
+		share := 1e-3 / float64(len(s.all))
+		if i < len(s.share) {
+			share += s.share[i]
+		}
+		for m, lanes := range b.moved[class] {
+			upto += share
+			w := way{of: i, moved: m, upto: upto}
+			for _, h := range br {
+				for _, e := range p.net.lanes[lanes[h.lane]].links {
+					if tight[e] {
+						w.fill = append(w.fill, e*int32(b.steps)+int32(h.step))
+					}
+				}
+			}
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// draw picks a way for item x at random.
+func (a *annealed) draw(x int, chance *rand.Rand) int {
+	ways := a.ways[a.class[x]]
+	if chance.IntN(8) == 0 {
+		return chance.IntN(len(ways))
+	}
+	at, _ := slices.BinarySearchFunc(ways, chance.Float64()*ways[len(ways)-1].upto, func(w way, upto float64) int { return cmp.Compare(w.upto, upto) })
+	return min(at, len(ways)-1)
+}
+
+// restart picks all branchings anew.
+func (a *annealed) restart(chance *rand.Rand) {
+	clear(a.load)
+	a.over = 0
+	for x := range a.picks {
+		a.picks[x] = a.draw(x, chance)
+		a.over += a.put(a.ways[a.class[x]][a.picks[x]].fill)
+	}
+}
+
+// put adds a branching's load, and returns how much of it exceeds room.
+func (a *annealed) put(fill []int32) (more int) {
+	for _, at := range fill {
+		if a.load[at]++; a.load[at] > a.room[at] {
+			more++
+		}
+	}
+	return more
+}
+
+// drop removes a branching's load, and returns how much of it exceeded room.
+func (a *annealed) drop(fill []int32) (less int) {
+	for _, at := range fill {
+		if a.load[at] > a.room[at] {
+			less++
+		}
+		a.load[at]--
+	}
+	return less
+}
+
+// turn replaces one pick by another, unless the result is worse than heat allows.
+// It returns the number of additions.
+func (a *annealed) turn(chance *rand.Rand, heat float64) int {
+	x := chance.IntN(len(a.picks))
+	now, ways := a.draw(x, chance), a.ways[a.class[x]]
+	was, is := ways[a.picks[x]].fill, ways[now].fill
+	change := a.put(is) - a.drop(was)
+	if change <= 0 || chance.Float64() < math.Exp(-float64(change)/heat) {
+		a.picks[x] = now
+		a.over += change
+	} else {
+		a.put(was)
+		a.drop(is)
+	}
+	return 4 * (len(was) + len(is))
+}
+
+// scheduled turns the picks into a routing.
+func (b *branches) scheduled(p *problem, split []int, a *annealed) Schedule {
+	s := make(Schedule, b.steps)
+	for t := range s {
+		s[t].Rounds = split[t]
+	}
+	for c, class := range p.classes {
+		for _, x := range class {
+			w := a.ways[c][a.picks[x]]
+			for _, h := range b.stems[b.stemOf[c]].all[w.of] {
+				l := p.net.lanes[b.moved[c][w.moved][h.lane]]
+				s[h.step].Sends = append(s[h.step].Sends, Send{Item: x, From: int(l.from), To: int(l.to)})
+			}
+		}
+	}
+	return s
+}

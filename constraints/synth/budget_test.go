@@ -1,0 +1,89 @@
+package synth
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints"
+)
+
+// byWork asks within so much work in all.
+func byWork(ctx context.Context, work time.Duration) solveBudget {
+	return solveBudget{ctx: ctx, meter: &meter{}}.within(work)
+}
+
+// What is found by work is the same where solvers are four times as slow, also
+// where the work is over before all is found.
+func TestCandidatesOnASlowMachine(t *testing.T) {
+	found := func(slow, name, topology string, work time.Duration) (all []Synthesised) {
+		t.Setenv(slowMachine, slow)
+		s, err := constraints.Open(constraints.Options{Solver: "pb", Timeout: time.Hour, Notice: func(text string) { t.Error(text) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		top := resolve(t, topology, 0)
+		c, err := collective.New(collective.Spec{Name: name, Ranks: len(top.Ranks), Chunks: 1, InPlace: collective.DefaultInPlace(name)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all, err = Candidates(context.Background(), s, top, c, work); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	counts := map[int]bool{}
+	for _, w := range []struct {
+		name, topology string
+		work           time.Duration
+	}{
+		{"allgather", "dgx-1", 80 * time.Millisecond},
+		{"allgather", "dgx-1", 4 * time.Second},
+		{"allreduce", "ring:6", 16 * time.Millisecond},
+	} {
+		quick, slow := found("", w.name, w.topology, w.work), found("1", w.name, w.topology, w.work)
+		counts[len(quick)] = true
+		same := slices.EqualFunc(quick, slow, func(a, b Synthesised) bool {
+			return a.Chunks == b.Chunks && a.Steps == b.Steps && a.Rounds == b.Rounds && a.By == b.By && a.Proof == b.Proof && slices.Equal(a.Program.Ops, b.Program.Ops)
+		})
+		if !same {
+			t.Errorf("%s on %s within %v: %d candidates, and %d by a slow solver: %+v, %+v", w.name, w.topology, w.work, len(quick), len(slow), quick, slow)
+		}
+	}
+	if len(counts) < 2 {
+		t.Errorf("always as many candidates: %v", counts)
+	}
+}
+
+// Work that is not done for lack of time is told.
+func TestTimeIsTheLastResort(t *testing.T) {
+	var said []string
+	s, err := constraints.Open(constraints.Options{Solver: "pb", Timeout: 20 * time.Millisecond, Notice: func(text string) { said = append(said, text) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	p := sumsOf(t, resolve(t, "dgx-1", 0), 48, 5, 14)
+	ask := byWork(context.Background(), time.Hour)
+	a, err := ask.ask(s, p.encode(nil, true))
+	if err != nil || a.Status != constraints.Timeout || len(said) != 1 || !strings.Contains(said[0], "a faster machine may find more") {
+		t.Errorf("%+v, %v, said %q", a, err, said)
+	}
+}
+
+// A query whose formula is too large is not settled, and no failure.
+func TestTooLargeToState(t *testing.T) {
+	f := constraints.NewFormula("large")
+	for f.Err() == nil {
+		f.Bool("")
+	}
+	ask := solveBudget{ctx: context.Background()}
+	a, err := ask.ask(open(t, "pb"), encoding{formula: f, preferred: "pb"})
+	if err != nil || a.Status != constraints.Timeout || !strings.Contains(a.Detail, "too large") {
+		t.Errorf("%+v, %v", a, err)
+	}
+}

@@ -1,0 +1,42 @@
+// Package synth synthesises routings, or proves that there are none: the model is that of
+// SCCL (Cai et al., PPoPP 2021, section 3), with chunks C, steps S and rounds R.
+//
+//	step 1 (2 rounds)        step 2 (1 round)
+//	0 ──x,y──▶ 1             1 ──x──▶ 2          a step sends only chunks that were
+//	0 ──z────▶ 3             3 ──z──▶ 2          there before it
+//
+// A step takes one round or more. In a round a link carries ⌊bandwidth ÷ unit⌋ chunks,
+// over all lanes (paths from rank to rank) that use it. S stands for latency, R/C for
+// bandwidth.
+//
+//	query ─▶ bound ─▶ flow ─▶ encoding ─▶ solvers ─▶ schedule ─▶ replay ─▶ program
+//	           │ unsat   │ sat              │ unsat, timeout       checks, on the
+//	           ▼         ▼                  ▼                      topology alone
+//
+// Bounds come first: distances, package bounds, and maximum flows over the network
+// unrolled in steps. Solvers get the queries that these do not settle.
+//
+//   - Chunks with one destination each are an integer flow for each source. With one
+//     source or one destination in all they need no solver.
+//   - Chunks with several destinations are tracked by name. They are also bounded by
+//     dual prices of the links in each step (tolls), and found by column packing: a
+//     selection of single chunks' branchings (arborescences, after Edmonds) that fits
+//     the links.
+//   - Reductions to one place (reduce, reducescatter) are copies from there (broadcast,
+//     allgather) on the reversed network, reversed in time.
+//   - Sums wanted in several places (allreduce) are bounded by dual prices for a single
+//     chunk too. Routings are looked for by column packing of single chunks' routings
+//     (courses), among those that are invariant under automorphisms of the system or
+//     under time reversal, and by a direct encoding with symmetry breaking.
+//   - A frontier's queries share one formula, kept by libz3, where that is faster.
+//
+// Terms of this package: a lane is a path from rank to rank; an item is a chunk, or the
+// place of a sum; a demand is a flow that every routing contains.
+//
+// Invariants: every schedule returned has passed Replay, which uses the topology and the
+// collective's postcondition only; Answer.By names the bound or solver that proved Unsat;
+// Optimal and Proved are set only with a proof; a query keeps to its limit of time or
+// work, and with a limit of work its answer is the same on every machine.
+//
+// It does not measure, and does not schedule threadblocks: the compiler does.
+package synth

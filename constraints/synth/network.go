@@ -1,0 +1,224 @@
+package synth
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
+)
+
+// network is a topology measured in chunks a round: lanes from rank to rank, and
+// the links that lanes use and share.
+//
+//	rank 0 ─6─▶ switch ─6─▶ rank 1      lane 0→1 uses both links; a link carries
+//	        └──────────────▶ rank 2     6 chunks a round, whichever lanes they take
+type network struct {
+	ranks    int
+	vertices int // ranks first, then the vertices between them; for the flow bounds
+	unit     units.Bandwidth
+	dropped  int // lanes over links of less than the unit
+	lanes    []lane
+	links    []link
+	out, in  [][]int32 // by rank: lanes that leave and enter it
+	dist     [][]int32 // fewest sends from rank to rank; -1 if there is no way
+}
+
+// lane is a path from rank to rank that a chunk takes within one step.
+type lane struct {
+	from, to int32
+	links    []int32
+}
+
+// link is an edge of the topology that lanes share.
+type link struct {
+	from, to int32 // vertices
+	capacity int   // chunks a round
+	lanes    []int32
+}
+
+// maxRanks is the largest system; beyond it the lanes alone are in the millions.
+const maxRanks = 256
+
+// newNetwork reads the lanes from a topology. unit is the bandwidth of a chunk a
+// round; 0 stands for the bandwidth of the slowest link of any lane. Links slower
+// than that are left out.
+func newNetwork(t *topologies.Topology, unit units.Bandwidth, until context.Context) (*network, error) {
+	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices), unit: unit}
+	if n.ranks > maxRanks {
+		return nil, fmt.Errorf("%s has %d ranks: routing step by step takes at most %d", t.Name, n.ranks, maxRanks)
+	}
+	if unit < 0 {
+		return nil, fmt.Errorf("unit %v: want more than 0", unit)
+	}
+	var paths []topologies.Path
+	slowest := units.Bandwidth(0)
+	for a := range n.ranks {
+		checkDeadline(until)
+		for b := range n.ranks {
+			p, ok := t.Path(a, b)
+			if !ok {
+				continue
+			}
+			n.lanes = append(n.lanes, lane{from: int32(a), to: int32(b)})
+			paths = append(paths, p)
+			for _, e := range p.Edges {
+				if bw := t.Edges[e].Bandwidth; slowest == 0 || bw < slowest {
+					slowest = bw
+				}
+			}
+		}
+	}
+	if n.unit == 0 {
+		n.unit = slowest
+	}
+	n.addLinks(t, paths)
+	n.index()
+	return n, nil
+}
+
+// addLinks assigns links to lanes, and drops lanes with a link that carries no
+// chunk.
+func (n *network) addLinks(t *topologies.Topology, paths []topologies.Path) {
+	number := map[int]int32{}
+	kept := n.lanes[:0]
+	far := map[int]int32{} // a NIC has a second vertex, so that no flow turns round inside it
+	for i, l := range n.lanes {
+		usable := true
+		for _, e := range paths[i].Edges {
+			usable = usable && t.Edges[e].Bandwidth >= n.unit
+		}
+		if !usable {
+			n.dropped++
+			continue
+		}
+		for _, e := range paths[i].Edges {
+			at, ok := number[e]
+			if !ok {
+				edge := t.Edges[e]
+				at = int32(len(n.links))
+				number[e] = at
+				from, to := n.ends(t, edge, far)
+				n.links = append(n.links, link{from: from, to: to, capacity: int(edge.Bandwidth / n.unit)})
+			}
+			l.links = append(l.links, at)
+		}
+		kept = append(kept, l)
+	}
+	n.lanes = kept
+	for i, l := range n.lanes {
+		for _, at := range l.links {
+			n.links[at].lanes = append(n.links[at].lanes, int32(i))
+		}
+	}
+}
+
+// ends are the vertices of an edge in the flow network. A NIC has two: one for
+// what leaves the node, and one for what enters it.
+func (n *network) ends(t *topologies.Topology, e topologies.Edge, far map[int]int32) (from, to int32) {
+	inner := func(v int) bool { return t.Vertices[v].Kind < topologies.NIC }
+	entry := func(v int) int32 {
+		if _, ok := far[v]; !ok {
+			far[v] = int32(n.vertices)
+			n.vertices++
+		}
+		return far[v]
+	}
+	from, to = int32(e.From), int32(e.To)
+	if t.Vertices[e.From].Kind == topologies.NIC && inner(e.To) {
+		from = entry(e.From)
+	}
+	if t.Vertices[e.To].Kind == topologies.NIC && !inner(e.From) {
+		to = entry(e.To)
+	}
+	return from, to
+}
+
+// index lists the lanes of each rank, and computes distances.
+func (n *network) index() {
+	n.out, n.in = make([][]int32, n.ranks), make([][]int32, n.ranks)
+	for i, l := range n.lanes {
+		n.out[l.from] = append(n.out[l.from], int32(i))
+		n.in[l.to] = append(n.in[l.to], int32(i))
+	}
+	n.dist = make([][]int32, n.ranks)
+	for a := range n.dist {
+		n.dist[a] = make([]int32, n.ranks)
+		for b := range n.dist[a] {
+			n.dist[a][b] = -1
+		}
+		n.dist[a][a] = 0
+		queue := []int32{int32(a)}
+		for len(queue) > 0 {
+			at := queue[0]
+			queue = queue[1:]
+			for _, l := range n.out[at] {
+				if to := n.lanes[l].to; n.dist[a][to] < 0 {
+					n.dist[a][to] = n.dist[a][at] + 1
+					queue = append(queue, to)
+				}
+			}
+		}
+	}
+}
+
+// reversed is the network with all lanes and links reversed. Lanes keep their
+// numbers.
+func (n *network) reversed() *network {
+	r := &network{ranks: n.ranks, vertices: n.vertices, unit: n.unit, dropped: n.dropped}
+	r.lanes, r.links = slices.Clone(n.lanes), slices.Clone(n.links)
+	for i := range r.lanes {
+		r.lanes[i].from, r.lanes[i].to = r.lanes[i].to, r.lanes[i].from
+	}
+	for i := range r.links {
+		r.links[i].from, r.links[i].to = r.links[i].to, r.links[i].from
+	}
+	r.index()
+	return r
+}
+
+// undominated lists the links whose capacity is not implied by that of another link.
+func (n *network) undominated() []int32 {
+	var kept []int32
+	for e := range n.links {
+		if !n.dominated(int32(e)) {
+			kept = append(kept, int32(e))
+		}
+	}
+	return kept
+}
+
+// dominated reports whether another link carries all lanes of link e and is no
+// wider.
+func (n *network) dominated(e int32) bool {
+	mine := n.links[e]
+	if len(mine.lanes) == 0 {
+		return true
+	}
+	for _, o := range n.lanes[mine.lanes[0]].links {
+		other := n.links[o]
+		if o == e || other.capacity > mine.capacity || len(other.lanes) < len(mine.lanes) {
+			continue
+		}
+		same := other.capacity == mine.capacity && len(other.lanes) == len(mine.lanes)
+		if same && o > e {
+			continue // of two equal links the first counts
+		}
+		if subset(mine.lanes, other.lanes) {
+			return true
+		}
+	}
+	return false
+}
+
+// subset reports whether sorted list a is contained in sorted list b.
+func subset(a, b []int32) bool {
+	for _, x := range a {
+		if _, ok := slices.BinarySearchFunc(b, x, cmp.Compare[int32]); !ok {
+			return false
+		}
+	}
+	return true
+}
