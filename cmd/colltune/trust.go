@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -65,6 +66,10 @@ func mayRun(cmd *cobra.Command, c *results.Campaign, by namer) error {
 	name := flagValue(cmd, "executor")
 	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
 	r, err := executor.WouldRun(name, dirs...)
+	if errors.Is(err, executor.ErrNotFound) && by == byOthers {
+		return usagef("campaign %s was measured by %s: %w; if that is a program of yours, type: colltune resume %s --executor PATH",
+			c.Dir(), name, err, safe.Path(c.Dir()))
+	}
 	if err != nil || by == byThisLine || users(cmd, name, r, by) || slices.Contains(ranBefore(c.Dir()), ranOf(r)) {
 		return err
 	}
