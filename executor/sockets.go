@@ -19,7 +19,7 @@ import (
 //	$TMPDIR/colltune-4711/
 //	    sockets-of-colltune    the mark: socketMark, locked by the host
 //	    plugin-dir815/         of one run of an executor
-//	        plugin42           its socket
+//	        plugin42           its socket, under a name of the executor's choice
 //
 // Other things of such a name are the users': a folder without the mark is none of
 // ours, and in one with it only entries go that hosts make. Nothing is removed with
@@ -108,9 +108,8 @@ func (s *sockets) close() error {
 }
 
 // removeSocketsIn removes a folder that has a host's name and the mark, and whose
-// lock is free. What
-// hosts do not make stays, and the folder with it. Somebody else may be removing it
-// at the same time.
+// lock is free. What hosts do not make stays, and the folder with it. Somebody else
+// may be removing it at the same time.
 func removeSocketsIn(dir string) error {
 	if !hostFolder.MatchString(filepath.Base(dir)) {
 		return nil
@@ -131,8 +130,6 @@ func removeSocketsIn(dir string) error {
 	for _, e := range entries {
 		switch {
 		case e.Name() == markFile: // the last to go
-		case e.Type() == fs.ModeSocket:
-			err = errors.Join(err, gone(folder.Remove(e.Name())))
 		case e.IsDir() && runFolder.MatchString(e.Name()):
 			empty, failed := emptyRun(folder, e.Name())
 			foreign, err = foreign || !empty, errors.Join(err, failed)

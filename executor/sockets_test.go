@@ -11,34 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/colltune/colltune/internal/filetest"
 	plugin "github.com/hashicorp/go-plugin"
 )
-
-// tree is all that is in a folder: what files hold, where links lead.
-func tree(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		text := ""
-		switch {
-		case e.Type() == fs.ModeSymlink:
-			text, err = os.Readlink(path)
-		case e.Type().IsRegular():
-			var b []byte
-			b, err = os.ReadFile(path)
-			text = string(b)
-		}
-		all[path] = e.Type().String() + " " + text
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
 
 // shortDir is a folder whose name leaves room for a socket's.
 func shortDir(t *testing.T) string {
@@ -97,6 +72,8 @@ func TestForeignFoldersStay(t *testing.T) {
 		plant(path, "three years")
 		plant(strings.SplitAfter(path, "/")[0]+markFile, socketMark)
 	}
+	plant("colltune-26/"+markFile, socketMark)
+	socketAt(t, filepath.Join(root, "colltune-26", "of-a-user"))
 	// A link in the place of each thing that we make.
 	dead := filepath.Join(outside, "dead")
 	if err := errors.Join(os.MkdirAll(filepath.Join(dead, "plugin-dir1"), 0o700), os.WriteFile(filepath.Join(dead, markFile), []byte(socketMark), 0o600)); err != nil {
@@ -114,14 +91,14 @@ func TestForeignFoldersStay(t *testing.T) {
 		}
 	}
 	long := time.Now().Add(-1000 * time.Hour)
-	for path := range tree(t, root) {
+	for path := range filetest.Tree(t, root) {
 		if info, err := os.Lstat(path); err != nil || info.Mode().Type() != fs.ModeSymlink {
 			if err := os.Chtimes(path, long, long); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	before, away := tree(t, root), tree(t, outside)
+	before, away := filetest.Tree(t, root), filetest.Tree(t, outside)
 
 	s, err := newSockets(root)
 	if err != nil {
@@ -134,7 +111,7 @@ func TestForeignFoldersStay(t *testing.T) {
 		t.Setenv(plugin.EnvUnixSocketDir, filepath.Join(path, "plugin-dir1"))
 		removeSockets()
 	}
-	after := tree(t, root)
+	after := filetest.Tree(t, root)
 	if !maps.Equal(before, after) {
 		for path, text := range before {
 			if after[path] != text {
@@ -143,7 +120,7 @@ func TestForeignFoldersStay(t *testing.T) {
 		}
 		t.Errorf("before %d entries, now %d", len(before), len(after))
 	}
-	if now := tree(t, outside); !maps.Equal(away, now) {
+	if now := filetest.Tree(t, outside); !maps.Equal(away, now) {
 		t.Errorf("where links lead: %v, and before %v", now, away)
 	}
 }
@@ -164,7 +141,7 @@ func TestKilledHostsFoldersGo(t *testing.T) {
 		switch i {
 		case 1:
 			socketAt(t, filepath.Join(run, "plugin17"))
-			socketAt(t, filepath.Join(s.dir, "s"))
+			socketAt(t, filepath.Join(run, "python")) // executors name them as they like
 		case 2:
 			if err := os.WriteFile(filepath.Join(run, "plugin17"), nil, 0o600); err != nil {
 				t.Fatal(err)

@@ -18,11 +18,11 @@ func Tree(t *testing.T, dir string) map[string]string {
 		if err != nil {
 			return err
 		}
-		text := "folder"
+		text := ""
 		switch {
 		case e.Type() == fs.ModeSymlink:
 			text, err = os.Readlink(path)
-		case !e.IsDir():
+		case e.Type().IsRegular():
 			var b []byte
 			b, err = os.ReadFile(path)
 			text = string(b)
