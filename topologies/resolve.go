@@ -58,10 +58,10 @@ func FromText(name, text string, o Options) (*Topology, error) {
 func fromGenerator(arg, kind, rest string, o Options) (*Topology, error) {
 	b, err := generate(kind, rest)
 	if err != nil {
-		return nil, fmt.Errorf("topology %s: %w", arg, err)
+		return nil, fmt.Errorf("topology %q: %w", arg, err)
 	}
 	if o.Nodes > 1 {
-		return nil, fmt.Errorf("topology %s: a generator makes one node and no fabric: want --nodes 1, or a file with NICs", arg)
+		return nil, fmt.Errorf("topology %q: a generator makes one node and no fabric: want --nodes 1, or a file with NICs", arg)
 	}
 	return lay(b, nil, o)
 }
