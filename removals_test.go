@@ -12,29 +12,40 @@ import (
 	"testing"
 )
 
-// removals are all places that take files away: a call to os.Remove, a Root's Remove,
-// a RemoveAll or a Glob, with the reason why it can't meet what a user made. A folder
-// is only removed when it is empty, and nothing with all that it holds.
+// removals are all places that take files away, or what is in them, with the reason why
+// it can't meet what a user made: removals, searches by pattern, and what replaces or
+// empties a file. A folder is only removed when it is empty, and nothing with all that
+// it holds.
 var removals = map[string]string{
-	"cmd/colltune/doctor.go gpus Glob":                 "looks for device files, and removes nothing",
-	"cmd/colltune/places.go canWrite Remove":           "the file that CreateTemp made a line above",
-	"executor/cuda/emulate/grid.go makeUnready Remove": "from a list in memory",
-	"executor/examples/liar/main.go main Remove":       "the socket that it listens at, in the folder it was given",
-	"executor/documentcache.go put Remove":             "from a list in memory",
-	"executor/nccl/onehost.go log Remove":              "the log in a folder that MkdirTemp made for it, and the folder if it is empty",
-	"executor/nccl/program.go holdProgram Remove":      "the program in a folder that MkdirTemp made for it, and the folder if it is empty",
-	"executor/sockets.go emptyRun Remove":              "sockets, and empty files named as they are, in a folder that has the mark",
-	"executor/sockets.go mark Remove":                  "the file that it has just made and could not write",
-	"executor/sockets.go newSockets Remove":            "the folder that MkdirTemp made a line above, if it is empty",
-	"executor/sockets.go removeSocketsIn Remove":       "the mark of a host that is gone, its sockets, and their folder if it is empty",
-	"internal/atomicfile/atomicfile.go Remove Remove":  "what Discard removes",
-	"internal/atomicfile/atomicfile.go Discard Remove": "the file that New made, which has taken nobody's place",
-	"internal/memory/use_linux.go childrenOf Glob":     "reads what the system says of processes, and removes nothing",
-	"results/cache.go removeEntry Remove":              "an entry of the cache of candidates, by its name and the mark at its beginning",
-	"results/cache.go writeCached Remove":              "the entry that it has just made and could not write",
-	"results/export/folder.go tidy Remove":             "a file of an earlier export, by its name and by what it says of its origin",
-	"results/open.go Discard Remove":                   "what Create made for a campaign that came to nothing, and the folders that it made for it if they are empty",
-	"templates/registry.go Files Glob":                 "reads templates, and removes nothing",
+	"cmd/colltune/doctor.go gpus Glob":                  "looks for device files, and removes nothing",
+	"cmd/colltune/places.go canWrite Remove":            "the file that CreateTemp made a line above",
+	"executor/cuda/emulate/grid.go makeUnready Remove":  "from a list in memory",
+	"executor/examples/liar/main.go main Remove":        "the socket that it listens at, in the folder it was given",
+	"executor/documentcache.go put Remove":              "from a list in memory",
+	"executor/memory_linux.go preferOOMKill WriteFile":  "a setting of the system's, for a process that we started",
+	"executor/examples/liar/main.go diesOnce WriteFile": "beside the example's own program, under its name",
+	"executor/nccl/onehost.go log Remove":               "the log in a folder that MkdirTemp made for it, and the folder if it is empty",
+	"executor/nccl/program.go holdProgram Remove":       "the program in a folder that MkdirTemp made for it, and the folder if it is empty",
+	"executor/nccl/program.go holdProgram WriteFile":    "a new file in a folder that MkdirTemp made a few lines above",
+	"executor/sockets.go emptyRun Remove":               "sockets, and empty files named as they are, in a folder that has the mark",
+	"executor/sockets.go mark Remove":                   "the file that it has just made and could not write",
+	"executor/sockets.go newSockets Remove":             "the folder that MkdirTemp made a line above, if it is empty",
+	"executor/sockets.go removeSocketsIn Remove":        "the mark of a host that is gone, its sockets, and their folder if it is empty",
+	"internal/atomicfile/atomicfile.go Remove Remove":   "what Discard removes",
+	"internal/atomicfile/atomicfile.go Discard Remove":  "the file that New made, which has taken nobody's place",
+	"internal/atomicfile/atomicfile.go Commit Rename":   "what it replaces is the caller's to judge: files of a campaign or an export that say whose they are, and what --out names",
+	"internal/atomicfile/atomicfile.go Rename Rename":   "what Commit replaces",
+	"internal/filetest/filetest.go Plant WriteFile":     "plants files for tests, in their folders",
+	"internal/memory/use_linux.go childrenOf Glob":      "reads what the system says of processes, and removes nothing",
+	"results/cache.go removeEntry Remove":               "an entry of the cache of candidates, by its name and the mark at its beginning",
+	"results/cache.go writeCached Remove":               "the entry that it has just made and could not write",
+	"results/export/folder.go tidy Remove":              "a file of an earlier export, by its name and by what it says of its origin",
+	"results/journal.go append Truncate":                "what was written of a record that could not be written whole",
+	"results/journal.go openJournal Truncate":           "what a killed search left of a record, after the records that are whole",
+	"results/journal.go reset Truncate":                 "the records of a journal that has been read, which another plan replaces",
+	"results/lock.go lock Truncate":                     "a file that isLock recognises, or that was made empty a few lines above",
+	"results/open.go Discard Remove":                    "what Create made for a campaign that came to nothing, and the folders that it made for it if they are empty",
+	"templates/registry.go Files Glob":                  "reads templates, and removes nothing",
 }
 
 func TestRemovalsAreListed(t *testing.T) {
@@ -74,7 +85,7 @@ func TestRemovalsAreListed(t *testing.T) {
 	}
 	for _, call := range slices.Sorted(maps.Keys(calls)) {
 		if removals[call] == "" {
-			t.Errorf("%s: a new place that takes files away; say in this file why it can't meet a user's", call)
+			t.Errorf("%s: a new place that takes files away or replaces them; say in this file why it can't meet a user's", call)
 		}
 		if strings.HasSuffix(call, " RemoveAll") {
 			t.Errorf("%s: remove by name what was made, then the empty folder", call)
@@ -87,13 +98,16 @@ func TestRemovalsAreListed(t *testing.T) {
 	}
 }
 
-// takesAway reports whether something is named that removes files, or finds them by a
-// pattern. Other types have methods called Remove, too: such a one is to be renamed, or
-// listed.
+// takesAway reports whether something is named that removes files, finds them by a
+// pattern, replaces them or empties them. Other types have methods called Remove, too:
+// such a one is to be renamed, or listed. Create is only that of package os.
 func takesAway(s *ast.SelectorExpr) bool {
 	switch s.Sel.Name {
-	case "Remove", "RemoveAll", "Glob", "Unlink", "Rmdir", "Unlinkat":
+	case "Remove", "RemoveAll", "Glob", "Unlink", "Rmdir", "Unlinkat", "Rename", "Truncate", "Ftruncate", "O_TRUNC", "WriteFile":
 		return true
+	case "Create":
+		from, ok := s.X.(*ast.Ident)
+		return ok && from.Name == "os"
 	}
 	return false
 }
