@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/internal/memory"
+	"github.com/colltune/colltune/internal/units"
 )
 
 // fill is a command that takes memory until it is told to end. It is there only in a
@@ -63,5 +64,15 @@ func TestOutOfMemoryIsALimit(t *testing.T) {
 	over := &memory.Exceeded{Used: 3 << 30, Limit: 2 << 30}
 	if err := fmt.Errorf("search: %w", over); exitCode(err) != exitLimit || !partial(err) {
 		t.Errorf("exit code %d", exitCode(err))
+	}
+}
+
+func TestPageSaysTheLeastMemory(t *testing.T) {
+	page, err := os.ReadFile("../../docs/commands.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("The least is %v:", units.Bytes(leastMemory)); !strings.Contains(string(page), want) {
+		t.Errorf("docs/commands.md does not say %q", want)
 	}
 }

@@ -39,7 +39,8 @@ func (c *call) operations() (n int, ok bool, err error) {
 }
 
 // checkOperations returns an error that is Large if the template's def
-// operations returns more than most, or more than lang.MaxOps.
+// operations returns more than most, and one that is not if it returns more than
+// lang.MaxOps.
 func (t *Template) checkOperations(c *call, fn *starlark.Function, most int) error {
 	if most <= 0 || most > lang.MaxOps {
 		most = lang.MaxOps
@@ -47,6 +48,9 @@ func (t *Template) checkOperations(c *call, fn *starlark.Function, most int) err
 	n, ok, err := c.operations()
 	if err != nil || !ok || n <= most {
 		return err
+	}
+	if n > lang.MaxOps { // under any limit
+		most = lang.MaxOps
 	}
 	return asError(t.File, &lang.Error{
 		Pos: position(fn.Position()), Large: most < lang.MaxOps, Ops: n,

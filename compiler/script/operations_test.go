@@ -26,6 +26,7 @@ def allreduce(topo, p):
 	}{
 		{"100", 100, "x.star:5:9: fail: traced", false},
 		{"100", 99, "x.star:4:1: the program has 100 operations: want at most 99", true},
+		{"1 << 30", 99, "x.star:4:1: the program has 1073741824 operations: want at most 16777216", false},
 		{"1 << 30", 0, "x.star:4:1: the program has 1073741824 operations: want at most 16777216", false},
 		{"None", 1, "x.star:5:9: fail: traced", false},
 		{"-1", 0, "x.star:2:1: operations returned -1: want a whole number from 0, or None", false},
