@@ -76,7 +76,7 @@ type runRow struct {
 	TimeUS   float64  `json:"time_us"` // median
 	AlgBW    float64  `json:"algbw_gbps"`
 	BusBW    *float64 `json:"busbw_gbps"` // null where ranks share a GPU
-	Wrong    int64    `json:"wrong"`
+	Wrong    *int64   `json:"wrong"`      // elements; null where nobody checked
 	Checked  bool     `json:"checked"`
 	Note     string   `json:"note,omitempty"` // the executor's, of how it ran
 	Executor string   `json:"executor"`
@@ -114,7 +114,9 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 	}
 	wrong := int64(0)
 	for _, row := range rows {
-		wrong += row.Wrong
+		if row.Wrong != nil {
+			wrong += *row.Wrong
+		}
 	}
 	if wrong == 0 || errors.Is(err, context.Canceled) {
 		return err
@@ -212,8 +214,8 @@ func (r *runAsked) sheet(rows []runRow) sheet {
 	for _, row := range rows {
 		count := row.Bytes / elem * int64(r.col.InChunks(r.col.Root)) / int64(r.col.LoopChunks())
 		wrong := "N/A"
-		if row.Checked {
-			wrong = strconv.FormatInt(row.Wrong, 10)
+		if row.Wrong != nil {
+			wrong = strconv.FormatInt(*row.Wrong, 10)
 		}
 		busBW := ""
 		if row.BusBW != nil {
@@ -275,7 +277,10 @@ func timeSizes(ctx context.Context, e executor.Executor, d executor.Description,
 		if err != nil {
 			return rows, fmt.Errorf("at %d bytes: %w", n, err)
 		}
-		r := runRow{Bytes: n, TimeUS: results.Median(m.TimesUS), Wrong: m.Wrong, Checked: m.Checked, Note: m.Note, Executor: d.Name}
+		r := runRow{Bytes: n, TimeUS: results.Median(m.TimesUS), Checked: m.Checked, Note: m.Note, Executor: d.Name}
+		if m.Checked || m.Wrong > 0 {
+			r.Wrong = &m.Wrong
+		}
 		r.AlgBW = float64(n) / r.TimeUS / 1e3
 		if shared := autotune.ExecutorOf(d).SharedGPUs(len(t.Topology.Ranks)); shared == 0 {
 			busBW := r.AlgBW * col.BusFactor()
