@@ -1,8 +1,8 @@
 package autotune
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -149,7 +149,7 @@ func (b *batch) complete(i int, f trialResult) {
 		t.Deadline = b.options.deadline().Seconds()
 	}
 	kept, err := b.options.Campaign.KeepOutput(t.Key, t.Attempt, f.output)
-	b.journalErr = errors.Join(b.journalErr, err)
+	b.journalErr = cmp.Or(b.journalErr, err)
 	t.Output = kept
 	b.rejectBelowBound(t)
 }
@@ -161,7 +161,7 @@ func (b *batch) journal(indices ...int) {
 		written[n] = b.records[i]
 	}
 	if err := b.options.Campaign.Append(written...); err != nil {
-		b.journalErr = errors.Join(b.journalErr, err)
+		b.journalErr = cmp.Or(b.journalErr, err) // those that follow only repeat it
 		return
 	}
 	for n, i := range indices {

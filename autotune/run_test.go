@@ -536,3 +536,17 @@ func TestVaryingTimes(t *testing.T) {
 		t.Errorf("4 jobs give\n%s\n1 gives\n%s", got, want)
 	}
 }
+
+// A journal that another process cuts ends the search with one line that says so.
+func TestJournalCutMeanwhile(t *testing.T) {
+	f := field{3}
+	c := newCampaign(t, "in")
+	path := filepath.Join(c.Dir(), "trials.jsonl")
+	e := newFake(func(_ context.Context, x executor.Trial) (executor.Measurement, error) {
+		return executor.Measurement{TimesUS: []float64{f.time(x)}}, os.Truncate(path, 10)
+	})
+	_, err := Run(t.Context(), testProblem(), f.candidates(8, true, false), optionsFor(c, e, 1))
+	if err == nil || strings.Count(err.Error(), "something else changed it while the search wrote it") != 1 || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v, want one line that says that the journal was changed", err)
+	}
+}

@@ -272,6 +272,9 @@ func (j *journal) append(records ...record) error {
 	if j.file == nil {
 		return ErrReadOnly
 	}
+	if err := j.checkSize(); err != nil {
+		return err
+	}
 	if !j.hasPlan {
 		records = append([]record{{Plan: &j.plan}}, records...)
 	}
@@ -306,6 +309,23 @@ func (j *journal) append(records ...record) error {
 	j.end += int64(buf.Len())
 	j.sum, j.hasPlan = sum, true
 	return nil
+}
+
+// checkSize returns an error, for good, if the file is not as long as what was read and
+// written: then another process has truncated it or appended to it, and what would be
+// written next would not follow what is there.
+func (j *journal) checkSize() error {
+	if j.file == nil || j.broken != nil {
+		return j.broken
+	}
+	info, err := j.file.Stat()
+	if err != nil {
+		return nil // writing to it says more
+	}
+	if info.Size() != j.end {
+		j.broken = fmt.Errorf("%s: has %d bytes, where %d were written: something else changed it while the search wrote it", journalFile, info.Size(), j.end)
+	}
+	return j.broken
 }
 
 // reset drops all records. Those that follow are about another plan.

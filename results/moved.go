@@ -26,7 +26,7 @@ func (e *MovedError) Error() string {
 }
 
 // checkNotMoved returns an error if the campaign's path no longer leads to the folder and the
-// journal that are held open.
+// journal that are held open, or if another process changed the journal's size.
 func (c *Campaign) checkNotMoved() error {
 	if c.journal.file == nil {
 		return nil
@@ -42,6 +42,9 @@ func (c *Campaign) checkNotMoved() error {
 		return fmt.Errorf("campaign %s: %w", c.dir, err)
 	case !same:
 		return &MovedError{c.dir, what, currentPath(c.journal.file)}
+	}
+	if err := c.journal.checkSize(); err != nil {
+		return fmt.Errorf("campaign %s: %w", c.dir, err)
 	}
 	return nil
 }

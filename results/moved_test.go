@@ -3,6 +3,7 @@ package results
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,4 +147,59 @@ func TestDeletedLock(t *testing.T) {
 		}
 	}
 	appendAll(t, c, testTrial(t, c, testRing(4, 1, 0, true), "ring", "LL", 32768, 1024, 3))
+}
+
+// A journal that another process makes shorter or longer while it is written ends the
+// search: what would follow could not be read.
+func TestJournalChangedByAnother(t *testing.T) {
+	for _, size := range []int64{0, 100, 1 << 20} {
+		c := newCampaign(t, testPlan())
+		ring := testRing(4, 1, 0, true)
+		appendAll(t, c, testTrial(t, c, ring, "ring", "LL", 32768, 1024, 3))
+		if err := c.SetTally(Tally{Enumerated: 1}); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(c.Dir(), journalFile)
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+		next := testTrial(t, c, ring, "ring", "LL", 32768, 2048, 3)
+		for what, err := range map[string]error{"a trial": c.Append(next), "the same tally": c.SetTally(Tally{Enumerated: 1}), "again": c.Append(next)} {
+			if err == nil || !strings.Contains(err.Error(), "campaign "+c.Dir()+": trials.jsonl: has ") || !strings.Contains(err.Error(), "something else changed it while the search wrote it") {
+				t.Errorf("%d bytes, %s: %v", size, what, err)
+			}
+			if at := (*LineError)(nil); errors.As(err, &at) {
+				t.Errorf("%v: want no error of the input", err)
+			}
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() != size {
+			t.Errorf("%v: something was written behind %d bytes", err, size)
+		}
+	}
+}
+
+// What is in the place of the folder of programs is named.
+func TestProgramsFolderReplaced(t *testing.T) {
+	c := newCampaign(t, testPlan())
+	path := filepath.Join(c.Dir(), programsDir)
+	first, second := testRing(4, 1, 0, true), testRing(4, 1, 1, true)
+	if err := c.SaveProgram(first.Hash(), first); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.RemoveAll(path), os.Symlink(t.TempDir(), path)); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{"write": c.SaveProgram(second.Hash(), second), "read": func() error { _, err := c.Program(first.Hash()); return err }()} {
+		if err == nil || err.Error() != "campaign "+c.Dir()+": programs is a link that leads out of the folder" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	// It is removed between making the folder and writing the file.
+	if err := errors.Join(os.Remove(path), c.folder.Mkdir(programsDir, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	err := c.saveProgram(second.Hash(), func(io.Writer) error { return os.RemoveAll(path) })
+	if moved := (*MovedError)(nil); !errors.As(err, &moved) || !strings.Contains(err.Error(), "its folder programs was renamed, removed or replaced") {
+		t.Errorf("%v, want a MovedError", err)
+	}
 }

@@ -28,15 +28,40 @@ func (c *Campaign) SaveProgram(hash string, p *ir.Program) error {
 		return fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
 	}
 	if err := c.folder.MkdirAll(programsDir, 0o755); err != nil {
-		return c.explainMove(fmt.Errorf("campaign %s: %w", c.dir, err))
+		return c.explainProgram(fmt.Errorf("campaign %s: %w", c.dir, err))
 	}
-	if err := atomicfile.WriteIn(c.folder, programFile(hash), 0o644, func(w io.Writer) error { return ir.Encode(w, p) }); err != nil {
-		return c.explainMove(fmt.Errorf("program %s of campaign %s: %w", ShortHash(hash), c.dir, err))
+	if err := c.saveProgram(hash, func(w io.Writer) error { return ir.Encode(w, p) }); err != nil {
+		return err
 	}
 	c.mu.Lock()
 	c.programs[hash] = true
 	c.mu.Unlock()
 	return nil
+}
+
+// saveProgram writes a program's file.
+func (c *Campaign) saveProgram(hash string, content func(io.Writer) error) error {
+	err := atomicfile.WriteIn(c.folder, programFile(hash), 0o644, content)
+	if err == nil {
+		return nil
+	}
+	return c.explainProgram(fmt.Errorf("program %s of campaign %s: %w", ShortHash(hash), c.dir, err))
+}
+
+// explainProgram returns why a program can't be written or read: that the campaign or
+// its folder of programs was moved or removed, or that this is a link to elsewhere, or
+// else err.
+func (c *Campaign) explainProgram(err error) error {
+	info, at := c.folder.Lstat(programsDir)
+	_, through := c.folder.Stat(programsDir)
+	if at == nil && info.Mode()&fs.ModeSymlink != 0 && through != nil && !errors.Is(through, fs.ErrNotExist) {
+		return fmt.Errorf("campaign %s: %s is a link that leads out of the folder", c.dir, programsDir)
+	}
+	explained := c.explainMove(err)
+	if c.lock != nil && errors.Is(explained, fs.ErrNotExist) {
+		return &MovedError{Dir: c.dir, What: "its folder " + programsDir}
+	}
+	return explained
 }
 
 // programFile is the name of a program's file in the campaign's folder.
@@ -98,7 +123,7 @@ func (c *Campaign) savedProgram(hash string) (*ir.Program, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &ProgramError{fmt.Errorf("program %s is not in campaign %s: %w", ShortHash(hash), c.dir, err)}
 	} else if err != nil {
-		return nil, &ProgramError{err}
+		return nil, &ProgramError{c.explainProgram(err)}
 	}
 	defer f.Close()
 	p, err := ir.Decode(f)

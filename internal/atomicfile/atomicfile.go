@@ -11,6 +11,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -18,7 +19,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 )
 
 // File is a file that is to take another's place. One goroutine may use it.
@@ -119,12 +119,17 @@ func write(f *File, err error, path string, content func(io.Writer) error) error
 	return ErrorAt(path, f.Commit())
 }
 
+// plainOps names the operations within an open folder (os.Root) as those on a path.
+var plainOps = map[string]string{
+	"lstatat": "lstat", "mkdirat": "mkdir", "openat": "open", "readlinkat": "readlink", "renameat": "rename", "statat": "stat", "unlinkat": "unlink",
+}
+
 // ErrorAt makes an error about a file name path, and not the temporary file that was
 // to replace it, or the name within an open folder. A nil error remains nil.
 func ErrorAt(path string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
-		return &fs.PathError{Op: strings.TrimSuffix(at.Op, "at"), Path: path, Err: at.Err}
+		return &fs.PathError{Op: cmp.Or(plainOps[at.Op], at.Op), Path: path, Err: at.Err}
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package atomicfile_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -59,5 +60,15 @@ func TestFailedCommit(t *testing.T) {
 	f.Discard()
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("left in the folder: %v, %v", left, err)
+	}
+}
+
+// An error in an open folder names the operation as one on a path does.
+func TestErrorAt(t *testing.T) {
+	for op, want := range map[string]string{"openat": "open", "statat": "stat", "stat": "stat", "renameat": "rename", "write": "write"} {
+		err := atomicfile.ErrorAt("there", &fs.PathError{Op: op, Path: "here", Err: fs.ErrNotExist})
+		if got := err.Error(); got != want+" there: file does not exist" {
+			t.Errorf("%s: %s", op, got)
+		}
 	}
 }
