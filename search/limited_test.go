@@ -61,8 +61,11 @@ func TestAbreastEnds(t *testing.T) {
 	var began, ended atomic.Int64
 	err := forEachLimited(ctx, 2, 100, 3, func(int) int64 { return 1 }, func(i int) error {
 		began.Add(1)
-		if i == 10 {
+		switch {
+		case i == 10:
 			cancel()
+		case i > 10:
+			<-ctx.Done() // else the second job could do all of them before 10 is through
 		}
 		ended.Add(1)
 		return nil
