@@ -239,7 +239,7 @@ func (h *Host) accepts(t *Trial) error {
 	return nil
 }
 
-// validateMeasurement refuses a measurement that can't be true, of so many iterations.
+// validateMeasurement refuses a measurement that can't be true, of n iterations.
 func validateMeasurement(m Measurement, iters int) error {
 	if len(m.TimesUS) == 0 {
 		return errors.New("measurement without a time")

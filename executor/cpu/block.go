@@ -247,7 +247,7 @@ func (b *block) made(op ir.Op) {
 	b.progress.Add(1)
 }
 
-// free waits until the send connection, which has room for so many posts, has room
+// free waits until the send connection, which has room for n posts, has room
 // for the next-th.
 func (b *block) free(next, room uint64) bool {
 	if next <= room || b.out.head.reached(next-room) {

@@ -143,7 +143,7 @@ func (e *emulated) right(t *testing.T, trial executor.Trial, threads int) {
 	}
 }
 
-// programOf is a family's program on one node of so many GPUs.
+// programOf is a family's program on one node of n GPUs.
 func programOf(t *testing.T, name string, gpus int, proto topologies.Proto) *ir.Program {
 	t.Helper()
 	for _, f := range families(t, 1, gpus, proto) {

@@ -175,7 +175,7 @@ const (
 	flagTimeout = 5 * time.Second
 )
 
-// flags is the time of so many rounds of the kernel hop.
+// flags is the time of n rounds of the kernel hop.
 func (f *figures) flags(rounds uint64) (float64, error) {
 	one := f.g.all[0]
 	if err := f.g.use(1, data.F32); err != nil {
@@ -242,7 +242,7 @@ func (f *figures) variant(name, coll string, given map[string]any, n int) *ir.Pr
 	return f.overRanks(8, name, coll, given, n)
 }
 
-// overRanks is the same over so many ranks.
+// overRanks is the same over n ranks.
 func (f *figures) overRanks(ranks int, name, coll string, given map[string]any, n int) *ir.Program {
 	f.t.Helper()
 	library := map[string]string{}

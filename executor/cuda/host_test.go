@@ -36,7 +36,7 @@ type hostMachine struct {
 	memory   int64
 }
 
-// newHostMachine has so many devices and at most so many threads a block.
+// newHostMachine has n devices and at most the given threads a block.
 func newHostMachine(t *testing.T, devices, threads int, variant string) *hostMachine {
 	m := &hostMachine{t: t, count: devices, threads: threads, variant: variant, resident: 1 << 20, memory: 1 << 30}
 	t.Cleanup(m.close)

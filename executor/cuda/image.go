@@ -169,7 +169,7 @@ type arena struct{ bytes int64 }
 // at once.
 const line = 256
 
-// take is the offset of a place for so many bytes, which begins a line.
+// take is the offset of a place for n bytes, which begins a line.
 func (a *arena) take(bytes int64) int64 {
 	at := a.bytes
 	a.bytes = (at + bytes + line - 1) / line * line

@@ -29,7 +29,7 @@ func (k kernel) String() string { return kernelNames[k] }
 
 // traits are a device's limits for a kernel.
 type traits struct {
-	blocks  int // of so many threads that are resident at once
+	blocks  int // of n threads that are resident at once
 	threads int // the most of a block
 }
 
@@ -45,7 +45,7 @@ type machine interface {
 	// wholeLines reports whether lines of 128 bytes arrive whole between the first
 	// n devices, as LL128 needs them to.
 	wholeLines(n int) bool
-	// room is the limits for a kernel with blocks of so many threads.
+	// room is the limits for a kernel with blocks of n threads.
 	room(device int, k kernel, threads int) (traits, error)
 	// free is how much memory is left on a device.
 	free(device int) (int64, error)

@@ -102,7 +102,7 @@ type channel struct {
 	sentOf, receivedOf string
 }
 
-// newPlan lays a trial out on so many devices, with neighbouring ranks on one.
+// newPlan lays a trial out on n devices, with neighbouring ranks on one.
 func newPlan(t executor.Trial, devices int) (*plan, error) {
 	c, err := collective.New(t.Program.Collective)
 	if err != nil {

@@ -24,7 +24,7 @@ var Launchers = []Launcher{
 // startTime is how long a launcher may take to start nothing.
 const startTime = 2 * time.Minute
 
-// Command is the launcher's command line for so many processes, to which a command
+// Command is the launcher's command line for n processes, to which a command
 // is appended. It is an error if the launcher is not there, or starts nothing here:
 // Open MPI's wants a network, though all be on one machine.
 func (l Launcher) Command(processes int) ([]string, error) {

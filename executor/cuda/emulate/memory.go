@@ -58,7 +58,7 @@ func (m *memory) free(at uint64) bool {
 	return true
 }
 
-// find is the region of so many bytes; nil where they are of none.
+// find is the region of n bytes; nil where they are of none.
 func (m *memory) find(at, n uint64) *region {
 	inside := func(r *region) bool { return at >= r.at && at-r.at < r.size && n <= r.size-(at-r.at) }
 	if m.last != nil && inside(m.last) {

@@ -29,7 +29,7 @@ type stream struct {
 	capture *[]work // what a graph records
 }
 
-// advance lets streams begin what is next, and grids run for so many instructions.
+// advance lets streams begin what is next, and grids run for n instructions.
 func (d *driver) advance(instructions int) {
 	for moved := true; moved; {
 		moved = false
@@ -235,7 +235,7 @@ func (d *driver) occupancy(a arguments) result {
 	return put(a[0], int32(k.resident(int(a[2]))))
 }
 
-// resident is how many blocks of so many threads a multiprocessor holds: 64
+// resident is how many blocks of n threads a multiprocessor holds: 64
 // warps, 32 blocks, 65,536 registers, 64 KiB of shared memory.
 func (k *loaded) resident(threads int) int {
 	if threads < 1 || threads > k.f.maxThreads {

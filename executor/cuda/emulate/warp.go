@@ -63,7 +63,7 @@ type warp struct {
 
 func (g *group) fail(format string, args ...any) { panic(fault(fmt.Sprintf(format, args...))) }
 
-// run runs a group for so many instructions, or until it waits or ends.
+// run runs a group for n instructions, or until it waits or ends.
 func (g *group) run(most int) (ran int) {
 	covered := g.machine().Covered
 	for ran < most {

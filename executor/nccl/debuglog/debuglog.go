@@ -126,7 +126,7 @@ func name(printed string, numbered []string) string {
 	return s
 }
 
-// Last is the last choice made for a call of so many bytes, if there was one.
+// Last is the last choice made for a call of n bytes, if there was one.
 func (l *Log) Last(bytes int64) (c Choice, ok bool) {
 	for i := len(l.Choices) - 1; i >= 0; i-- {
 		if l.Choices[i].Bytes == bytes {

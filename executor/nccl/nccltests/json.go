@@ -163,7 +163,7 @@ func (d *document) table() (t Table) {
 	return t
 }
 
-// ranks is the number of ranks in so many processes with threads and GPUs; 0 if
+// ranks is the number of ranks in n processes with threads and GPUs; 0 if
 // the file doesn't say.
 func ranks(processes, threads, gpus int) int {
 	const most = 1 << 24
