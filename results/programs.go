@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/internal/atomicfile"
 )
 
@@ -85,15 +87,15 @@ type ProgramError struct{ Err error }
 func (e *ProgramError) Error() string { return e.Err.Error() }
 func (e *ProgramError) Unwrap() error { return e.Err }
 
-// Program reads the IR with that hash and checks it against the hash. If neither
-// its file nor the cache of candidates has it, the error is a *ProgramError.
+// Program reads the IR with that hash, checks it against the hash, the plan and the
+// trials, and names it as they do. If its file is gone, it is taken from the cache of
+// candidates; if that has none, or the file was changed, the error is a *ProgramError.
 func (c *Campaign) Program(hash string) (*ir.Program, error) {
 	if !isHash(hash) {
 		return nil, fmt.Errorf("program %.80q: want a hash of 64 hexadecimal digits", hash)
 	}
 	p, err := c.savedProgram(hash)
-	var gone *ProgramError
-	if errors.As(err, &gone) {
+	if errors.Is(err, fs.ErrNotExist) {
 		if kept := c.cachedProgram(hash); kept != nil {
 			p, err = kept, nil
 		}
@@ -101,7 +103,42 @@ func (c *Campaign) Program(hash string) (*ir.Program, error) {
 	if err == nil {
 		err = c.plan.checkCollective(hash, p)
 	}
-	return p, err
+	if err == nil {
+		err = c.checkTrialsOf(hash, p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// checkTrialsOf returns an error if a trial has another granularity than its program,
+// which older journals don't protect. It gives the program, whose hash does not cover
+// its name, the name that the trials have.
+func (c *Campaign) checkTrialsOf(hash string, p *ir.Program) error {
+	elem, err := collective.ElemBytes(c.plan.DType)
+	if err != nil {
+		return err
+	}
+	want := msccl.Granularity(p, elem)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	named := false
+	for _, t := range c.order {
+		switch {
+		case t.Program != hash:
+		case t.Granularity != want:
+			return &ProgramError{fmt.Errorf("%s: granularity_bytes %d of %s at %d bytes, where program %s has %d: one of them was changed", filepath.Join(c.dir, journalFile), t.Granularity, t.Algorithm, t.Bytes, ShortHash(hash), want)}
+		case !named:
+			p.Name, named = t.Algorithm, true
+		}
+	}
+	if c.tally != nil {
+		if label, ok := c.tally.Labels[hash]; ok {
+			p.Name = label.Algorithm
+		}
+	}
+	return nil
 }
 
 // checkCollective returns an error if a program computes another collective than the
@@ -131,7 +168,7 @@ func (c *Campaign) savedProgram(hash string) (*ir.Program, error) {
 		return nil, &ProgramError{fmt.Errorf("%s: %w", path, err)}
 	}
 	if got := p.Hash(); got != hash {
-		return nil, &ProgramError{fmt.Errorf("%s: holds program %s: the file was changed", path, ShortHash(got))}
+		return nil, &ProgramError{fmt.Errorf("%s: holds program %s: the file was changed; restore it, or delete it: it is then read from %s/", path, ShortHash(got), cacheDir)}
 	}
 	return p, nil
 }

@@ -48,6 +48,18 @@ whose confidence intervals overlap, count as the same.
 			case err != nil:
 				return err
 			}
+			var before, after []table.Row
+			for _, r := range d.Rows {
+				if r.Before != nil {
+					before = append(before, *r.Before)
+				}
+				if r.After != nil {
+					after = append(after, *r.After)
+				}
+			}
+			if err := errors.Join(checkPrograms(campaigns[0], before), checkPrograms(campaigns[1], after)); err != nil {
+				return err
+			}
 			for _, c := range campaigns {
 				if !c.Finished() {
 					fmt.Fprintf(cmd.ErrOrStderr(), "%s: the search is not finished: what is slower or gone may only not have been tried yet\n", c.Dir())

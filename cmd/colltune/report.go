@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -29,7 +28,7 @@ what was refused or failed, and why. The page needs no network and no script.
 			var lost error
 			err := deliverTable(cmd, args[0], func(w io.Writer, c *results.Campaign, t *table.Table) error {
 				err := report.Write(w, c, t)
-				lost = programsLost(c, t) // after it, in case they are lost meanwhile
+				lost = checkPrograms(c, t.Rows) // after it, in case they are lost meanwhile
 				return err
 			})
 			if err == nil && lost != nil {
@@ -42,18 +41,4 @@ what was refused or failed, and why. The page needs no network and no script.
 	cmd.Flags().String("baseline", "", "compare with this `FILE` of nccl-tests' output instead of the campaign's baseline")
 	cmd.Flags().String("out", "", "write the page to `FILE`")
 	return cmd
-}
-
-// programsLost says which winners' programs cannot be read.
-func programsLost(c *results.Campaign, t *table.Table) (err error) {
-	seen := map[string]bool{}
-	for _, r := range t.Rows {
-		if r.Source == results.SourceNative || seen[r.IR] {
-			continue
-		}
-		seen[r.IR] = true
-		_, lost := c.Program(r.IR)
-		err = errors.Join(err, lost)
-	}
-	return err
 }

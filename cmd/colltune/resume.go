@@ -9,6 +9,7 @@ import (
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/search"
 )
 
@@ -58,6 +59,13 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 		return err
 	}
 	if c.Finished() && !unsettled(c, effort.Timeout) {
+		t, err := table.Build(c)
+		if err == nil {
+			err = checkPrograms(c, t.Rows)
+		}
+		if err != nil {
+			return err
+		}
 		return printTable(cmd, c, "results")
 	}
 	if closed != nil {
