@@ -20,8 +20,10 @@
 // the child started; a frame is never longer than the receiver said it takes; a
 // child starts no children.
 //
-// Spawn, AwaitEnd, Reap, AdoptOrphans, EndOrphans, Redirect and Self are what package executor starts its own
-// processes with: they speak another protocol, and keep the same promises.
+// Spawn, AwaitEnd, Reap, AdoptOrphans, EndOrphans, Redirect and Self are what package
+// executor starts its own processes with: they speak another protocol, and keep the
+// same promises. A mark (Linux) distinguishes what Spawn's processes leave behind from
+// the children of others.
 //
 // It does not restart what died and knows nothing of what the frames hold.
 package child

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -19,8 +20,8 @@ import (
 //	host ──▶ executor ──▶ x ──▶ daemon        x ends:            the executor's child
 //	                                          the executor ends: the host's child
 
-// ours are the processes that Spawn has started and Reap not reaped. Everything else
-// that is our child, and in another process group, is an orphan that we adopted: what
+// ours are the processes that Spawn has started and Reap not reaped. Every other child
+// with our mark, and in another process group, is an orphan that we adopted: what
 // os/exec starts by itself stays in our group.
 var ours = struct {
 	sync.Mutex
@@ -49,12 +50,12 @@ func Reap(cmd *exec.Cmd) error {
 // or starts new processes as fast.
 const hopeless = 5 * time.Second
 
-// EndOrphans kills and reaps all that this process has adopted, and their
-// descendants, and returns how many were alive.
+// EndOrphans kills and reaps what Spawn's processes left behind and this process has
+// adopted, and the descendants of that, and returns how many were alive.
 func EndOrphans() int {
 	ours.Lock()
 	defer ours.Unlock()
-	if !ours.adopts {
+	if !ours.adopts || mark() == 0 {
 		return 0
 	}
 	self, group := os.Getpid(), unix.Getpgrp()
@@ -62,7 +63,7 @@ func EndOrphans() int {
 	for end := time.Now().Add(hopeless); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		found := false
 		for _, p := range processes() {
-			if p.parent != self || p.group == group || ours.pids[p.pid] {
+			if p.parent != self || p.group == group || ours.pids[p.pid] || markOf(p.pid) != mark() {
 				continue
 			}
 			found = true // its children become ours when it ends: look again
@@ -79,8 +80,17 @@ func EndOrphans() int {
 	return len(alive)
 }
 
+// Ours reports whether a child of this process is one that Spawn started, or an orphan
+// of such a one.
+func Ours(pid int) bool {
+	ours.Lock()
+	defer ours.Unlock()
+	return ours.pids[pid] || mark() != 0 && markOf(pid) == mark()
+}
+
 // EndDescendants kills all that this process has started or adopted, and their
-// descendants. It is for a process that is about to end, and reaps nothing.
+// descendants. It is for a process that Spawn started and that is about to end, and
+// reaps nothing. A child without the mark is left alone, with all below it.
 func EndDescendants() {
 	for end := time.Now().Add(hopeless); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		children := map[int][]procStat{}
@@ -88,7 +98,10 @@ func EndDescendants() {
 			children[p.parent] = append(children[p.parent], p)
 		}
 		found := false
-		for queue := children[os.Getpid()]; len(queue) > 0; queue = queue[1:] {
+		queue := slices.DeleteFunc(children[os.Getpid()], func(p procStat) bool {
+			return (inherited == 0 || markOf(p.pid) != inherited) && !Ours(p.pid)
+		})
+		for ; len(queue) > 0; queue = queue[1:] {
 			p := queue[0]
 			queue = append(queue, children[p.pid]...)
 			if p.state != 'Z' {
@@ -142,14 +155,23 @@ func statOf(pid int) (p procStat, ok bool) {
 	return procStat{pid, parent, group, fields[0][0], string(fields[19])}, err1 == nil && err2 == nil
 }
 
-// kill kills the process, but not another that has got its number meanwhile.
+// pidfdOpen is unix.PidfdOpen. Kernels before 5.3, and some sandboxes, refuse it.
+var pidfdOpen = unix.PidfdOpen
+
+// kill kills the process, but not another that has got its number meanwhile. Where
+// the system cannot hold on to a process, that is only as sure as can be.
 func (p procStat) kill() {
-	fd, err := unix.PidfdOpen(p.pid, 0)
-	if err != nil {
+	fd, err := pidfdOpen(p.pid, 0)
+	if err == nil {
+		defer unix.Close(fd)
+	}
+	if now, ok := statOf(p.pid); !ok || now.began != p.began {
 		return
 	}
-	defer unix.Close(fd)
-	if now, ok := statOf(p.pid); ok && now.began == p.began {
-		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	if err == nil {
+		err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	}
+	if err != nil {
+		_ = unix.Kill(p.pid, unix.SIGKILL)
 	}
 }

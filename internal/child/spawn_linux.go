@@ -23,7 +23,8 @@ var forker struct {
 }
 
 // Spawn starts a process in a group of its own that the kernel kills when this
-// process dies. Reap is to be called once it has ended.
+// process dies, and that carries the mark of this one. Reap is to be called once it
+// has ended.
 func Spawn(cmd *exec.Cmd) error {
 	forker.once.Do(func() {
 		forker.jobs = make(chan func())
@@ -40,7 +41,7 @@ func Spawn(cmd *exec.Cmd) error {
 	forker.jobs <- func() {
 		ours.Lock()
 		defer ours.Unlock()
-		err := cmd.Start()
+		err := marking(cmd.Start)
 		if err == nil {
 			ours.pids[cmd.Process.Pid] = true
 		}

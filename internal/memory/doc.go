@@ -9,5 +9,6 @@
 //	           Go collects more eagerly ┤   limit: over ┤   ├ a quarter more: gone
 //
 // What is to be refused for want of memory is for the callers to foresee; the guard
-// is for what nobody foresaw. Only on Linux does it see what other processes use.
+// is for what nobody foresaw. Only on Linux does it see what other processes use, and
+// it counts those that package child has started, with their descendants.
 package memory

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/colltune/colltune/internal/child"
 )
 
 // Machine is the memory of this machine in bytes, or what the control groups that we
@@ -58,13 +60,15 @@ func limitFiles(groups string) (files []string) {
 	return files
 }
 
-// inUse is what this process uses, and what all its descendants do. Memory that
+// inUse is what this process uses, and what the processes that it started with Spawn
+// do, with all their descendants. Its other children are somebody else's: a shell has
+// started them before it became this process. Memory that
 // several of them share is counted once, as far as can be told: the most that one of
 // them shares.
 func inUse() (own, others int64) {
 	all, shared := resident(os.Getpid())
 	own = all - shared
-	for _, pid := range descendants(os.Getpid()) {
+	for _, pid := range descendants(os.Getpid(), child.Ours) {
 		more, theirs := resident(pid)
 		others += more - theirs
 		shared = max(shared, theirs)
@@ -77,7 +81,7 @@ func inUse() (own, others int64) {
 func OfTree(root int) int64 {
 	all, shared := resident(root)
 	sum := all - shared
-	for _, pid := range descendants(root) {
+	for _, pid := range descendants(root, nil) {
 		all, shared := resident(pid)
 		sum += all - shared
 	}
@@ -90,16 +94,21 @@ func Of(pid int) int64 {
 	return used
 }
 
-// descendants lists the processes below one. The kernel lists the children of each
+// descendants lists the processes below one: those children that are wanted, or all
+// (nil), and what is below them. The kernel lists the children of each
 // thread; where it was built without that, all processes of the machine are gone
 // through, of which there may be thousands.
-func descendants(root int) (all []int) {
+func descendants(root int, wanted func(child int) bool) (all []int) {
 	children := childrenOf
 	if _, err := os.Stat("/proc/thread-self/children"); err != nil {
 		known := allChildren()
 		children = func(pid int) []int { return known[pid] }
 	}
-	all = children(root)
+	for _, pid := range children(root) {
+		if wanted == nil || wanted(pid) {
+			all = append(all, pid)
+		}
+	}
 	for i := 0; i < len(all); i++ {
 		all = append(all, children(all[i])...)
 	}

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
+
+	"github.com/colltune/colltune/internal/child"
 )
 
 func TestLimitFiles(t *testing.T) {
@@ -22,26 +24,39 @@ func TestLimitFiles(t *testing.T) {
 	}
 }
 
-// What a child uses is counted with its parent's.
+// What a process of Spawn's uses is counted with its parent's; what a child uses that
+// Spawn did not start, such as one from before an exec, is not.
 func TestInUse(t *testing.T) {
-	// A shell holds 64 MB of text in a variable and waits.
-	child := exec.Command("sh", "-c", `x=$(head -c 64000000 /dev/zero | tr '\0' x); echo; read y; echo "${#x}"`)
-	in, _ := child.StdinPipe()
-	out, _ := child.StdoutPipe()
-	if err := child.Start(); err != nil {
-		t.Skip(err)
+	// Two shells hold 64 MB of text in a variable each, and wait.
+	shell := func(start func(*exec.Cmd) error) *exec.Cmd {
+		cmd := exec.Command("sh", "-c", `x=$(head -c 64000000 /dev/zero | tr '\0' x); echo; read y; echo "${#x}"`)
+		in, _ := cmd.StdinPipe()
+		out, _ := cmd.StdoutPipe()
+		if err := start(cmd); err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(func() { in.Close() })
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
 	}
-	one := make([]byte, 1)
-	if _, err := out.Read(one); err != nil {
-		t.Fatal(err)
-	}
+	ours, foreign := shell(child.Spawn), shell((*exec.Cmd).Start)
 	own, others := inUse()
-	if own < 1<<20 || others < 64_000_000 || OfTree(os.Getpid()) < own/2+64_000_000 {
-		t.Errorf("%d B of this process, %d B of others, %d B in all: want the child's 64 MB among them", own, others, OfTree(os.Getpid()))
+	if own < 1<<18 || others < 64_000_000 || others > 120_000_000 || OfTree(os.Getpid()) < own/2+128_000_000 {
+		t.Errorf("%d B of this process, %d B of others, %d B in all: want the 64 MB of Spawn's child among the others, and 128 MB in all", own, others, OfTree(os.Getpid()))
 	}
-	if some, known := descendants(os.Getpid()), allChildren()[os.Getpid()]; !slices.Contains(some, child.Process.Pid) || !slices.Contains(known, child.Process.Pid) {
-		t.Errorf("the child %d is not among %d, or %d", child.Process.Pid, some, known)
+	for _, cmd := range []*exec.Cmd{ours, foreign} {
+		pid := cmd.Process.Pid
+		if some, known := descendants(os.Getpid(), nil), allChildren()[os.Getpid()]; !slices.Contains(some, pid) || !slices.Contains(known, pid) {
+			t.Errorf("the child %d is not among %d, or %d", pid, some, known)
+		}
+		if got := slices.Contains(descendants(os.Getpid(), child.Ours), pid); got != (cmd == ours) {
+			t.Errorf("the child %d is counted: %v, want %v", pid, got, cmd == ours)
+		}
 	}
-	in.Close()
-	_ = child.Wait()
+	_ = ours.Process.Kill()
+	_ = child.Reap(ours)
+	_ = foreign.Process.Kill()
+	_ = foreign.Wait()
 }
