@@ -82,15 +82,15 @@ func TestTooManyOperationsAreForeseen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := script.Even(1, 4096)
 	for _, c := range []struct {
-		most  int
-		large bool
-	}{{0, false}, {1 << 21, true}} {
+		ranks, most int
+		large       bool // a larger limit would do
+	}{{4096, 0, false}, {4096, 1 << 21, false}, {1024, 1 << 20, true}} {
+		m := script.Even(1, c.ranks)
 		_, err := f.Trace(m, script.Request{Collective: "allreduce", InPlace: true, MaxOps: c.most}, nil)
 		var e *lang.Error
-		if !errors.As(err, &e) || e.Large != c.large || e.Ops != 2*4096*4095 {
-			t.Errorf("at most %d: %v (%+v)", c.most, err, e)
+		if !errors.As(err, &e) || e.Large != c.large || e.Ops != 2*c.ranks*(c.ranks-1) {
+			t.Errorf("%d ranks, at most %d: %v (%+v)", c.ranks, c.most, err, e)
 		}
 	}
 }

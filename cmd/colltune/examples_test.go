@@ -96,7 +96,7 @@ func TestExamplesRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		page = strings.TrimPrefix(page, "../../")
-		if all[page] = examplesOf(inFences(string(text))); len(all[page]) == 0 {
+		if all[page] = examplesOf(inFences(string(text))); len(all[page]) == 0 && page != "docs/finding.md" { // a page on the code
 			t.Errorf("%s shows no command", page)
 		}
 	}
