@@ -1,12 +1,3 @@
-// Package filelock takes the system's exclusive lock on an open file. The system
-// releases it when the file is closed or the process ends, however it ends. A lock
-// binds only those who ask for it, and a child process does not inherit it.
-//
-//	err := filelock.Try(f)     ErrHeld: another open file has it
-//	err := filelock.Wait(f)
-//
-// On Unix a folder can be locked, too. Everywhere the locked file can be read and
-// written by anyone.
 package filelock
 
 import "errors"

@@ -1,4 +1,3 @@
-// Package filetest plants files and compares folders, for tests.
 package filetest
 
 import (

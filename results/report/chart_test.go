@@ -7,6 +7,7 @@ import (
 
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/resultstest"
 )
 
 // A line goes on only between sizes that are neighbours in the plan.
@@ -47,7 +48,7 @@ func TestExtremeTimes(t *testing.T) {
 	c := newCampaign(t, t.TempDir(), testPlan(t, "in", 1024, 2048, 4096), simulated)
 	defer c.Close()
 	ring, other := testRing(4, 0, true), testRing(4, 1, true)
-	add(t, c,
+	resultstest.Append(t, c,
 		newTrial(t, c, ring, "ring", "LL", 32768, 1024, units.LeastTimeUS, units.MostTimeUS), newTrial(t, c, other, "other", "LL", 32768, 1024, 12.5),
 		newTrial(t, c, ring, "ring", "LL", 32768, 2048, units.MostTimeUS), newTrial(t, c, other, "other", "LL", 32768, 4096, units.LeastTimeUS))
 	tell(t, c, results.Tally{Finished: true, Enumerated: 2, Tuned: 2, Points: []results.Point{

@@ -9,6 +9,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/ir/irtest"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/resultstest"
 	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/topologies/topotest"
 )
@@ -68,7 +69,7 @@ func newTrial(t testing.TB, c *results.Campaign, p *ir.Program, algorithm, proto
 	if p.Collective.InPlace {
 		placement = "in"
 	}
-	return keyed(c, results.Trial{
+	return resultstest.Keyed(c, results.Trial{
 		Bytes: bytes, Placement: placement, Algorithm: algorithm, Source: "template",
 		Parameters: map[string]any{"pieces": p.GPUs[0].Scratch}, Channels: p.Channels(), Instances: 1,
 		Protocol: protocol, TileBytes: tile, Program: hash, LoopChunks: p.Ranks(), MaxCount: 1, Granularity: int64(4 * p.Ranks()),
@@ -81,28 +82,11 @@ func newTrial(t testing.TB, c *results.Campaign, p *ir.Program, algorithm, proto
 func nativeTrial(c *results.Campaign, algorithm, protocol, placement string, bytes int64, us ...float64) results.Trial {
 	e, _ := c.Executor()
 	hash := results.NativeHash(algorithm, nil, collective.Spec{Name: "allreduce", Ranks: 4, InPlace: placement == "in"})
-	return keyed(c, results.Trial{
+	return resultstest.Keyed(c, results.Trial{
 		Bytes: bytes, Placement: placement, Algorithm: algorithm, Source: results.SourceNative, Instances: 1,
 		Protocol: protocol, Program: hash, LoopChunks: 1, MaxCount: 1, Granularity: 4, Fingerprint: e.Hash(),
 		Outcome: results.OK, TimesUS: us, Data: dataOf(e), Seconds: 0.5,
 	})
-}
-
-// keyed is a trial under the key that it has in a campaign.
-func keyed(c *results.Campaign, t results.Trial) results.Trial {
-	plan := c.Plan()
-	t.Key = plan.Key(&t).Hash()
-	return t
-}
-
-func add(t testing.TB, c *results.Campaign, trials ...results.Trial) {
-	t.Helper()
-	for i := range trials {
-		trials[i] = keyed(c, trials[i])
-	}
-	if err := c.Append(trials...); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func tell(t testing.TB, c *results.Campaign, tally results.Tally) {
@@ -143,7 +127,7 @@ func shownCampaign(t testing.TB, dir string) *results.Campaign {
 		if bad.Outcome == results.Wrong {
 			bad.TimesUS = []float64{5}
 		}
-		add(t, c, a, b, base, bad)
+		resultstest.Append(t, c, a, b, base, bad)
 		tally.Points = append(tally.Points, results.Point{Bytes: n, Placement: "in", BoundUS: 5 + float64(i),
 			Baseline: &results.Baseline{Name: "ring ×1 LL", Program: base.Program, Protocol: "LL", TileBytes: 32768}})
 	}

@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/resultstest"
 	"github.com/colltune/colltune/results/table"
 )
 
@@ -259,7 +260,7 @@ func TestEveryFigureIsTheTables(t *testing.T) {
 					trials[i].Seconds++
 				}
 			}
-			add(t, c, trials...)
+			resultstest.Append(t, c, trials...)
 			tell(t, c, d.tally)
 			var page string
 			page, winners = pageOf(t, c)
@@ -351,7 +352,7 @@ func TestLargePages(t *testing.T) {
 		}
 		trials = append(trials, x)
 	}
-	add(t, c, trials...)
+	resultstest.Append(t, c, trials...)
 	page, winners := pageOf(t, c)
 	if len(winners.Ranges) != len(sizes) {
 		t.Fatalf("%d ranges", len(winners.Ranges))
@@ -405,18 +406,18 @@ func TestWithout(t *testing.T) {
 			c := newCampaign(t, dir, testPlan(t, "in", 1024, 2048), simulated)
 			bad := newTrial(t, c, testRing(4, 0, true), "ring", "LL", 32768, 2048)
 			bad.Outcome, bad.TimesUS = results.Wrong, []float64{1}
-			add(t, c, newTrial(t, c, testRing(4, 0, true), "ring", "LL", 32768, 1024, 5), bad)
+			resultstest.Append(t, c, newTrial(t, c, testRing(4, 0, true), "ring", "LL", 32768, 1024, 5), bad)
 			tell(t, c, results.Tally{Finished: true})
 			return c
 		}, "1 of 2 sizes have no winner, since no trial there gave a right result"},
 		{"a library's own", func(t *testing.T, dir string) *results.Campaign {
 			c := newCampaign(t, dir, testPlan(t, "in", 1024), results.Executor{Name: "nccl", Version: "1"})
-			add(t, c, nativeTrial(c, "ring", "LL", "in", 1024, 5, 6, 7))
+			resultstest.Append(t, c, nativeTrial(c, "ring", "LL", "in", 1024, 5, 6, 7))
 			return c
 		}, "Measured by nccl."},
 		{"times that vary", func(t *testing.T, dir string) *results.Campaign {
 			c := newCampaign(t, dir, testPlan(t, "in", 1024), results.Executor{Name: "nccl", Version: "1"})
-			add(t, c, nativeTrial(c, "ring", "LL", "in", 1024, 5, 6, 7))
+			resultstest.Append(t, c, nativeTrial(c, "ring", "LL", "in", 1024, 5, 6, 7))
 			return c
 		}, "6.00 | 5.00–7.00 |"},
 	} {

@@ -1,4 +1,3 @@
-// Package resultstest makes small campaigns for the tests of the rooms below results.
 package resultstest
 
 import (
@@ -64,11 +63,11 @@ func Trial(t testing.TB, c *results.Campaign, p *ir.Program, name, protocol stri
 		Threadblocks: p.MaxThreadblocks(), Steps: p.MaxSteps(), Fingerprint: Executor.Hash(),
 		Outcome: results.OK, TimesUS: us, Data: results.Checked, Seconds: 0.25,
 	}
-	return keyed(c, trial)
+	return Keyed(c, trial)
 }
 
-// keyed is a trial under the key that it has in a campaign.
-func keyed(c *results.Campaign, t results.Trial) results.Trial {
+// Keyed is a trial under the key that it has in a campaign.
+func Keyed(c *results.Campaign, t results.Trial) results.Trial {
 	plan := c.Plan()
 	t.Key = plan.Key(&t).Hash()
 	return t
@@ -78,7 +77,7 @@ func keyed(c *results.Campaign, t results.Trial) results.Trial {
 func Append(t testing.TB, c *results.Campaign, trials ...results.Trial) {
 	t.Helper()
 	for i := range trials {
-		trials[i] = keyed(c, trials[i])
+		trials[i] = Keyed(c, trials[i])
 	}
 	if err := c.Append(trials...); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,2 @@
+// Package filetest plants files and compares folders, for tests.
+package filetest
