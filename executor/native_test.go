@@ -60,7 +60,7 @@ func native(t testing.TB, algorithm, collectiveName string, settings map[string]
 	}
 }
 
-func TestAlgorithmsOfTheBackEnd(t *testing.T) {
+func TestAlgorithmsOfTheExecutor(t *testing.T) {
 	h := start(t, "library", executor.HostOptions{})
 	d, err := h.Describe(t.Context())
 	if err != nil || !d.NativeOnly || len(d.Native) != 3 || len(d.Devices) != 2 || d.MaxBytes != 1<<20 || strings.Join(d.Native[0].Settings["channels"], " ") != "8 4" {
@@ -100,6 +100,6 @@ func TestAlgorithmsOfTheBackEnd(t *testing.T) {
 	}
 	_, err = start(t, "well", executor.HostOptions{}).Run(t.Context(), native(t, "ring", "allreduce", nil))
 	if !errors.Is(err, executor.ErrUnsupported) || !strings.Contains(err.Error(), "no algorithms of its own") {
-		t.Errorf("a back end without: %v", err)
+		t.Errorf("an executor without: %v", err)
 	}
 }

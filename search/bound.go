@@ -10,7 +10,7 @@ import (
 // Bound is a time in microseconds that no run of a program can beat.
 type Bound func(bytes int64, proto topologies.Proto, tile int64) float64
 
-// routingBound holds for any back end on a system with the topology's links: every
+// routingBound holds for any executor on a system with the topology's links: every
 // edge must carry whatever the program sends over it.
 func routingBound(p *ir.Program, t *topologies.Topology, elem int64) (Bound, error) {
 	col, err := collective.New(p.Collective)

@@ -25,7 +25,7 @@ import (
 // several times under a budget. An entry is a family's grid, a construction's finds, what
 // a trace came to, or a draft that was built. A nil cache holds nothing.
 //
-//	key = SHA-256(plan, back end, solver time, memory, this build ∙ placement ∙ source ∙ name)
+//	key = SHA-256(plan, executor, solver time, memory, this build ∙ placement ∙ source ∙ name)
 type cache struct {
 	store  store // nil: only in memory
 	base   string
@@ -45,7 +45,7 @@ type store interface {
 	Enumerated(used map[string]bool) error
 }
 
-// newCache is the cache of a campaign for a search with a description of its back end.
+// newCache is the cache of a campaign for a search with a description of its executor.
 func newCache(c *results.Campaign, o *Options, coll string, repeat bool) *cache {
 	k := &cache{repeat: repeat, made: map[string]any{}, used: map[string]bool{}}
 	if base, err := cacheBase(c.Plan(), o, coll); err != nil {
@@ -56,7 +56,7 @@ func newCache(c *results.Campaign, o *Options, coll string, repeat bool) *cache 
 	return k
 }
 
-// cacheBase identifies all that any entry depends on: the plan, what the back end decides
+// cacheBase identifies all that any entry depends on: the plan, what the executor decides
 // by itself, how long solvers have, the limit of memory, and this very build.
 func cacheBase(plan results.Plan, o *Options, coll string) (string, error) {
 	path, err := os.Executable()

@@ -22,8 +22,8 @@ const maxSettings = 256
 // ownChoice is the algorithm that stands for the library deciding by itself.
 const ownChoice = "auto"
 
-// BackEnd is what the executor says about itself that matters for candidates.
-type BackEnd struct {
+// Capabilities are what the executor says about itself that matters for candidates.
+type Capabilities struct {
 	Name       string
 	Native     []executor.NativeAlgorithm
 	NativeOnly bool // it runs no programs
@@ -32,11 +32,11 @@ type BackEnd struct {
 	SlotCache  int64 // cache of a device, in bytes
 }
 
-// describeBackend asks the executors what they accept, and which algorithms of their own
+// describeExecutor asks the executors what they accept, and which algorithms of their own
 // they have. The simulator has none.
-func describeBackend(ctx context.Context, pool *executor.Pool, name string, p *Problem) (*BackEnd, error) {
+func describeExecutor(ctx context.Context, pool *executor.Pool, name string, p *Problem) (*Capabilities, error) {
 	if name == "sim" {
-		return &BackEnd{Name: name}, nil
+		return &Capabilities{Name: name}, nil
 	}
 	d, err := pool.Describe(ctx)
 	if err != nil {
@@ -45,29 +45,29 @@ func describeBackend(ctx context.Context, pool *executor.Pool, name string, p *P
 		}
 		return nil, err
 	}
-	b := &BackEnd{d.Name, d.Native, d.NativeOnly, !d.Joins(len(p.Topology.Ranks)), len(d.Devices), d.SlotCache}
+	b := &Capabilities{d.Name, d.Native, d.NativeOnly, !d.Joins(len(p.Topology.Ranks)), len(d.Devices), d.SlotCache}
 	return b, d.Takes(slices.Max(p.Sizes))
 }
 
-// known is what is known about the back end, which is nothing before it has been
+// known is what is known about the executor, which is nothing before it has been
 // asked.
-func (o *Options) known() BackEnd {
-	if o.BackEnd == nil {
-		return BackEnd{}
+func (o *Options) known() Capabilities {
+	if o.Capabilities == nil {
+		return Capabilities{}
 	}
-	return *o.BackEnd
+	return *o.Capabilities
 }
 
-// unknown reports whether a name might still turn out to be an algorithm of the back
-// end's, because the back end may have some and has not been asked.
-func (o *Options) unknown() bool { return o.Executor != "sim" && o.BackEnd == nil }
+// unknown reports whether a name may still be an algorithm of the executor's own: the
+// executor may have some and has not been asked.
+func (o *Options) unknown() bool { return o.Executor != "sim" && o.Capabilities == nil }
 
-// isNative reports whether the back end has an algorithm of that name.
+// isNative reports whether the executor has an algorithm of that name.
 func (o *Options) isNative(name string) bool {
 	return slices.ContainsFunc(o.known().Native, func(a executor.NativeAlgorithm) bool { return a.Algorithm == name })
 }
 
-// natives lists the back end's own algorithms that implement a collective and are
+// natives lists the executor's own algorithms that implement a collective and are
 // not excluded by flags. Flags that fix instances or tiles ask for programs, so
 // then there are none.
 func (o *Options) natives(coll string) (all []executor.NativeAlgorithm) {
@@ -85,7 +85,7 @@ func (o *Options) natives(coll string) (all []executor.NativeAlgorithm) {
 	return all
 }
 
-// native adds candidates for the back end's own algorithms, each with all of its
+// native adds candidates for the executor's own algorithms, each with all of its
 // settings. There is nothing to compile.
 func (e *enumeration) native() error {
 	for _, a := range e.options.natives(e.problem.Collective) {
@@ -108,7 +108,7 @@ func (e *enumeration) native() error {
 	return e.nativeBaseline()
 }
 
-// byDefault is the value of a setting that leaves it to the back end, like not
+// byDefault is the value of a setting that leaves it to the executor, like not
 // giving the setting at all.
 const byDefault = "default"
 
@@ -157,7 +157,7 @@ func (e *enumeration) nativeBaseline() error {
 	return nil
 }
 
-// chooses reports whether the back end can be left to choose by itself.
+// chooses reports whether the executor can be left to choose by itself.
 func (o *Options) chooses(coll string) bool {
 	return slices.Contains(collective.Names(), coll) && slices.ContainsFunc(o.known().Native, func(a executor.NativeAlgorithm) bool {
 		return a.Algorithm == ownChoice && len(a.Protocols) == 0 && (len(a.Collectives) == 0 || slices.Contains(a.Collectives, coll))

@@ -77,14 +77,14 @@ func TestNativesOf(t *testing.T) {
 		"instances fixed":       {Options{Instances: 2}, "allreduce", nil},
 		"tile fixed":            {Options{TileBytes: 1 << 20}, "allreduce", nil},
 		"a user's own":          {Options{}, "mine", nil},
-		"a back end not asked":  {Options{BackEnd: nil}, "allreduce", nil},
+		"an executor not asked":  {Options{Capabilities: nil}, "allreduce", nil},
 		"none of them asked":    {Options{Families: []string{"direct"}}, "allreduce", nil},
 		"both asked, one out":   {Options{Families: []string{"ring", "tree"}, Exclude: []string{"tree"}}, "allreduce", []string{"ring"}},
 		"a parameter of theirs": {Options{Parameters: map[string]string{"buffer": "1M"}}, "allgather", []string{"ring"}},
 	} {
 		o := tc.o
-		if name != "a back end not asked" {
-			o.BackEnd = &BackEnd{Name: "library", Native: []executor.NativeAlgorithm{ring, tree}}
+		if name != "an executor not asked" {
+			o.Capabilities = &Capabilities{Name: "library", Native: []executor.NativeAlgorithm{ring, tree}}
 		}
 		var got []string
 		for _, a := range o.natives(tc.coll) {
@@ -137,22 +137,22 @@ func TestNativeHashTellsApart(t *testing.T) {
 	}
 }
 
-// A name that no family has may be an algorithm of the back end's own, as long as
-// the back end has not been asked. The simulator has none, asked or not.
-func TestNameMayBeTheBackEnds(t *testing.T) {
-	library := &BackEnd{Name: "library", Native: []executor.NativeAlgorithm{{Algorithm: "spiral"}}}
+// A name that no family has may be an algorithm of the executor's own, as long as
+// the executor has not been asked. The simulator has none, asked or not.
+func TestNameMayBeTheExecutors(t *testing.T) {
+	library := &Capabilities{Name: "library", Native: []executor.NativeAlgorithm{{Algorithm: "spiral"}}}
 	for _, tc := range []struct {
 		executor string
-		backEnd  *BackEnd
+		backEnd  *Capabilities
 		may      bool
 	}{
 		{"sim", nil, false},
-		{"sim", &BackEnd{Name: "sim"}, false},
+		{"sim", &Capabilities{Name: "sim"}, false},
 		{"plugin", nil, true},
 		{"plugin", library, true},
-		{"plugin", &BackEnd{Name: "plugin"}, false},
+		{"plugin", &Capabilities{Name: "plugin"}, false},
 	} {
-		o := Options{Executor: tc.executor, BackEnd: tc.backEnd, Families: []string{"spiral"}}
+		o := Options{Executor: tc.executor, Capabilities: tc.backEnd, Families: []string{"spiral"}}
 		_, _, err := o.families()
 		if tc.may && err != nil {
 			t.Errorf("%s, %v: %v", tc.executor, tc.backEnd, err)
@@ -175,17 +175,17 @@ func (*idleExecutor) Run(context.Context, executor.Trial) (executor.Measurement,
 }
 
 // What the executors have of their own is known once one of them was asked.
-func TestBackEndIsDescribed(t *testing.T) {
+func TestExecutorIsDescribed(t *testing.T) {
 	pool := executor.NewPool(func() (executor.Executor, error) { return &idleExecutor{}, nil })
 	topology, err := topologies.Resolve("ring:4", topologies.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := Options{Executor: "idle"}
-	if o.BackEnd, err = describeBackend(t.Context(), pool, o.Executor, &Problem{Topology: topology, Sizes: []int64{1024}}); err != nil {
+	if o.Capabilities, err = describeExecutor(t.Context(), pool, o.Executor, &Problem{Topology: topology, Sizes: []int64{1024}}); err != nil {
 		t.Fatal(err)
 	}
 	if !o.isNative("spiral") {
-		t.Error("what the back end has of its own is not known")
+		t.Error("what the executor has of its own is not known")
 	}
 }

@@ -27,9 +27,9 @@ type Options struct {
 	// Baseline is what every size is compared with; nil means what the vendor's
 	// library would choose.
 	Baseline *BaselineFile
-	// BackEnd is what the executor has of its own. Run asks it; until then, an
+	// Capabilities are what the executor says of itself. Run asks it; until then, an
 	// unknown name may be the executor's.
-	BackEnd *BackEnd
+	Capabilities *Capabilities
 
 	Observer Observer // is told what happens
 }

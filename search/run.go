@@ -35,7 +35,7 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	}
 	started := time.Now()
 	var err error
-	if o.BackEnd, err = describeBackend(ctx, how.Executors, o.Executor, &p); err != nil {
+	if o.Capabilities, err = describeExecutor(ctx, how.Executors, o.Executor, &p); err != nil {
 		return autotune.Summary{}, err
 	}
 	if how.Budget > 0 {

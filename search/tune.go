@@ -57,7 +57,7 @@ func (s *session) tune(ctx context.Context, space *Space) error {
 	return errors.Join(err, s.campaign.SetTally(tally))
 }
 
-// least is what no routing of a problem can beat, provided that the back end is
+// least is what no routing of a problem can beat, provided that the executor is
 // subject to the topology's links.
 func (s *session) least(ctx context.Context, p *Problem) (leastTime, error) {
 	c, err := collective.New(p.spec(1))
@@ -68,8 +68,8 @@ func (s *session) least(ctx context.Context, p *Problem) (leastTime, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o := &s.options; o.BackEnd.OtherLinks {
-		o.Observer.notice(fmt.Sprintf("%s does not join the ranks by the links of %s: no bound is known for its times", o.BackEnd.Name, p.Topology.Name))
+	if o := &s.options; o.Capabilities.OtherLinks {
+		o.Observer.notice(fmt.Sprintf("%s does not join the ranks by the links of %s: no bound is known for its times", o.Capabilities.Name, p.Topology.Name))
 		return nil, nil
 	}
 	return bound.TimeUS, nil
@@ -104,8 +104,8 @@ func (s *session) trials(p *Problem, least leastTime) autotune.Problem {
 	o, plan := &s.options, s.campaign.Plan()
 	problem := autotune.Problem{
 		Topology: p.Topology, TopologyHash: p.Topology.Hash(), Sizes: p.Sizes, Protocols: o.Protocols,
-		Runtime: o.Runtime, LeastUS: least, OtherLinks: o.BackEnd.OtherLinks,
-		Devices: o.BackEnd.Devices, SlotCache: o.BackEnd.SlotCache,
+		Runtime: o.Runtime, LeastUS: least, OtherLinks: o.Capabilities.OtherLinks,
+		Devices: o.Capabilities.Devices, SlotCache: o.Capabilities.SlotCache,
 		DType: p.DType, Op: p.Op, Iters: plan.Iters, Warmup: plan.Warmup, Seed: plan.Seed,
 	}
 	if o.TileBytes > 0 {
