@@ -77,7 +77,7 @@ func TestNativesOf(t *testing.T) {
 		"instances fixed":       {Options{Instances: 2}, "allreduce", nil},
 		"tile fixed":            {Options{TileBytes: 1 << 20}, "allreduce", nil},
 		"a user's own":          {Options{}, "mine", nil},
-		"an executor not asked":  {Options{Capabilities: nil}, "allreduce", nil},
+		"an executor not asked": {Options{Capabilities: nil}, "allreduce", nil},
 		"none of them asked":    {Options{Families: []string{"direct"}}, "allreduce", nil},
 		"both asked, one out":   {Options{Families: []string{"ring", "tree"}, Exclude: []string{"tree"}}, "allreduce", []string{"ring"}},
 		"a parameter of theirs": {Options{Parameters: map[string]string{"buffer": "1M"}}, "allgather", []string{"ring"}},
