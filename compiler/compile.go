@@ -49,8 +49,8 @@ type Options struct {
 	// Disable names optional passes to leave out.
 	Disable []string
 	// Dump is called with the program's text after pass DumpAfter, or after every
-	// pass if that is "all". Pass slots can make passes run again, and then they
-	// dump again. ParseDump reads the text back.
+	// pass if that is "all". Passes of the schedule dump again if it is made again.
+	// ParseDump reads the text back.
 	Dump      func(pass, text string)
 	DumpAfter string
 	// CheckEachPass checks the invariants after every pass.
@@ -96,7 +96,7 @@ func Compile(p *lang.Program, o Options) (*Result, error) {
 		// Checked here because replicating could take minutes.
 		return nil, fmt.Errorf("channels: %d instances, each on channels of its own: the limit is %d", o.Instances, o.MaxChannels)
 	}
-	return (&program{in: p, opt: o}).compile(0, skip)
+	return newProgram(p, o).compile(0, skip)
 }
 
 // complete replaces zero options by their defaults, checks the others, and
@@ -135,42 +135,32 @@ func (o *Options) complete() (skip map[string]bool, err error) {
 // numbers.
 var manyOps = 1 << 19
 
-// compile runs the passes, beginning with index first.
+// newProgram returns the program as it is before the first pass.
+func newProgram(p *lang.Program, o Options) *program {
+	return &program{in: p, opt: o, callPerChunk: o.CallPerChunk}
+}
+
+// compile runs the passes, beginning with index first: those before the schedule, those
+// of the schedule until its slots suffice, and emit.
 func (u *program) compile(first int, skip map[string]bool) (*Result, error) {
 	o, res := u.opt, &Result{}
-	for i := first; i < len(passes); i++ {
-		pass := &passes[i]
-		if o.Context != nil && o.Context.Err() != nil {
-			return nil, fmt.Errorf("stopped before pass %s: %w", pass.name, o.Context.Err())
+	schedule, emit := passIndex("depths"), passIndex("emit")
+	if err := u.run(passes[min(first, schedule):schedule], skip, res); err != nil {
+		return nil, err
+	}
+	for from := max(first, schedule); ; from = schedule {
+		if err := u.run(passes[min(from, emit):emit], skip, res); err != nil {
+			return nil, err
 		}
-		if !skip[pass.name] {
-			start := time.Now()
-			if err := pass.run(u); err != nil {
-				var at *lang.Error
-				if errors.As(err, &at) {
-					return nil, at
-				}
-				return nil, fmt.Errorf("%s: %w", pass.name, err)
-			}
-			if len(u.ops) > manyOps {
-				runtime.GC()
-			}
-			res.addTime(pass.name, time.Since(start))
+		if u.slotsSuffice() {
+			break
 		}
-		u.after = pass.name
-		if o.CheckEachPass {
-			if err := u.check(); err != nil {
-				return nil, fmt.Errorf("after pass %s: %w", pass.name, err)
-			}
-		}
-		if u.rerunFrom != "" {
-			i = passIndex(u.rerunFrom) - 1
-			u.rerunFrom = ""
-			continue
-		}
-		if o.Dump != nil && (o.DumpAfter == pass.name || o.DumpAfter == "all") {
-			o.Dump(pass.name, u.text())
-		}
+		start := time.Now()
+		u.relax()
+		res.addTime("slots", time.Since(start))
+	}
+	if err := u.run(passes[max(first, emit):], skip, res); err != nil {
+		return nil, err
 	}
 	if err := o.Limits.Check(u.out); err != nil {
 		return nil, err
@@ -182,6 +172,40 @@ func (u *program) compile(first int, skip map[string]bool) (*Result, error) {
 		runtime.GC() // the verifier or simulator, which come next, can use the passes' memory
 	}
 	return res, nil
+}
+
+// run runs passes from top to bottom.
+func (u *program) run(passes []pass, skip map[string]bool, res *Result) error {
+	o := &u.opt
+	for _, pass := range passes {
+		if o.Context != nil && o.Context.Err() != nil {
+			return fmt.Errorf("stopped before pass %s: %w", pass.name, o.Context.Err())
+		}
+		if !skip[pass.name] {
+			start := time.Now()
+			if err := pass.run(u); err != nil {
+				var at *lang.Error
+				if errors.As(err, &at) {
+					return at
+				}
+				return fmt.Errorf("%s: %w", pass.name, err)
+			}
+			if len(u.ops) > manyOps {
+				runtime.GC()
+			}
+			res.addTime(pass.name, time.Since(start))
+		}
+		u.after = pass.name
+		if o.CheckEachPass {
+			if err := u.check(); err != nil {
+				return fmt.Errorf("after pass %s: %w", pass.name, err)
+			}
+		}
+		if o.Dump != nil && (o.DumpAfter == pass.name || o.DumpAfter == "all") && u.slotsSuffice() {
+			o.Dump(pass.name, u.text())
+		}
+	}
+	return nil
 }
 
 // addTime adds to the time of a pass, which may run several times.

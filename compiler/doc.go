@@ -13,7 +13,9 @@
 //	1 rcs rank 1 sc[0]          ←0 →2
 //	3 r   rank 2 out[0]         ←1
 //	        │
-//	channels ▸ depths ▸ order ▸ threadblocks ▸ place local ▸ synchronise ▸ emit
+//	channels ▸ (depths ▸ order ▸ threadblocks ▸ place local ▸ synchronise ▸ slots) ▸ emit
+//
+// What stands in brackets is the schedule, which is made again until its slots suffice.
 //
 // The pipeline is the table in passes.go. Each pass is a file pass_NAME.go; dumps
 // are printed and read in dump_*.go.

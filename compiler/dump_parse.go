@@ -53,7 +53,7 @@ func (d *Dump) Compile(o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.CallPerChunk = o.CallPerChunk || u.opt.CallPerChunk
+	u.callPerChunk = u.callPerChunk || o.CallPerChunk
 	u.opt = o
 	return u.compile(passIndex(d.Pass)+1, skip)
 }
@@ -230,7 +230,7 @@ func (r *dumpReader) callsLine(words []string) error {
 	if strings.Join(words, " ") != "calls of one chunk" {
 		return errors.New("want calls of one chunk")
 	}
-	r.opt.CallPerChunk = true
+	r.program.callPerChunk = true
 	return nil
 }
 

@@ -72,7 +72,7 @@ func (u *program) headText(b *strings.Builder) {
 	if u.instances > 1 {
 		fmt.Fprintf(b, "instances %d × %d\n", u.instances/u.scopeInstances, u.scopeInstances)
 	}
-	if u.opt.CallPerChunk {
+	if u.callPerChunk {
 		b.WriteString("calls of one chunk\n")
 	}
 	if u.cycleBreaks > 0 {

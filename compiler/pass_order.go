@@ -26,7 +26,7 @@ import "fmt"
 // split, so that its receive frees a slot. This always succeeds in the end,
 // since the program without fusion can run in the order in which it was traced.
 //
-// With CallPerChunk, a message of more chunks than there are slots cannot be
+// With callPerChunk, a message of more chunks than there are slots cannot be
 // sent completely before it is taken. It passes through all ranks of its chain
 // at once, with nothing in between; and a chain that would pass a rank twice is
 // split there.
@@ -160,7 +160,7 @@ func (s *schedule) buildSuccs() {
 // size returns the number of slots occupied by the message that i sends or
 // receives.
 func (s *schedule) size(i int32) int {
-	if s.u.opt.CallPerChunk {
+	if s.u.callPerChunk {
 		return int(s.u.ins[s.u.ranked[i]].count)
 	}
 	return 1

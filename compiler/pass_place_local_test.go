@@ -16,7 +16,7 @@ func placed(t interface{ Fatal(...any) }, p *lang.Program, o Options, homed bool
 	if _, err := o.complete(); err != nil {
 		t.Fatal(err)
 	}
-	u := &program{in: p, opt: o}
+	u := newProgram(p, o)
 	for _, pass := range passes[:passIndex("synchronise")] {
 		if pass.name == "propagate copies" || pass.name == "sink copies" || pass.name == "place local" && !homed {
 			continue

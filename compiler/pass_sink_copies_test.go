@@ -18,7 +18,7 @@ func longestChain(t interface{ Fatal(...any) }, p *lang.Program, o Options) int3
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := &program{in: p, opt: o}
+	u := newProgram(p, o)
 	for _, pass := range passes[:passIndex("channels")] {
 		if pass.name == "scratch" || skip[pass.name] {
 			continue

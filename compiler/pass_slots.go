@@ -1,7 +1,8 @@
 package compiler
 
-// slots makes the program free of deadlock however a runtime divides its steps
-// into calls.
+// slots counts the slots that every connection needs, so that the program completes
+// however a runtime divides its steps into calls. Where they do not suffice, the driver
+// relaxes the program and makes the schedule again (compile.go).
 //
 // A step of c chunks is one call if a slot has room for c chunks, and c calls if
 // it has room for one; every call occupies a slot. The order was made for the
@@ -12,17 +13,9 @@ package compiler
 //	        rrs in[4:8] ← 2 → 1  every rank is still sending
 //	rank 1: s in[4:8] → 2 …
 //
-// So the pass executes the program with a call for each chunk. One execution is
-// enough: a threadblock's next step does not depend on timing, and a wait that
-// has ended never begins again. The execution may stop in a cycle of waiting
-// threadblocks. If one of them is needed at one of its connections while it is
-// blocked at the other, the two connections are given to two threadblocks: its
-// fused instructions are split, and the passes after fusion run again
-// (break_cycles.go). In a ring, splitting at one rank is enough.
-//
-// If that does not help, the order is made again for a call for each chunk.
-// That is always correct, but slower, because chains then begin one after
-// another.
+// So the pass also executes the program with a call for each chunk. One execution is
+// enough: a threadblock's next step does not depend on timing, and a wait that has
+// ended never begins again.
 //
 // Without this pass the program is fastest at sizes where a step is one call,
 // but may need more slots than Simple has at large sizes.
@@ -37,29 +30,46 @@ func slots(u *program) error {
 			need[k] = both[k].finish(0)
 		}
 	})
-	defer func() {
-		for _, e := range both {
-			u.pool.give(e.waiter)
-		}
-	}()
-	e := both[len(both)-1]
-	u.slotsWhole, u.slotsSplit = need[0], need[len(both)-1]
-	if !e.perChunk || u.slotsSplit <= u.opt.Slots || u.opt.CallPerChunk {
-		return nil
+	for _, e := range both {
+		u.pool.give(e.waiter)
 	}
+	u.slotsWhole, u.slotsSplit = need[0], need[len(both)-1]
+	return nil
+}
+
+// slotsSuffice reports whether the schedule runs to its end with the slots there are.
+// It holds before pass slots has counted, and for an order made for a call for each
+// chunk.
+func (u *program) slotsSuffice() bool {
+	return u.slotsSplit <= u.opt.Slots || u.callPerChunk || !u.manyChunks()
+}
+
+// relax changes a program whose slots do not suffice, and discards its schedule.
+//
+// With a call for each chunk, the execution stops in cycles of waiting threadblocks.
+// If one of them is needed at one of its connections while it is blocked at the
+// other, the two connections are given to two threadblocks, by splitting its fused
+// instructions (break_cycles.go). In a ring, splitting at one rank is enough.
+//
+// If there is nothing to split, the order will be made for a call for each chunk.
+// That is always correct, but slower, because chains then begin one after another.
+func (u *program) relax() {
+	e := newExecution(u)
 	e.restart(true)
-	apart := 0
+	any := false
 	for _, tb := range e.breakCycles(u.opt.Slots) {
 		for _, i := range u.tbs[tb].steps {
 			if u.ins[i].fused != none {
 				u.split(i)
-				apart++
+				any = true
 			}
 		}
 	}
-	u.opt.CallPerChunk = apart == 0
-	u.reschedule()
-	return nil
+	u.callPerChunk = !any
+	u.pool.give(e.waiter, u.depth, u.height, u.seq, u.tbOf, u.posOf, u.waits.start, u.waits.list)
+	u.depth, u.height, u.seq = nil, nil, nil
+	u.tbs, u.gpuTBs, u.tbOf, u.posOf, u.waits = nil, nil, nil, nil, csr{}
+	u.slotsWhole, u.slotsSplit = 0, 0
 }
 
 // manyChunks reports whether any message has more than one chunk.
@@ -70,14 +80,6 @@ func (u *program) manyChunks() bool {
 		}
 	}
 	return false
-}
-
-// reschedule discards the schedule and runs the passes from depths on again.
-func (u *program) reschedule() {
-	u.pool.give(u.depth, u.height, u.seq, u.tbOf, u.posOf, u.waits.start, u.waits.list)
-	u.depth, u.height, u.seq = nil, nil, nil
-	u.tbs, u.gpuTBs, u.tbOf, u.posOf, u.waits = nil, nil, nil, nil, csr{}
-	u.rerunFrom = "depths"
 }
 
 // execution runs the program's waits and messages, without data. Every

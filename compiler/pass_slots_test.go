@@ -107,7 +107,7 @@ func TestGridsAreUntangledInFewTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := &program{in: gridAllGather(side), opt: o}
+		u := newProgram(gridAllGather(side), o)
 		res, err := u.compile(0, skip)
 		if err != nil {
 			t.Fatal(err)
@@ -136,7 +136,7 @@ func TestLookingAheadTakesFewerTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := &program{in: gridAllGather(6), opt: o}
+		u := newProgram(gridAllGather(6), o)
 		if _, err := u.compile(0, skip); err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ var passOrder = [...]struct{ before, after, why string }{
 	{"synchronise", "hoist waits", "only the waits that are left are hoisted"},
 	{"synchronise", "emit", "the IR contains the waits"},
 	{"hoist waits", "slots", "steps that wait earlier may need more slots"},
-	{"slots", "emit", "slots may make the schedule again"},
+	{"slots", "emit", "the schedule is made again until its slots suffice"},
 }
 
 func init() {

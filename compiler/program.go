@@ -47,10 +47,10 @@ type program struct {
 	waits         csr     // by instruction: instructions of other threadblocks it must wait for explicitly
 	slotsWhole    int     // slots that a connection needs if each step is one call
 	slotsSplit    int     // the same if each chunk of a step is one
+	callPerChunk  bool    // order messages for a call for each chunk: asked for, or chosen by relax
 	cycleBreaks   int     // how many times threadblocks were split to end a deadlock
 	pool          slicePool
 	after         string // the last pass that ran
-	rerunFrom     string // the pass to continue from, if the last pass set it
 
 	out *ir.Program
 }
@@ -280,7 +280,7 @@ func (u *program) orderPositions() []int32 {
 
 // slotsOf returns the number of slots that a message occupies.
 func (u *program) slotsOf(m int32) int {
-	if u.opt.CallPerChunk {
+	if u.callPerChunk {
 		return int(u.msgs[m].count)
 	}
 	return 1
