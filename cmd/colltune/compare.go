@@ -167,15 +167,6 @@ func exactDifferences(d *table.Differences) sheet {
 	return s
 }
 
-// signedPercent is by how much a ratio is off 1.
-func signedPercent(ratio float64) string {
-	text := fmt.Sprintf("%+.1f", (ratio-1)*100)
-	if text == "-0.0" {
-		return "+0.0"
-	}
-	return text
-}
-
 // percent is a flag with a part of something: 3% or 3.
 type percent struct{ part float64 }
 

@@ -4,14 +4,34 @@
 //	colltune search -t dgx-a100 -c allreduce      the winning table, and a campaign folder
 //	colltune export campaigns/… --to msccl-xml --out xml
 //
-// One file a subcommand: it declares flags, calls one room, and prints. Beside
-// them: main.go (the tree), exit.go (what became of it, as an exit code),
-// settings.go (flags from the environment and files), output.go (tables), legible.go
-// (errors), progress.go, interrupt.go, complete.go.
+// A subcommand is a file of its name: it declares flags, calls a package below,
+// and prints the result. The packages below search, compile, run and export;
+// nothing of that is here.
+//
+// Words of its own: a sheet is a result as rows of text; a finding is a row of
+// doctor; the target of compile is the file format that --to names.
 //
 // Invariants: results go to standard output and everything else to standard
 // error; an error names the flag, file or key and what would be accepted; the
 // exit codes are those of the table in exit.go.
 //
-// It has no logic of its own: the packages below search, compile, run and export.
+// Files, in an order to read them in:
+//
+//	the tree      main.go exit.go memory.go
+//	input         input.go program_file.go
+//	output        output_text.go output_sheet.go output_stream.go output_file.go
+//	              output.go output_progress.go
+//	flags         flags.go flags_problem.go flags_trial.go flags_executor.go
+//	              flags_run.go flags_settings.go flags_settings_executor.go
+//	              completion.go
+//	campaigns     campaign.go search_request.go search.go results.go compare.go
+//	              export.go report.go resume.go resume_trust.go resume_history.go
+//	              resume_folder_linux.go resume_folder_unix.go
+//	              resume_folder_other.go resume_owner_unix.go
+//	programs      compile.go compile_holes.go compile_passes.go compile_target.go
+//	              verify.go verify_folder.go run.go synth.go
+//	systems       topology.go topology_bounds.go topology_calibrate.go
+//	              topology_calibrate_tables.go topology_import.go
+//	families      template.go template_check.go template_cost.go
+//	the machine   executor.go doctor.go version.go
 package main

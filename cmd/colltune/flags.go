@@ -3,16 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/internal/units"
-	"github.com/colltune/colltune/topologies"
 )
 
 // choice is a flag with a few possible values.
@@ -84,91 +81,41 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
-// topologyFlags adds -t, --nodes and --gpus; only the latter two to a command
-// whose argument is the topology.
-func topologyFlags(cmd *cobra.Command, asArgument bool) {
-	if !asArgument {
-		cmd.Flags().StringP("topology", "t", "", "the system: a catalogue name, a .toml `FILE`, or a generator such as ring:8@50GB/s")
-		_ = cmd.RegisterFlagCompletionFunc("topology", completeTopology)
-	}
-	cmd.Flags().Int("nodes", 0, "number of nodes (default: as many as the topology says)")
-	cmd.Flags().IntSlice("gpus", nil, "only these GPUs of each node, by local number")
+func given(cmd *cobra.Command, name string) bool {
+	f := cmd.Flags().Lookup(name)
+	return f != nil && f.Changed
 }
 
-// topology is the system that the flags, or the argument, name.
-func topology(cmd *cobra.Command, args ...string) (*topologies.Topology, error) {
-	var name string
-	if len(args) > 0 {
-		name = args[0]
-	} else if name, _ = cmd.Flags().GetString("topology"); name == "" {
-		return nil, usagef("-t/--topology is missing: want one of %s, a .toml file, or a generator such as ring:8@50GB/s", strings.Join(topologies.Names(), ", "))
-	}
-	o, err := topologyOptions(cmd)
-	if err != nil {
-		return nil, err
-	}
-	t, err := until(cmd.Context(), func() (*topologies.Topology, error) { return topologies.Resolve(name, o) })
-	return t, usage(err)
+// sizeOf is the value of a size flag; 0 if it was not given and has no default.
+func sizeOf(cmd *cobra.Command, name string) int64 {
+	return int64(cmd.Flags().Lookup(name).Value.(*size).value)
 }
 
-// topologyOptions reads --nodes and --gpus, the part of a system to use.
-func topologyOptions(cmd *cobra.Command) (o topologies.Options, err error) {
-	o.Nodes, _ = cmd.Flags().GetInt("nodes")
-	if f := cmd.Flags().Lookup("gpus"); f != nil && f.Changed {
-		o.GPUs, _ = cmd.Flags().GetIntSlice("gpus")
-	}
-	if o.Nodes < 0 || o.Nodes == 0 && cmd.Flags().Changed("nodes") {
-		return o, usagef("--nodes %d: want at least 1", o.Nodes)
-	}
-	return o, nil
+func flagValue(cmd *cobra.Command, name string) string {
+	return cmd.Flags().Lookup(name).Value.String()
 }
 
-// collectiveFlag adds -c.
-func collectiveFlag(cmd *cobra.Command) {
-	cmd.Flags().StringP("collective", "c", "", "the collective: "+strings.Join(collective.Names(), ", "))
-	_ = cmd.RegisterFlagCompletionFunc("collective", cobra.FixedCompletions(collective.Names(), cobra.ShellCompDirectiveNoFileComp))
-}
-
-// countsFlag adds --counts, for the vector forms of collectives.
-func countsFlag(cmd *cobra.Command) {
-	cmd.Flags().String("counts", "", "element counts of a vector form ("+strings.Join(collective.VectorForms(), ", ")+"): a `FILE` with one number for each rank; for alltoallv, a row of numbers for each rank (default: 1 each)")
-}
-
-// countsOf reads --counts for a collective over ranks ranks.
-func countsOf(cmd *cobra.Command, coll string, ranks int) ([]int, error) {
-	path := flagValue(cmd, "counts")
-	if path == "" {
-		return nil, nil
+// flagError adds to pflag's message which flag was meant, and what it takes.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var alone *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &alone):
+		return usagef("%w; see %s --help", err, cmd.CommandPath())
+	case !errors.As(err, &unknown):
+		return usage(valueError(err))
+	case cmd.HasSubCommands() && cmd.Flags().NArg() > 0:
+		return group(cmd, cmd.Flags().Args()) // the flag belongs to a subcommand that does not exist
 	}
-	want := collective.CountsOf(coll, ranks)
-	if want == 0 {
-		return nil, usagef("--counts: %s has no counts: those that do are %s", coll, strings.Join(collective.VectorForms(), ", "))
+	name := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
+	if p := cmd.Parent(); p != nil && p.Name() == "topology" && cmd.Flags().Lookup("gpus") != nil && (name == "t" || name == "topology") {
+		return usagef("%w: the topology is an argument here: %s TOPOLOGY; see %s --help", err, cmd.CommandPath(), cmd.CommandPath())
 	}
-	text, err := readFile(cmd.Context(), path, 1<<26)
-	if err != nil {
-		return nil, err
-	}
-	counts, err := collective.ParseCounts(path, text)
-	if err == nil && len(counts) != want {
-		err = usagef("%s: %d counts, for %s over %d ranks: want %d", path, len(counts), coll, ranks, want)
-	}
-	return counts, usage(err)
-}
-
-// collectiveName is the collective that -c names: one that there is, or one of
-// more. Spellings such as AllReduce and all_reduce are accepted.
-func collectiveName(cmd *cobra.Command, more ...string) (string, error) {
-	written, _ := cmd.Flags().GetString("collective")
-	names := append(collective.Names(), more...)
-	if written == "" {
-		return "", usagef("-c/--collective is missing: want one of %s", strings.Join(names, ", "))
-	}
-	if slices.Contains(more, written) {
-		return written, nil
-	}
-	plain := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(written))
-	if !slices.Contains(names, plain) {
-		return "", usagef("unknown collective %q%s: want one of %s", written, script.DidYouMean(plain, names), strings.Join(names, ", "))
-	}
-	return plain, nil
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return usagef("%w%s; see %s --help", err, script.DidYouMean("--"+unknown.GetSpecifiedName(), names), cmd.CommandPath())
 }

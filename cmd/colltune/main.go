@@ -1,14 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/executor"
@@ -177,31 +175,6 @@ func group(cmd *cobra.Command, args []string) error {
 		return usagef("unknown command %q: %s holds no others", args[0], cmd.CommandPath())
 	}
 	return usagef("unknown command %q for %s%s: want one of %s", args[0], cmd.CommandPath(), script.DidYouMean(args[0], names), strings.Join(names, ", "))
-}
-
-// flagError adds to pflag's message which flag was meant, and what it takes.
-func flagError(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	var alone *pflag.ValueRequiredError
-	switch {
-	case errors.As(err, &alone):
-		return usagef("%w; see %s --help", err, cmd.CommandPath())
-	case !errors.As(err, &unknown):
-		return usage(valueError(err))
-	case cmd.HasSubCommands() && cmd.Flags().NArg() > 0:
-		return group(cmd, cmd.Flags().Args()) // the flag belongs to a subcommand that does not exist
-	}
-	name := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
-	if p := cmd.Parent(); p != nil && p.Name() == "topology" && cmd.Flags().Lookup("gpus") != nil && (name == "t" || name == "topology") {
-		return usagef("%w: the topology is an argument here: %s TOPOLOGY; see %s --help", err, cmd.CommandPath(), cmd.CommandPath())
-	}
-	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			names = append(names, "--"+f.Name)
-		}
-	})
-	return usagef("%w%s; see %s --help", err, script.DidYouMean("--"+unknown.GetSpecifiedName(), names), cmd.CommandPath())
 }
 
 // verbose tells whether -v was given.

@@ -17,7 +17,6 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/results"
-	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -253,14 +252,6 @@ func systemOf(cmd *cobra.Command, p *ir.Program) (*topologies.Topology, error) {
 	return topology(cmd, fmt.Sprintf("fullmesh:%d", p.Ranks()))
 }
 
-// reduces refuses --op for a collective that reduces nothing.
-func reduces(cmd *cobra.Command, c collective.Collective) error {
-	if op := flagValue(cmd, "op"); typed(cmd, "op") && op != "sum" && !c.Reduces() {
-		return usagef("--op %s: %s reduces nothing", op, c.Name)
-	}
-	return nil
-}
-
 // timeSizes runs a trial at each size. With an error it returns what was measured
 // before.
 func timeSizes(ctx context.Context, e executor.Executor, d executor.Description, t executor.Trial, col collective.Collective, sizes []int64) ([]runRow, error) {
@@ -294,61 +285,4 @@ func timeSizes(ctx context.Context, e executor.Executor, d executor.Description,
 // verifyFor verifies a program for a run on a system with a protocol.
 func verifyFor(p *ir.Program, t *topologies.Topology, proto topologies.Proto) error {
 	return verify.Check(p, verify.Options{Slots: t.Protocols[proto].Slots, Linked: t.Linked}).Err()
-}
-
-// fixed prints a measured number as nccl-tests does.
-func fixed(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
-
-// sizeFlags adds the sizes, as nccl-tests spells them.
-func sizeFlags(cmd *cobra.Command) {
-	cmd.Flags().VarP(&size{1 << 10}, "min-bytes", "b", "smallest size; suffixes K, M, G are binary")
-	cmd.Flags().VarP(&size{1 << 30}, "max-bytes", "e", "largest size")
-	cmd.Flags().IntP("step-factor", "f", 2, "multiply the size by this from one to the next")
-}
-
-func sizesOf(cmd *cobra.Command) ([]int64, error) {
-	step, _ := cmd.Flags().GetInt("step-factor")
-	sizes, err := search.Sizes(sizeOf(cmd, "min-bytes"), sizeOf(cmd, "max-bytes"), step)
-	return sizes, usage(err)
-}
-
-// sizeOf is the value of a size flag; 0 if it was not given and has no default.
-func sizeOf(cmd *cobra.Command, name string) int64 {
-	return int64(cmd.Flags().Lookup(name).Value.(*size).value)
-}
-
-func flagValue(cmd *cobra.Command, name string) string {
-	return cmd.Flags().Lookup(name).Value.String()
-}
-
-// trialFlags adds the flags that describe a measurement.
-func trialFlags(cmd *cobra.Command) {
-	cmd.Flags().IntP("iters", "n", 20, "timed iterations of a trial")
-	cmd.Flags().IntP("warmup-iters", "w", 5, "untimed warm-up iterations of a trial")
-	choiceFlag(cmd, "dtype", "", "f32", collective.DTypes(), "element type (nccl-tests' names work too)")
-	cmd.Flags().Lookup("dtype").Value.(*choice).also = dtypesElsewhere
-	choiceFlag(cmd, "op", "", "sum", []string{"sum", "prod", "min", "max", "avg"}, "reduction")
-	cmd.Flags().Int64("seed", 1, "seed of everything random")
-}
-
-// dtypesElsewhere are nccl-tests' and numpy's names for element types.
-var dtypesElsewhere = map[string]string{
-	"int8": "i8", "uint8": "u8", "int32": "i32", "uint32": "u32", "int64": "i64", "uint64": "u64",
-	"half": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16",
-	"float16": "f16", "float32": "f32", "float64": "f64",
-}
-
-// trialOf is the trial that the flags describe, without program and size.
-func trialOf(cmd *cobra.Command) (executor.Trial, error) {
-	t := executor.Trial{DType: flagValue(cmd, "dtype"), Op: flagValue(cmd, "op")}
-	t.Iters, _ = cmd.Flags().GetInt("iters")
-	t.Warmup, _ = cmd.Flags().GetInt("warmup-iters")
-	t.Seed, _ = cmd.Flags().GetInt64("seed")
-	switch {
-	case t.Iters < 1 || t.Iters > 1_000_000:
-		return t, usagef("--iters %d: want 1 to 1000000", t.Iters)
-	case t.Warmup < 0 || t.Warmup > 1_000_000:
-		return t, usagef("--warmup-iters %d: want 0 to 1000000", t.Warmup)
-	}
-	return t, nil
 }

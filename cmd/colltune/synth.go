@@ -263,13 +263,6 @@ func synthOne(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) error {
 	return nil
 }
 
-// limitError says that a limit was reached before there was an answer.
-type limitError struct{ error }
-
-func (e *limitError) Unwrap() error { return e.error }
-
-func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 3, 64) }
-
 // synthProgram compiles a routing, verifies it and writes the IR.
 func synthProgram(path string, q synth.Query, a synth.Answer, chunks int) error {
 	p, err := synthesised(q.Topology, q, a, chunks)

@@ -188,17 +188,3 @@ func defaultOf(p script.Parameter) string {
 	}
 	return script.FormatValue(p.Default)
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// completeFamily offers the families' names; files too.
-func completeFamily(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return familyNames(), cobra.ShellCompDirectiveDefault
-}
-
-func familyNames() (names []string) {
-	for _, f := range templates.Builtin() {
-		names = append(names, f.Name)
-	}
-	return names
-}

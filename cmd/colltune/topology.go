@@ -241,6 +241,3 @@ func vertexName(t *topologies.Topology, v int) string {
 	}
 	return t.Vertices[v].Name
 }
-
-// short prints a number without an exponent and without trailing zeros.
-func short(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

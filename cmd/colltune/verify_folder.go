@@ -17,11 +17,6 @@ type folder struct {
 	Findings []verify.Finding `json:"findings"`
 }
 
-func isFolder(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
-}
-
 // readFolder gives each program of a folder to one, by name, and says where the
 // folder's algorithms get in each other's way. Files that are no programs are
 // named, because some runtimes read every file. A folder without a program is an

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +14,6 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/compiler/mscclpp"
-	"github.com/colltune/colltune/internal/files"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/templates"
 )
@@ -119,39 +117,3 @@ func otherDocument(text []byte) bool {
 }
 
 var otherSchema = regexp.MustCompile(`^\{\s*"schema"\s*:\s*"colltune\.([a-z-]+)/v[0-9]+"`)
-
-// readFileOrInput reads a file, or standard input if path is "-". It also returns
-// the name to use in errors.
-func readFileOrInput(cmd *cobra.Command, path string, most int64) (name string, text []byte, err error) {
-	if path != "-" {
-		text, err = readFile(cmd.Context(), path, most)
-		return path, text, err
-	}
-	const input = "standard input"
-	text, err = until(cmd.Context(), func() ([]byte, error) { return files.ReadAll(cmd.InOrStdin(), most, 0) })
-	if err != nil && cmd.Context().Err() == nil {
-		err = usagef("%s: %w", input, err)
-	}
-	return input, text, err
-}
-
-// readFile reads a regular file that a user named, of at most the given number of
-// bytes.
-func readFile(ctx context.Context, path string, most int64) ([]byte, error) {
-	return until(ctx, func() ([]byte, error) {
-		text, err := files.Read(path, most)
-		if err != nil {
-			return nil, usagef("%s: %w", path, err)
-		}
-		return text, nil
-	})
-}
-
-// plain drops the name of the system call from a file's error.
-func plain(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return fmt.Errorf("%s: %w", at.Path, at.Err)
-	}
-	return err
-}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/big"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -149,22 +148,4 @@ func printBound(cmd *cobra.Command, t *topologies.Topology, c collective.Collect
 		Reached    *float64     `json:"reached_gbps,omitempty"`  // what a multicommodity flow reaches
 		ReachedBy  string       `json:"reached,omitempty"`       // the same as a fraction: where it is "exact", no bound is lower
 	}{t.Name, c.Name, c.Ranks, b.LatencySteps, b.LatencyUS, algbw, busbw, b.Exact, cut, lengths, b.Proof, composed, reached, exactly}, s)
-}
-
-// ranges prints rising numbers briefly: 0-7,9.
-func ranges(ns []int) string {
-	var all []string
-	for i := 0; i < len(ns); {
-		j := i
-		for j+1 < len(ns) && ns[j+1] == ns[j]+1 {
-			j++
-		}
-		if j == i {
-			all = append(all, strconv.Itoa(ns[i]))
-		} else {
-			all = append(all, strconv.Itoa(ns[i])+"-"+strconv.Itoa(ns[j]))
-		}
-		i = j + 1
-	}
-	return strings.Join(all, ",")
 }

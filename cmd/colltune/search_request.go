@@ -199,11 +199,6 @@ func sourceOf(cmd *cobra.Command) (search.Source, error) {
 	return s, nil
 }
 
-func isGenerator(name string) bool {
-	kind, _, ok := strings.Cut(name, ":")
-	return ok && slices.Contains(generators, kind+":")
-}
-
 // checkError gives the exit code for a search that makes no sense.
 func checkError(err error) error {
 	var none *search.NothingFound
@@ -221,23 +216,6 @@ func folderName(s string) string {
 		}
 		return '_'
 	}, s)
-}
-
-// wholeElements refuses a tile that is smaller than an element.
-func wholeElements(tile int64, dtype string) error {
-	elem, err := collective.ElemBytes(dtype)
-	if err != nil {
-		return usage(err)
-	}
-	if tile > 0 && tile < elem {
-		return usagef("--tile-bytes %d: want at least the %d bytes of an element (%s)", tile, elem, dtype)
-	}
-	return nil
-}
-
-func given(cmd *cobra.Command, name string) bool {
-	f := cmd.Flags().Lookup(name)
-	return f != nil && f.Changed
 }
 
 // computes refuses a runtime in which no program computes what is asked for.

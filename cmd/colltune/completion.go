@@ -7,12 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
-
-// generators begin the names of generated systems, for completion.
-var generators = []string{"ring:", "mesh:", "torus:", "hypercube:", "fullmesh:", "hub:"}
 
 // completeTopology offers the catalogue and the generators; files too.
 func completeTopology(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -77,4 +75,30 @@ func completeParam(cmd *cobra.Command, args []string, prefix string) (offers []s
 		return slices.Compact(offers), cobra.ShellCompDirectiveNoFileComp
 	}
 	return slices.Compact(offers), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeFolder completes the names of folders.
+func completeFolder(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// completeFamily offers the families' names; files too.
+func completeFamily(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return familyNames(), cobra.ShellCompDirectiveDefault
+}
+
+func familyNames() (names []string) {
+	for _, f := range templates.Builtin() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func completeExecutor(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
+	var names []string
+	for _, f := range executor.List(dirs...) {
+		names = append(names, f.Name)
+	}
+	return names, cobra.ShellCompDirectiveDefault
 }

@@ -46,3 +46,17 @@ func legible(text string) string {
 	}
 	return b.String()
 }
+
+// outlet is standard output. It remembers why a write failed.
+type outlet struct {
+	to     io.Writer
+	failed error
+}
+
+func (o *outlet) Write(b []byte) (int, error) {
+	n, err := o.to.Write(b)
+	if o.failed == nil {
+		o.failed = err
+	}
+	return n, err
+}

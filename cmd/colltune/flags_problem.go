@@ -1,0 +1,123 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/topologies"
+)
+
+// topologyFlags adds -t, --nodes and --gpus; only the latter two to a command
+// whose argument is the topology.
+func topologyFlags(cmd *cobra.Command, asArgument bool) {
+	if !asArgument {
+		cmd.Flags().StringP("topology", "t", "", "the system: a catalogue name, a .toml `FILE`, or a generator such as ring:8@50GB/s")
+		_ = cmd.RegisterFlagCompletionFunc("topology", completeTopology)
+	}
+	cmd.Flags().Int("nodes", 0, "number of nodes (default: as many as the topology says)")
+	cmd.Flags().IntSlice("gpus", nil, "only these GPUs of each node, by local number")
+}
+
+// topology is the system that the flags, or the argument, name.
+func topology(cmd *cobra.Command, args ...string) (*topologies.Topology, error) {
+	var name string
+	if len(args) > 0 {
+		name = args[0]
+	} else if name, _ = cmd.Flags().GetString("topology"); name == "" {
+		return nil, usagef("-t/--topology is missing: want one of %s, a .toml file, or a generator such as ring:8@50GB/s", strings.Join(topologies.Names(), ", "))
+	}
+	o, err := topologyOptions(cmd)
+	if err != nil {
+		return nil, err
+	}
+	t, err := until(cmd.Context(), func() (*topologies.Topology, error) { return topologies.Resolve(name, o) })
+	return t, usage(err)
+}
+
+// topologyOptions reads --nodes and --gpus, the part of a system to use.
+func topologyOptions(cmd *cobra.Command) (o topologies.Options, err error) {
+	o.Nodes, _ = cmd.Flags().GetInt("nodes")
+	if f := cmd.Flags().Lookup("gpus"); f != nil && f.Changed {
+		o.GPUs, _ = cmd.Flags().GetIntSlice("gpus")
+	}
+	if o.Nodes < 0 || o.Nodes == 0 && cmd.Flags().Changed("nodes") {
+		return o, usagef("--nodes %d: want at least 1", o.Nodes)
+	}
+	return o, nil
+}
+
+func isGenerator(name string) bool {
+	kind, _, ok := strings.Cut(name, ":")
+	return ok && slices.Contains(generators, kind+":")
+}
+
+// generators begin the names of generated systems, for completion.
+var generators = []string{"ring:", "mesh:", "torus:", "hypercube:", "fullmesh:", "hub:"}
+
+// collectiveFlag adds -c.
+func collectiveFlag(cmd *cobra.Command) {
+	cmd.Flags().StringP("collective", "c", "", "the collective: "+strings.Join(collective.Names(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("collective", cobra.FixedCompletions(collective.Names(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// collectiveName is the collective that -c names: one that there is, or one of
+// more. Spellings such as AllReduce and all_reduce are accepted.
+func collectiveName(cmd *cobra.Command, more ...string) (string, error) {
+	written, _ := cmd.Flags().GetString("collective")
+	names := append(collective.Names(), more...)
+	if written == "" {
+		return "", usagef("-c/--collective is missing: want one of %s", strings.Join(names, ", "))
+	}
+	if slices.Contains(more, written) {
+		return written, nil
+	}
+	plain := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(written))
+	if !slices.Contains(names, plain) {
+		return "", usagef("unknown collective %q%s: want one of %s", written, script.DidYouMean(plain, names), strings.Join(names, ", "))
+	}
+	return plain, nil
+}
+
+// countsFlag adds --counts, for the vector forms of collectives.
+func countsFlag(cmd *cobra.Command) {
+	cmd.Flags().String("counts", "", "element counts of a vector form ("+strings.Join(collective.VectorForms(), ", ")+"): a `FILE` with one number for each rank; for alltoallv, a row of numbers for each rank (default: 1 each)")
+}
+
+// countsOf reads --counts for a collective over ranks ranks.
+func countsOf(cmd *cobra.Command, coll string, ranks int) ([]int, error) {
+	path := flagValue(cmd, "counts")
+	if path == "" {
+		return nil, nil
+	}
+	want := collective.CountsOf(coll, ranks)
+	if want == 0 {
+		return nil, usagef("--counts: %s has no counts: those that do are %s", coll, strings.Join(collective.VectorForms(), ", "))
+	}
+	text, err := readFile(cmd.Context(), path, 1<<26)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := collective.ParseCounts(path, text)
+	if err == nil && len(counts) != want {
+		err = usagef("%s: %d counts, for %s over %d ranks: want %d", path, len(counts), coll, ranks, want)
+	}
+	return counts, usage(err)
+}
+
+// sizeFlags adds the sizes, as nccl-tests spells them.
+func sizeFlags(cmd *cobra.Command) {
+	cmd.Flags().VarP(&size{1 << 10}, "min-bytes", "b", "smallest size; suffixes K, M, G are binary")
+	cmd.Flags().VarP(&size{1 << 30}, "max-bytes", "e", "largest size")
+	cmd.Flags().IntP("step-factor", "f", 2, "multiply the size by this from one to the next")
+}
+
+func sizesOf(cmd *cobra.Command) ([]int64, error) {
+	step, _ := cmd.Flags().GetInt("step-factor")
+	sizes, err := search.Sizes(sizeOf(cmd, "min-bytes"), sizeOf(cmd, "max-bytes"), step)
+	return sizes, usage(err)
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor"
+)
+
+// trialFlags adds the flags that describe a measurement.
+func trialFlags(cmd *cobra.Command) {
+	cmd.Flags().IntP("iters", "n", 20, "timed iterations of a trial")
+	cmd.Flags().IntP("warmup-iters", "w", 5, "untimed warm-up iterations of a trial")
+	choiceFlag(cmd, "dtype", "", "f32", collective.DTypes(), "element type (nccl-tests' names work too)")
+	cmd.Flags().Lookup("dtype").Value.(*choice).also = dtypesElsewhere
+	choiceFlag(cmd, "op", "", "sum", []string{"sum", "prod", "min", "max", "avg"}, "reduction")
+	cmd.Flags().Int64("seed", 1, "seed of everything random")
+}
+
+// dtypesElsewhere are nccl-tests' and numpy's names for element types.
+var dtypesElsewhere = map[string]string{
+	"int8": "i8", "uint8": "u8", "int32": "i32", "uint32": "u32", "int64": "i64", "uint64": "u64",
+	"half": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16",
+	"float16": "f16", "float32": "f32", "float64": "f64",
+}
+
+// trialOf is the trial that the flags describe, without program and size.
+func trialOf(cmd *cobra.Command) (executor.Trial, error) {
+	t := executor.Trial{DType: flagValue(cmd, "dtype"), Op: flagValue(cmd, "op")}
+	t.Iters, _ = cmd.Flags().GetInt("iters")
+	t.Warmup, _ = cmd.Flags().GetInt("warmup-iters")
+	t.Seed, _ = cmd.Flags().GetInt64("seed")
+	switch {
+	case t.Iters < 1 || t.Iters > 1_000_000:
+		return t, usagef("--iters %d: want 1 to 1000000", t.Iters)
+	case t.Warmup < 0 || t.Warmup > 1_000_000:
+		return t, usagef("--warmup-iters %d: want 0 to 1000000", t.Warmup)
+	}
+	return t, nil
+}
+
+// wholeElements refuses a tile that is smaller than an element.
+func wholeElements(tile int64, dtype string) error {
+	elem, err := collective.ElemBytes(dtype)
+	if err != nil {
+		return usage(err)
+	}
+	if tile > 0 && tile < elem {
+		return usagef("--tile-bytes %d: want at least the %d bytes of an element (%s)", tile, elem, dtype)
+	}
+	return nil
+}
+
+// reduces refuses --op for a collective that reduces nothing.
+func reduces(cmd *cobra.Command, c collective.Collective) error {
+	if op := flagValue(cmd, "op"); typed(cmd, "op") && op != "sum" && !c.Reduces() {
+		return usagef("--op %s: %s reduces nothing", op, c.Name)
+	}
+	return nil
+}
