@@ -26,7 +26,6 @@ type backend struct {
 	idle   []*worker
 	busy   map[*worker]bool
 	asked  uint64 // number of the last question
-	kept   uint64 // number of the last kept formula
 }
 
 // worker is a child process. It serves one query at a time.
@@ -254,11 +253,6 @@ func (b *backend) checkAnswer(f *Formula, frame []byte, q question) (Answer, *So
 	case saysSat:
 		if err := f.Check(r.model); err != nil {
 			return Answer{}, b.fault(Lied, err.Error())
-		}
-		for _, l := range q.assume {
-			if !holds(r.model, l) {
-				return Answer{}, b.fault(Lied, fmt.Sprintf("%s: not a model: %s was to be assumed", f.Name, f.name(l)))
-			}
 		}
 		a.Status, a.Model = Sat, r.model
 	case saysUnsat:

@@ -24,9 +24,7 @@
 //     topology alone, without formulas.
 //
 // Every query has a time limit (Options.Timeout). SolveWithin limits the solvers'
-// work instead, so that the answer is the same on every machine. A solver can keep
-// a formula for several queries under different assumptions (Kept); its models are
-// checked, but unsat from a kept formula counts only once it is confirmed.
+// work instead, so that the answer is the same on every machine.
 //
 // Unsat is not checked: no solver here gives a proof. Where it matters, ask package
 // bounds first.

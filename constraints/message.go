@@ -10,8 +10,7 @@ import (
 // Parent and worker exchange these messages, one in each frame:
 //
 //	hello     the worker's version, or why it cannot work
-//	question  a formula in normal form, preferences, limits; for a formula that
-//	          the worker keeps, only the assumptions
+//	question  a formula in normal form, preferences, limits
 //	answer    status, model, detail
 //
 // Numbers are varints. A decoder allocates memory in proportion to the size of the
@@ -26,11 +25,6 @@ type question struct {
 	id    uint64
 	limit time.Duration
 	work  time.Duration // limit on work; 0 means only time is limited
-	// keep is the number under which the worker keeps the formula; 0 means that it
-	// does not. If known, the worker has the formula already and no rows are sent.
-	keep   uint64
-	known  bool
-	assume []Lit // must hold in this query; only for a kept formula
 }
 
 // problem is a question as the worker sees it.
@@ -48,15 +42,6 @@ func appendQuestion(b []byte, f *Formula, q question) []byte {
 	b = binary.AppendUvarint(b, uint64(max(q.limit.Milliseconds(), 1)))
 	b = binary.AppendUvarint(b, uint64(q.work.Microseconds()))
 	b = binary.AppendUvarint(b, uint64(f.variables))
-	known := uint64(0)
-	if q.known {
-		known = 1
-	}
-	b = binary.AppendUvarint(b, q.keep<<1|known)
-	b = appendLits(b, q.assume)
-	if q.known {
-		return b
-	}
 	b = binary.AppendUvarint(b, uint64(len(f.prefer)))
 	for _, group := range f.prefer {
 		b = appendLits(b, group)
@@ -147,15 +132,6 @@ func readQuestion(b []byte) (problem, error) {
 	p.limit = time.Duration(r.number("limit", 1<<40)) * time.Millisecond
 	p.work = time.Duration(r.number("work", 1<<40)) * time.Microsecond
 	p.variables = int(r.number("variables", maxVariables))
-	kept := r.number("number to keep by", 1<<62)
-	p.keep, p.known = kept>>1, kept&1 == 1
-	p.assume = r.lits(p.variables)
-	if p.known {
-		if len(r.b) > 0 {
-			r.fail("%d bytes more than what is assumed of a formula that is known", len(r.b))
-		}
-		return p, r.err
-	}
 	for range r.number("preferences", uint64(len(r.b))) {
 		p.prefer = append(p.prefer, r.lits(p.variables))
 		if r.err != nil {

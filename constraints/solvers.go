@@ -61,11 +61,10 @@ type Fault string
 
 // The faults.
 const (
-	Died    Fault = "died"                     // the process ended
-	Garbled Fault = "answered with garbage"    // a malformed message
-	Lied    Fault = "returned a wrong model"   // Formula.Check rejects it
-	Denied  Fault = "refuted what has a model" // another solver found one
-	Refused Fault = "gave up"                  // with an error of its own
+	Died    Fault = "died"                   // the process ended
+	Garbled Fault = "answered with garbage"  // a malformed message
+	Lied    Fault = "returned a wrong model" // Formula.Check rejects it
+	Refused Fault = "gave up"                // with an error of its own
 )
 
 // SolverError is the fault of a solver that gave no usable answer.

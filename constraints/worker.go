@@ -27,9 +27,9 @@ func workerName(solver string) string { return "solver-" + solver }
 
 // engine is a solver that holds one formula.
 type engine interface {
-	// solve looks for a model of the formula in which the fixed literals, the
-	// assumptions and the clause (nil: none) hold as well.
-	solve(ctx context.Context, clause []Lit, assume ...Lit) (model []bool, sat bool, err error)
+	// solve looks for a model of the formula in which the fixed literals and the
+	// clause (nil: none) hold as well.
+	solve(ctx context.Context, clause []Lit) (model []bool, sat bool, err error)
 	fix(Lit) // for all further calls of solve
 	// worked returns the work done so far, if it is limited.
 	worked() time.Duration
@@ -40,7 +40,6 @@ type engine interface {
 type opener struct {
 	version string
 	engine  func(*problem) (engine, error)
-	keeps   bool // an engine can be asked repeatedly, under different assumptions
 }
 
 func serve(open func(memory int64) (opener, error)) func(*child.Conn) error {
@@ -49,7 +48,6 @@ func serve(open func(memory int64) (opener, error)) func(*child.Conn) error {
 		if err := c.Send(appendHello(o.version, err)); err != nil || o.engine == nil {
 			return err
 		}
-		k := keeper{opener: o}
 		for {
 			frame, err := c.Receive()
 			if err != nil {
@@ -59,61 +57,24 @@ func serve(open func(memory int64) (opener, error)) func(*child.Conn) error {
 			if err != nil {
 				return fmt.Errorf("question: %w", err)
 			}
-			if err := c.Send(appendAnswer(nil, k.answer(&p))); err != nil {
+			if err := c.Send(appendAnswer(nil, o.answer(&p))); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// keeper is a worker's solver, with the one formula that it keeps.
-type keeper struct {
-	opener
-	kept   engine // nil if it keeps none
-	number uint64
-}
-
-// open returns the engine for a problem, and keeps it if asked to.
-func (k *keeper) open(p *problem) (engine, error) {
-	if p.known && (k.kept == nil || p.keep != k.number) {
-		return nil, fmt.Errorf("no formula is kept by the number %d", p.keep)
-	}
-	if p.known {
-		return k.kept, nil
-	}
-	k.forget()
-	if p.keep != 0 && !k.keeps {
-		return nil, errors.New("it keeps no formulas")
-	}
-	e, err := k.engine(p)
-	if err == nil && p.keep != 0 {
-		k.kept, k.number = e, p.keep
-	}
-	return e, err
-}
-
-func (k *keeper) forget() {
-	if k.kept != nil {
-		k.kept.close()
-		k.kept = nil
-	}
-}
-
 // answer solves one problem.
-func (k *keeper) answer(p *problem) reply {
+func (o opener) answer(p *problem) reply {
 	ctx, cancel := context.WithTimeout(context.Background(), p.limit)
 	defer cancel()
 	a := reply{id: p.id}
-	e, err := k.open(p)
+	e, err := o.engine(p)
 	if err == nil {
 		var sat bool
-		if p.keep != 0 {
-			a.model, sat, err = e.solve(ctx, nil, p.assume...)
-		} else {
-			a.model, sat, err = preferred(ctx, e, p.prefer)
-			a.work = e.worked()
-			e.close()
-		}
+		a.model, sat, err = preferred(ctx, e, p.prefer)
+		a.work = e.worked()
+		e.close()
 		if err == nil && !sat {
 			a.says, a.model = saysUnsat, nil
 		}
@@ -126,7 +87,6 @@ func (k *keeper) answer(p *problem) reply {
 		a.says, a.model = saysWork, nil
 	case errors.As(err, &z) && z.OutOfMemory():
 		a.says, a.model, a.detail = saysMemory, nil, err.Error()
-		k.forget()
 	case err != nil:
 		a.says, a.model, a.detail = saysError, nil, err.Error()
 	}
@@ -211,7 +171,7 @@ func openZ3(memory int64) (opener, error) {
 			return opener{}, err
 		}
 	}
-	return opener{version, newZ3Engine, true}, nil
+	return opener{version, newZ3Engine}, nil
 }
 
 func newZ3Engine(p *problem) (engine, error) {
@@ -266,13 +226,13 @@ func (e *z3Engine) terms(terms []z3.AST, lits []Lit) []z3.AST {
 	return terms
 }
 
-func (e *z3Engine) solve(ctx context.Context, clause []Lit, assume ...Lit) ([]bool, bool, error) {
+func (e *z3Engine) solve(ctx context.Context, clause []Lit) ([]bool, bool, error) {
 	if clause != nil {
 		e.solver.Push()
 		defer e.solver.Pop()
 		e.solver.Assert(e.ctx.Or(e.terms(nil, clause)...))
 	}
-	r, err := e.check(ctx, e.terms(nil, assume)...)
+	r, err := e.check(ctx)
 	if err != nil || r != z3.True {
 		return nil, false, err
 	}
@@ -288,9 +248,9 @@ func (e *z3Engine) solve(ctx context.Context, clause []Lit, assume ...Lit) ([]bo
 }
 
 // check runs the solver within the work that is left.
-func (e *z3Engine) check(ctx context.Context, assume ...z3.AST) (z3.Result, error) {
+func (e *z3Engine) check(ctx context.Context) (z3.Result, error) {
 	if e.work.limit == 0 {
-		return e.solver.Check(ctx, assume...)
+		return e.solver.Check(ctx)
 	}
 	left := e.work.left()
 	if left <= 0 {
@@ -298,7 +258,7 @@ func (e *z3Engine) check(ctx context.Context, assume ...z3.AST) (z3.Result, erro
 	}
 	e.solver.LimitWork(uint32(min(left, math.MaxUint32)))
 	before := e.solver.Work()
-	r, err := e.solver.Check(ctx, assume...)
+	r, err := e.solver.Check(ctx)
 	e.work.add(int64(e.solver.Work() - before))
 	return r, err
 }
@@ -317,7 +277,7 @@ type pbEngine struct {
 }
 
 func openPB(int64) (opener, error) {
-	return opener{pbVersion(), func(p *problem) (engine, error) { return &pbEngine{problem: p, work: workMeter{limit: p.work}}, nil }, false}, nil
+	return opener{pbVersion(), func(p *problem) (engine, error) { return &pbEngine{problem: p, work: workMeter{limit: p.work}}, nil }}, nil
 }
 
 // pbVersion returns the version of the embedded solver, as recorded in the binary.
@@ -333,7 +293,7 @@ func pbVersion() string {
 	return "gophersat"
 }
 
-func (e *pbEngine) solve(_ context.Context, clause []Lit, _ ...Lit) ([]bool, bool, error) {
+func (e *pbEngine) solve(_ context.Context, clause []Lit) ([]bool, bool, error) {
 	rows := make([]pb.Row, 0, len(e.problem.rows)+len(e.fixed)+1)
 	for _, l := range e.fixed {
 		rows = append(rows, pb.Row{Lits: []int{int(l)}, Bound: 1})

@@ -94,11 +94,10 @@ func (w *weighed) inTurns(s *constraints.Solvers, open [][]int) (a Answer, err e
 	for _, turn := range []struct {
 		sums  int
 		share time.Duration
-		kept  keeper
 	}{
-		{glanceSums, glanceShare, nil},
-		{quickSums, tryShare, w.ask.kept},
-		{w.part / mixShare, 1, nil},
+		{glanceSums, glanceShare},
+		{quickSums, tryShare},
+		{w.part / mixShare, 1},
 	} {
 		if turn.share == glanceShare && w.ask.branches == nil {
 			continue // solvers have had theirs
@@ -107,7 +106,6 @@ func (w *weighed) inTurns(s *constraints.Solvers, open [][]int) (a Answer, err e
 			return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, nil
 		}
 		ask := w.ask.within(max(w.ask.left()/turn.share, leastGlance))
-		ask.kept = turn.kept
 		if a, err = w.p.solve(s, ask, open); err != nil || a.Status != constraints.Timeout {
 			return a, err
 		}

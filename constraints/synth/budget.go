@@ -22,17 +22,12 @@ type solveBudget struct {
 	until   time.Time // zero means only the solvers' time limit
 	atLeast bool      // R/C is known to be at least the bound's
 	hopeful bool      // one chunk can be summed in as many steps
-	kept    keeper
-	mixed   bool // only look for a mix of courses
+	mixed   bool      // only look for a mix of courses
 	// gathered keeps, during a frontier search, the courses found for sums, by number of
 	// steps: see mixing.
 	gathered map[int]*tollkeeper
 	branches forest // the same for branchings of chunks that are copied
 }
-
-// keeper, if not nil, asks a formula that a solver keeps, before any solver is
-// asked afresh. Timeout means that it did not settle the query.
-type keeper func(p *problem, open [][]int) (Answer, error)
 
 // meter is the work that solvers have done.
 type meter struct{ done time.Duration }

@@ -28,7 +28,6 @@
 //     chunk too. Routings are looked for by column packing of single chunks' routings
 //     (courses), among those that are invariant under automorphisms of the system or
 //     under time reversal, and by a direct encoding with symmetry breaking.
-//   - A frontier's queries share one formula, kept by libz3, where that is faster.
 //
 // Terms of this package: a lane is a path from rank to rank; an item is a chunk, or the
 // place of a sum; a demand is a flow that every routing contains.

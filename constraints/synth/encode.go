@@ -38,12 +38,6 @@ func (p *problem) encode(open [][]int, breaking bool) encoding {
 // solve has the solvers answer a query that bounds leave open. For flowEncoding it first
 // tries shortest paths only, which is a smaller query.
 func (p *problem) solve(s *constraints.Solvers, ask solveBudget, open [][]int) (Answer, error) {
-	if ask.kept != nil {
-		a, err := ask.kept(p, open)
-		if err != nil || a.Status != constraints.Timeout {
-			return a, err
-		}
-	}
 	if !p.reduces && p.singleDestination() {
 		e := p.encodeFlow(p.name()+", shortest ways", open, true)
 		got, err := ask.share(1, 8).ask(s, encoding{formula: e.f, preferred: "z3"})

@@ -22,28 +22,19 @@ type chunkEncoding struct {
 	rounds []constraints.Int
 	has    [][]constraints.Lit // by item × rank, and step 0…S
 	sent   [][]constraints.Lit // by item × lane, and step 0…S-1; False if it can't help
-	wanted func(item int) constraints.Lit
 }
 
 // encodeChunks states a problem, with the rounds of each step limited to those of the open
 // splits.
 func (p *problem) encodeChunks(name string, open [][]int) *chunkEncoding {
-	e := &chunkEncoding{p: p, f: p.formula(name), wanted: always}
+	e := &chunkEncoding{p: p, f: p.formula(name)}
 	e.rounds = encodeRounds(e.f, p, open)
-	e.encode()
-	return e
-}
-
-// always means that every chunk is wanted.
-func always(int) constraints.Lit { return constraints.True }
-
-// encode states everything except the rounds.
-func (e *chunkEncoding) encode() {
-	for i := range e.p.items {
+	for i := range p.items {
 		e.encodeItem(i)
 	}
 	e.limitLinks()
 	e.breakSymmetry()
+	return e
 }
 
 // encodeRounds makes the variables for every step's rounds, which add up to the query's.
@@ -95,7 +86,7 @@ func (e *chunkEncoding) presence(x int) (has [][]constraints.Lit) {
 			case far < 0 || t < far || t+left > steps:
 				row[t] = constraints.False
 			case t == steps: // at the end it is exactly where it is wanted
-				row[t] = e.wanted(x)
+				row[t] = constraints.True
 			default:
 				row[t] = e.f.Bool("")
 			}

@@ -22,7 +22,6 @@ type flowEncoding struct {
 	// shortest leaves out lanes that are not on a shortest path from a source to a
 	// destination, so that unsat proves nothing.
 	shortest bool
-	wanted   func(item int) constraints.Lit
 }
 
 // sourceGroup is the chunks of one source.
@@ -44,15 +43,8 @@ func (p *problem) singleDestination() bool {
 }
 
 func (p *problem) encodeFlow(name string, open [][]int, shortest bool) *flowEncoding {
-	e := &flowEncoding{p: p, f: p.formula(name), shortest: shortest, wanted: always}
+	e := &flowEncoding{p: p, f: p.formula(name), shortest: shortest}
 	e.rounds = encodeRounds(e.f, p, open)
-	e.encode()
-	return e
-}
-
-// encode states everything except the rounds.
-func (e *flowEncoding) encode() {
-	p := e.p
 	at := map[int]int{}
 	for x := range p.items {
 		it := &p.items[x]
@@ -73,6 +65,7 @@ func (e *flowEncoding) encode() {
 		e.encodeGroup(&e.groups[i])
 	}
 	e.limitLinks()
+	return e
 }
 
 // encodeGroup states the flow of one source.
@@ -148,14 +141,10 @@ func (e *flowEncoding) conserve(g *sourceGroup, r int) {
 		}
 	}
 	if r == g.source {
-		for _, items := range g.items {
-			left = append(left, e.wants(items)...)
-		}
-		f.SumExactly(0, left...)
+		f.SumExactly(g.total, left...)
 		return
 	}
-	came = append(came, negated(left)...)
-	f.SumExactly(0, append(came, e.wants(g.items[r])...)...)
+	f.SumExactly(len(g.items[r]), append(came, negated(left)...)...)
 }
 
 // negated subtracts literals of weight 1 from a sum.
@@ -165,15 +154,6 @@ func negated(terms []constraints.Term) []constraints.Term {
 		all[i] = constraints.Term{Weight: -1, Lit: t.Lit}
 	}
 	return all
-}
-
-// wants returns the number of wanted items, negated, as terms of a sum.
-func (e *flowEncoding) wants(items []int) []constraints.Term {
-	terms := make([]constraints.Term, len(items))
-	for i, x := range items {
-		terms[i] = constraints.Term{Weight: -1, Lit: e.wanted(x)}
-	}
-	return terms
 }
 
 // onShortestPath reports whether a lane is on a shortest path from the source to one of its
@@ -222,9 +202,6 @@ func (e *flowEncoding) schedule(model []bool) Schedule {
 		}
 		for r, items := range g.items {
 			for _, x := range items {
-				if !holds(model, e.wanted(x)) {
-					continue
-				}
 				for _, h := range p.tracePath(g.source, r, count) {
 					l := p.net.lanes[h.lane]
 					s[h.step].Sends = append(s[h.step].Sends, Send{Item: x, From: int(l.from), To: int(l.to)})
@@ -234,9 +211,6 @@ func (e *flowEncoding) schedule(model []bool) Schedule {
 	}
 	return p.prune(s)
 }
-
-// holds reports whether a literal, which must be a variable, holds in a model.
-func holds(model []bool, l constraints.Lit) bool { return l == constraints.True || model[l-1] }
 
 // tracePath traces one chunk of a flow back from its destination to its source, and removes
 // it from the counts. It takes the latest possible step each time; by conservation, the

@@ -15,7 +15,6 @@ import (
 // allreduce. It first looks for a reducescatter followed by an allgather, and then for any
 // routing. Only a bound or the second search can refute the query.
 func (p *problem) findAllReduce(s *constraints.Solvers, ask solveBudget) (Answer, error) {
-	ask.kept = nil // a kept formula is about whole queries only
 	if ask.mixed {
 		sched, err := p.mixed(s, ask)
 		if sched == nil || err != nil {

@@ -20,7 +20,6 @@ type Answer struct {
 	Items    []Item   // by Send.Item
 	Unit     units.Bandwidth
 	Seconds  float64 // wall-clock time
-	claimed  bool    // Unsat in a kept formula, which is not a proof
 }
 
 // Values of Answer.By for bounds, and for routings found by column packing.

@@ -35,7 +35,7 @@ func (c *ratioSearch) foothold(ctx context.Context, point *Point, from rcRatio, 
 		try := rcRatio{chunks, max(c.steps, (from.rounds*chunks-1)/from.chunks+1)}
 		for l.contains(try) && time.Now().Before(until) {
 			spare := c.spare
-			a, err := c.ask(ctx, try, nil, false)
+			a, err := c.ask(ctx, try, false)
 			c.spare = spare
 			if err != nil {
 				return err

@@ -90,12 +90,3 @@ func TestNoTimeForSomeSteps(t *testing.T) {
 		t.Errorf("%d points, %v, want none, and that the time ended", len(points), err)
 	}
 }
-
-// What a kept formula claims proves nothing where there is no time to have it proved.
-func TestUnconfirmed(t *testing.T) {
-	point := &Point{Proved: true, Refuted: []Refuted{{Chunks: 1, Status: unsat}, {Chunks: 2, Status: unsat}}}
-	point.unconfirmed([]claim{{rcRatio{2, 3}, 1, nil}})
-	if point.Proved || point.Refuted[0].Status != unsat || point.Refuted[1].Status == unsat {
-		t.Errorf("%+v", point)
-	}
-}

@@ -193,11 +193,7 @@ func (p *problem) pointAt(ctx context.Context, s *constraints.Solvers, w Frontie
 		from = low.ratio
 	}
 	c := &ratioSearch{p: p, s: s, w: w, steps: steps}
-	defer c.forget()
 	point, err := c.run(ctx, p.ratioQueue(w, steps, from, best))
-	for err == errDenied { // at most once: then no formula is kept
-		point, err = c.run(ctx, p.ratioQueue(w, steps, from, best))
-	}
 	if point.Chunks == 0 || err != nil && ctx.Err() == nil {
 		return nil, err
 	}

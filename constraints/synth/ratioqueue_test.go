@@ -216,7 +216,7 @@ func TestLeaptOver(t *testing.T) {
 		walk := FrontierOptions{branches: forest{}}
 		walk.branches["allgather 0"] = b
 		c := &ratioSearch{p: p, s: open(t, "pb"), w: walk, spare: w.spare}
-		a, err := c.ask(context.Background(), rcRatio{1, 3}, nil, true)
+		a, err := c.ask(context.Background(), rcRatio{1, 3}, true)
 		var bad *QueryError
 		if asked := errors.As(err, &bad); asked != w.asked || !asked && (err != nil || a.Status != constraints.Timeout) {
 			t.Errorf("%s: asked is %v (%v, %v)", w.what, asked, a.Status, err)

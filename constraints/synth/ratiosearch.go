@@ -14,9 +14,6 @@ type ratioSearch struct {
 	s     *constraints.Solvers
 	w     FrontierOptions
 	steps int
-	asked int // queries that reached a solver
-	kept  *kept
-	alone bool // do not keep formulas
 	// spare is the time left for skipped queries: together as much as was spent on the
 	// queries that caused the skip.
 	spare time.Duration
@@ -29,7 +26,6 @@ type ratioSearch struct {
 func (c *ratioSearch) run(ctx context.Context, l *ratioQueue) (*Point, error) {
 	point := &Point{Steps: c.steps, Proved: true}
 	var open ratioSkip
-	var claims []claim
 	var refuted refutedSet
 	for {
 		try, last, more := l.next()
@@ -37,16 +33,16 @@ func (c *ratioSearch) run(ctx context.Context, l *ratioQueue) (*Point, error) {
 			break
 		}
 		if err := ctx.Err(); err != nil {
-			return point.unconfirmed(claims), err
+			return point, err
 		}
 		if refuted.covers(try) {
 			point.Implied++
 			continue
 		}
 		over := open.skips(try, last)
-		a, err := c.ask(ctx, try, c.keeper(ctx), over)
+		a, err := c.ask(ctx, try, over)
 		if err != nil {
-			return point.unconfirmed(claims), err
+			return point, err
 		}
 		if over && a.Status == constraints.Timeout {
 			point.Skipped++
@@ -57,15 +53,13 @@ func (c *ratioSearch) run(ctx context.Context, l *ratioQueue) (*Point, error) {
 			break
 		}
 		switch {
-		case a.claimed:
-			claims = append(claims, claim{try, len(point.Refuted), c.kept.solver})
 		case a.Status == constraints.Timeout:
 			first := point.Proved && c.w.Work == 0
 			point.Proved = false
 			open.widen(try)
 			if first {
 				if err := c.foothold(ctx, point, try, l); err != nil {
-					return point.unconfirmed(claims), err
+					return point, err
 				}
 			}
 		default:
@@ -73,12 +67,12 @@ func (c *ratioSearch) run(ctx context.Context, l *ratioQueue) (*Point, error) {
 		}
 		point.Refuted = append(point.Refuted, Refuted{try.chunks, c.steps, try.rounds, a.Status, a.By, a.Seconds, a.Detail})
 	}
-	return point, c.confirm(ctx, point, claims)
+	return point, nil
 }
 
 // ask answers one query, and reports it. A skipped query is only tried by column packing of
 // the columns found so far, which takes little time.
-func (c *ratioSearch) ask(ctx context.Context, try rcRatio, keeper keeper, over bool) (Answer, error) {
+func (c *ratioSearch) ask(ctx context.Context, try rcRatio, over bool) (Answer, error) {
 	if over && (c.spare <= 0 || !c.mixes()) {
 		return Answer{Status: constraints.Timeout}, nil
 	}
@@ -91,7 +85,7 @@ func (c *ratioSearch) ask(ctx context.Context, try rcRatio, keeper keeper, over 
 	q := Query{Topology: c.p.Topology, Collective: coll, Steps: c.steps, Rounds: try.rounds, Unit: c.p.net.unit}
 	ask := c.w.budget(ctx)
 	from := ask.now()
-	ask.net, ask.kept, ask.mixed = c.p.net, keeper, over
+	ask.net, ask.mixed = c.p.net, over
 	switch {
 	case over:
 		ask = ask.within(c.spare)
