@@ -7,13 +7,13 @@ func (s *schedule) advanceStalled() bool {
 	if s.progressed && len(s.parked) > 0 {
 		s.progressed = false
 		for _, i := range s.parked {
-			s.ready.push(i)
+			s.ready.Push(i)
 		}
 		s.parked = s.parked[:0]
 		return true
 	}
 	for {
-		i, ok := s.heldHeads.pop()
+		i, ok := s.heldHeads.Pop()
 		if !ok {
 			break
 		}
@@ -25,7 +25,7 @@ func (s *schedule) advanceStalled() bool {
 		}
 	}
 	for {
-		i, ok := s.heldSends.pop()
+		i, ok := s.heldSends.Pop()
 		if !ok {
 			break
 		}
@@ -34,11 +34,11 @@ func (s *schedule) advanceStalled() bool {
 			return true
 		}
 	}
-	i, ok := s.parked.pop()
+	i, ok := s.parked.Pop()
 	if !ok {
 		return false
 	}
-	s.ready.push(i)
+	s.ready.Push(i)
 	if b := s.chainBreak(i); b != none {
 		if s.nodes[b].get == none {
 			return false

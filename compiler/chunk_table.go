@@ -1,6 +1,9 @@
 package compiler
 
-import "github.com/colltune/colltune/compiler/collective"
+import (
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/internal/container"
+)
 
 // use is a set of the ways in which the program uses a rank's buffer.
 type use uint8
@@ -65,7 +68,7 @@ func tableLayout(u *program, uses [][3]use, all use) (first [][3]int, n int) {
 // entries back to the pool.
 func newIndexTable(u *program, uses [][3]use, all use) chunkTable[int32] {
 	first, n := tableLayout(u, uses, all)
-	return chunkTable[int32]{first: first, entries: fill(u.pool.take(n), none)}
+	return chunkTable[int32]{first: first, entries: fill(u.pool.Take(n), none)}
 }
 
 // of returns the entries from the first of the chunks to the last, including
@@ -102,7 +105,7 @@ func fill(all []int32, with int32) []int32 {
 // markLiveOut marks the chunks that the caller may read after the collective:
 // results, and its input.
 func markLiveOut(l *chunkTable[bool], u *program) {
-	parallelRanges(u.col.Ranks, len(l.entries), func(from, to int) {
+	container.Ranges(u.col.Ranks, len(l.entries), func(from, to int) {
 		for r := from; r < to; r++ {
 			if l.first[r][collective.In] == none && l.first[r][collective.Out] == none {
 				continue

@@ -25,7 +25,7 @@ const maxChainLength = 1 << 8
 
 func newDependencyChain(f *copyPropagation) dependencyChain {
 	return dependencyChain{
-		copies: f, pred: f.u.pool.take(len(f.u.ops)),
+		copies: f, pred: f.u.pool.Take(len(f.u.ops)),
 		writer: newIndexTable(f.u, f.uses, reads|writes), tentative: newIndexTable(f.u, f.uses, copyFrom|writes),
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/colltune/colltune/compiler/internal/container"
 	"github.com/colltune/colltune/compiler/lang"
 )
 
@@ -17,8 +18,8 @@ func alone(p *lang.Program, o Options) (string, error) { return compiledWith(p, 
 func shared(p *lang.Program, o Options) (string, error) { return compiledWith(p, o, 0) }
 
 func compiledWith(p *lang.Program, o Options, work int) (string, error) {
-	defer func(n int) { minParallelWork = n }(minParallelWork)
-	minParallelWork = work
+	defer func(n int) { container.MinWork = n }(container.MinWork)
+	container.MinWork = work
 	res, err := Compile(p, o)
 	if err != nil {
 		return "", err
@@ -26,9 +27,9 @@ func compiledWith(p *lang.Program, o Options, work int) (string, error) {
 	return res.Program.Hash(), nil
 }
 
-// TestSideBySide: what is done side by side comes to what is done alone, and so
+// TestParallelRanges: what is done side by side comes to what is done alone, and so
 // does what gives its memory back at once.
-func TestSideBySide(t *testing.T) {
+func TestParallelRanges(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	for name, p := range families() {
 		want, err := alone(p, Options{Instances: 2})
@@ -48,8 +49,8 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// TestSideBySideAtRandom is the same of whatever routings come.
-func TestSideBySideAtRandom(t *testing.T) {
+// TestParallelRangesAtRandom is the same of whatever routings come.
+func TestParallelRangesAtRandom(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawRouting(t)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/colltune/colltune/compiler/internal/container"
 )
 
 // channels assigns every message a channel (GC3 5.2): the one its directive
@@ -24,7 +26,7 @@ import (
 // program's numbers, and the others get free numbers.
 func channels(u *program) error {
 	b := connPairing{
-		conns: newConnTable(),
+		conns: container.NewConnTable(),
 		limit: max(1, int32(u.opt.MaxChannels)/u.instances),
 	}
 	chain := make([]int32, 0, 64)
@@ -53,10 +55,10 @@ func channels(u *program) error {
 
 // connPairing records which connections are paired by fused instructions.
 type connPairing struct {
-	conns *connTable   // numbers connections by instance, as channels have no final numbers yet
-	peers []fusedPeers // by connection
-	limit int32        // channels an instance may choose from
-	added []int32      // pairs that the current attempt has added, so that it can be undone
+	conns *container.ConnTable // numbers connections by instance, as channels have no final numbers yet
+	peers []fusedPeers         // by connection
+	limit int32                // channels an instance may choose from
+	added []int32              // pairs that the current attempt has added, so that it can be undone
 }
 
 // fusedPeers holds the connections that a connection is paired with: next at
@@ -92,7 +94,7 @@ func (b *connPairing) placeChain(u *program, chain []int32, directive int32) {
 
 // conn returns the number of message m's connection on channel c.
 func (b *connPairing) conn(m *message, c int32) int32 {
-	q, made := b.conns.number(connKey{m.from, m.to, m.instance, c})
+	q, made := b.conns.Number(container.ConnKey{From: m.from, To: m.to, Instance: m.instance, Channel: c})
 	if made {
 		b.peers = append(b.peers, fusedPeers{none, none})
 	}
@@ -244,10 +246,10 @@ func numberOwners(links map[owner]map[link]bool) (numbers map[owner]int32, count
 
 // listConns numbers the connections that messages use.
 func (u *program) listConns() {
-	ids := newConnTable()
+	ids := container.NewConnTable()
 	for i := range u.msgs {
 		m := &u.msgs[i]
-		id, made := ids.number(connKey{m.from, m.to, 0, m.channel})
+		id, made := ids.Number(container.ConnKey{From: m.from, To: m.to, Channel: m.channel})
 		if made {
 			u.conns = append(u.conns, conn{m.from, m.to, m.channel})
 		}

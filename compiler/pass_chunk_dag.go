@@ -35,8 +35,8 @@ func chunkDAG(u *program) error {
 	nodes := int(min(touched, 2*int64(len(u.ops)))) // upper bound on simultaneously recorded readers
 	t.reader, t.next = make([]int32, 0, nodes), make([]int32, 0, nodes)
 	u.srcDeps, u.dstDeps = newCSR(len(u.ops)), newCSR(len(u.ops))
-	seen := u.pool.take(len(u.ops)) // by operation: 1 + the last row it was added to
-	defer func() { u.pool.give(t.writer, t.last, t.readers, t.reader, t.next, seen) }()
+	seen := u.pool.Take(len(u.ops)) // by operation: 1 + the last row it was added to
+	defer func() { u.pool.Give(t.writer, t.last, t.readers, t.reader, t.next, seen) }()
 	for i := range u.ops {
 		o, id := &u.ops[i], int32(i)
 		src := t.at(o.src, o.srcBuf, o.srcOff)
@@ -131,7 +131,7 @@ func newCells(u *program) (*cells, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &cells{base: base, free: none, writer: u.pool.take(n), last: u.pool.take(n), readers: u.pool.take(n)}
+	t := &cells{base: base, free: none, writer: u.pool.Take(n), last: u.pool.Take(n), readers: u.pool.Take(n)}
 	fill(t.writer, none)
 	fill(t.last, none)
 	fill(t.readers, none)

@@ -1,23 +1,25 @@
 package compiler
 
+import "github.com/colltune/colltune/compiler/internal/container"
+
 // depths computes for every instruction its longest path from the start of the
 // program and to its end, counted in instructions along waits and messages (GC3
 // 5.2, steps 2 and 3). It ranks instructions by smaller depth first, then by
 // larger height, then in traced order.
 func depths(u *program) error {
-	u.depth, u.height = u.pool.take(len(u.ins)), u.pool.take(len(u.ins))
+	u.depth, u.height = u.pool.Take(len(u.ins)), u.pool.Take(len(u.ins))
 	both := [...]func(){
 		func() { u.computeDepths(u.depth) },
 		func() { u.computeHeights(u.height) },
 	}
-	parallelRanges(len(both), len(u.ins), func(from, to int) {
+	container.Ranges(len(both), len(u.ins), func(from, to int) {
 		for _, measure := range both[from:to] {
 			measure()
 		}
 	})
 	u.ranked = u.rankByDepth(u.depth, u.height)
 	if u.opt.Dump == nil { // later passes use only the ranking; dumps print these
-		u.pool.give(u.depth, u.height)
+		u.pool.Give(u.depth, u.height)
 		u.depth, u.height = nil, nil
 	}
 	return nil
@@ -69,7 +71,7 @@ func (u *program) computeHeights(h []int32) []int32 {
 // rankByDepth sorts the instructions by rising depth, then falling height, then
 // index, with two counting sorts, of which the second is stable.
 func (u *program) rankByDepth(depth, height []int32) []int32 {
-	byIndex, byHeight := u.pool.take(len(depth)), u.pool.take(len(depth))
+	byIndex, byHeight := u.pool.Take(len(depth)), u.pool.Take(len(depth))
 	for i := range byIndex {
 		byIndex[i] = int32(i)
 	}
@@ -84,7 +86,7 @@ func (u *program) rankByDepth(depth, height []int32) []int32 {
 	}
 	sorted := byIndex
 	countingSort(sorted, byHeight, deepest, func(i int32) int32 { return depth[i] })
-	u.pool.give(byHeight)
+	u.pool.Give(byHeight)
 	return sorted
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/internal/container"
 	"github.com/colltune/colltune/compiler/ir"
 )
 
@@ -42,7 +43,7 @@ func emit(u *program) error {
 		}
 		blocks[t] = b
 	}
-	parallelRanges(u.col.Ranks, len(u.seq), func(from, to int) {
+	container.Ranges(u.col.Ranks, len(u.seq), func(from, to int) {
 		u.emitSteps(p.GPUs, blocks, u.gpuTBs[from], u.gpuTBs[to])
 	})
 	u.out = p

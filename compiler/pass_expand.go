@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/internal/container"
 	"github.com/colltune/colltune/compiler/lang"
 )
 
@@ -63,7 +64,7 @@ func (u *program) expandOps() error {
 	room := make([]op, n)
 	var found [parts][]op
 	var failed [parts]error
-	parallelRanges(parts, n, func(from, to int) {
+	container.Ranges(parts, n, func(from, to int) {
 		for k := from; k < to; k++ {
 			first, end := n*k/parts, n*(k+1)/parts
 			found[k], failed[k] = u.expandPart(room[first:first:end], u.in.Ops[first:end], sizes)

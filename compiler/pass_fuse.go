@@ -42,13 +42,13 @@ func (u *program) fuseSends(from, to ir.Op) error {
 			continue
 		}
 		if best == nil {
-			best = u.pool.take(len(u.ins))
+			best = u.pool.Take(len(u.ins))
 			for i := range best {
 				best[i] = none
 			}
 		}
 		if best[a] != none && height == nil {
-			height = u.computeHeights(u.pool.take(len(u.ins)))
+			height = u.computeHeights(u.pool.Take(len(u.ins)))
 		}
 		if best[a] == none || height[b] > height[best[a]] {
 			best[a] = b
@@ -63,7 +63,7 @@ func (u *program) fuseSends(from, to ir.Op) error {
 			u.fuse(int32(a), b, to)
 		}
 	}
-	u.pool.give(best, height)
+	u.pool.Give(best, height)
 	return nil
 }
 

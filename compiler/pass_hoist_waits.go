@@ -39,7 +39,7 @@ func hoistWaits(u *program) error {
 			from = to
 		}
 	}
-	u.pool.give(at)
+	u.pool.Give(at)
 	if len(moved) == 0 {
 		return nil
 	}
@@ -52,7 +52,7 @@ func hoistWaits(u *program) error {
 		}
 		waits.end()
 	}
-	u.pool.give(u.waits.start)
+	u.pool.Give(u.waits.start)
 	u.waits = waits
 	return nil
 }

@@ -1,6 +1,9 @@
 package compiler
 
-import "github.com/colltune/colltune/compiler/ir"
+import (
+	"github.com/colltune/colltune/compiler/internal/container"
+	"github.com/colltune/colltune/compiler/ir"
+)
 
 // instructions expands operations (GC3 4.2): a remote copy becomes a send and a
 // receive, a remote reduction a send and a receiveReduceCopy, and a local
@@ -14,7 +17,7 @@ import "github.com/colltune/colltune/compiler/ir"
 // wait for an operation becomes a wait for that operation's instruction at the
 // same rank.
 func instructions(u *program) error {
-	u.pool = slicePool{} // most of its slices have an entry for every chunk, and are too large for later passes
+	u.pool = container.SlicePool{} // most of its slices have an entry for every chunk, and are too large for later passes
 	n := 0
 	first := make([]int32, len(u.ops)+1) // by operation: its first instruction
 	for i := range u.ops {
@@ -30,7 +33,7 @@ func instructions(u *program) error {
 	u.msgs = make([]message, n-len(u.ops))
 	u.preds = csr{start: make([]int32, n+1), list: make([]int32, waits)}
 	u.preds.start[n] = int32(waits)
-	parallelRanges(len(u.ops), len(u.ops), func(from, to int) {
+	container.Ranges(len(u.ops), len(u.ops), func(from, to int) {
 		for i := from; i < to; i++ {
 			u.instructionsOf(int32(i), first)
 		}

@@ -1,6 +1,10 @@
 package compiler
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/internal/container"
+)
 
 // order finds the global order in which instructions are given to threadblocks
 // (GC3 5.2, step 4): by depth, then height, under conditions that keep every
@@ -36,7 +40,7 @@ func order(u *program) error {
 		s.offer(int32(n))
 	}
 	for s.left > 0 {
-		if i, ok := s.ready.pop(); ok {
+		if i, ok := s.ready.Pop(); ok {
 			if n := &s.nodes[i]; !n.done {
 				n.queued = false
 				s.tryCommit(i)
@@ -47,7 +51,7 @@ func order(u *program) error {
 			return fmt.Errorf("%d instructions can never be ordered: their waits form a cycle", s.left)
 		}
 	}
-	u.pool.give(s.at, s.succs.start, s.succs.list, u.ranked)
+	u.pool.Give(s.at, s.succs.start, s.succs.list, u.ranked)
 	u.ranked = nil
 	return nil
 }
@@ -61,12 +65,12 @@ type schedule struct {
 	succs      csr
 	left       int // live instructions not yet in the order
 	nodes      []node
-	ready      *readySet
-	conns      []connState // by connection
-	parked     heap        // sends of more chunks than there are slots, to be retried
-	heldHeads  heap        // heads of chains that were held back; some entries are stale
-	heldSends  heap        // other sends that were held back, fused ones included; some entries are stale
-	progressed bool        // an instruction was ordered since parked was last retried
+	ready      *container.ReadySet
+	conns      []connState    // by connection
+	parked     container.Heap // sends of more chunks than there are slots, to be retried
+	heldHeads  container.Heap // heads of chains that were held back; some entries are stale
+	heldSends  container.Heap // other sends that were held back, fused ones included; some entries are stale
+	progressed bool           // an instruction was ordered since parked was last retried
 }
 
 // node is an instruction in the form that schedule needs. A message is
@@ -83,17 +87,17 @@ type node struct {
 
 // connState is the state of a connection.
 type connState struct {
-	head, tail int32 // messages sent but not taken, oldest and newest
-	slotsHeld  int   // slots they occupy
-	heldHeads  heap  // heads of chains waiting for room
-	heldSends  heap  // other sends waiting for room
+	head, tail int32          // messages sent but not taken, oldest and newest
+	slotsHeld  int            // slots they occupy
+	heldHeads  container.Heap // heads of chains waiting for room
+	heldSends  container.Heap // other sends waiting for room
 }
 
 func newSchedule(u *program) *schedule {
 	s := &schedule{
-		u: u, at: u.pool.take(len(u.ins)),
+		u: u, at: u.pool.Take(len(u.ins)),
 		nodes: make([]node, len(u.ins)), conns: make([]connState, len(u.conns)),
-		ready: newReadySet(len(u.ins)),
+		ready: container.NewReadySet(len(u.ins)),
 	}
 	for n, i := range u.ranked {
 		s.at[i] = int32(n)
@@ -101,7 +105,7 @@ func newSchedule(u *program) *schedule {
 	for i := range s.conns {
 		s.conns[i].head, s.conns[i].tail = none, none
 	}
-	parallelRanges(len(u.ins), len(u.ins), func(from, to int) {
+	container.Ranges(len(u.ins), len(u.ins), func(from, to int) {
 		for i := int32(from); i < int32(to); i++ {
 			s.nodes[s.at[i]].unordered = int32(len(u.preds.row(i)))
 			s.refresh(i)
@@ -113,7 +117,7 @@ func newSchedule(u *program) *schedule {
 		}
 	}
 	s.buildSuccs()
-	u.seq = u.pool.take(s.left)[:0]
+	u.seq = u.pool.Take(s.left)[:0]
 	return s
 }
 
@@ -139,14 +143,14 @@ func (s *schedule) buildSuccs() {
 	preds := &s.u.preds
 	// While rows are filled, start[k+1] is where row k continues; afterwards it is
 	// the row's end.
-	start := s.u.pool.take(len(s.nodes) + 2)
+	start := s.u.pool.Take(len(s.nodes) + 2)
 	for _, p := range preds.list {
 		start[s.at[p]+2]++
 	}
 	for k := range s.nodes {
 		start[k+2] += start[k+1]
 	}
-	list := s.u.pool.take(len(preds.list))
+	list := s.u.pool.Take(len(preds.list))
 	for i := range s.u.ins {
 		for _, p := range preds.row(int32(i)) {
 			next := &start[s.at[p]+1]
@@ -177,12 +181,12 @@ func (s *schedule) offer(i int32) {
 	}
 	if n.put != none && s.nodes[n.to].unordered != 0 {
 		if n.get != none {
-			s.heldSends.push(i)
+			s.heldSends.Push(i)
 		}
 		return
 	}
 	n.queued = true
-	s.ready.push(i)
+	s.ready.Push(i)
 }
 
 // tryCommit orders a ready instruction, or holds it back if there are not
@@ -201,7 +205,7 @@ func (s *schedule) tryCommit(i int32) {
 			return
 		}
 		n.queued = true
-		s.parked.push(i)
+		s.parked.Push(i)
 		return
 	}
 	room := slots - l.slotsHeld
@@ -214,11 +218,11 @@ func (s *schedule) tryCommit(i int32) {
 	}
 	n.queued = true
 	if begins {
-		l.heldHeads.push(i)
-		s.heldHeads.push(i)
+		l.heldHeads.Push(i)
+		s.heldHeads.Push(i)
 	} else {
-		l.heldSends.push(i)
-		s.heldSends.push(i)
+		l.heldSends.Push(i)
+		s.heldSends.Push(i)
 	}
 }
 
@@ -258,16 +262,16 @@ func (s *schedule) take(i int32) {
 
 // readmit offers the first instruction that a connection holds back again.
 func (s *schedule) readmit(l *connState) {
-	for _, h := range [2]*heap{&l.heldSends, &l.heldHeads} {
+	for _, h := range [2]*container.Heap{&l.heldSends, &l.heldHeads} {
 		for {
-			i, ok := h.pop()
+			i, ok := h.Pop()
 			if !ok {
 				break
 			}
 			if n := &s.nodes[i]; n.done || !n.queued || n.put == none {
 				continue // it was ordered, or split, in the meantime
 			}
-			s.ready.push(i)
+			s.ready.Push(i)
 			break
 		}
 	}

@@ -46,7 +46,7 @@ func propagateCopies(u *program) error {
 	}
 	f.base = base
 	f.redirectReads()
-	u.pool.give(f.lastWriter.entries, f.source.entries, f.copiedBy.entries, f.chain.pred, f.chain.writer.entries, f.chain.tentative.entries)
+	u.pool.Give(f.lastWriter.entries, f.source.entries, f.copiedBy.entries, f.chain.pred, f.chain.writer.entries, f.chain.tentative.entries)
 	f.removeDeadCopies()
 	return nil
 }

@@ -84,7 +84,7 @@ func (d *copySinking) findTargets() bool {
 		return false
 	}
 	values := int32(0)
-	d.first = d.u.pool.take(len(d.u.ops))
+	d.first = d.u.pool.Take(len(d.u.ops))
 	written := newChunkTable[uint8](d.u, d.uses, copyTo) // number of writes to each cell, up to 2
 	for i := range d.u.ops {
 		o := &d.u.ops[i]
@@ -99,7 +99,7 @@ func (d *copySinking) findTargets() bool {
 			often[c] = min(often[c]+1, 2)
 		}
 	}
-	d.target = fill(d.u.pool.take(int(values)), none)
+	d.target = fill(d.u.pool.Take(int(values)), none)
 	touched, found := newChunkTable[bool](d.u, d.uses, copyTo), false
 	d.walk(func(i int, o *op, src, dst chunks) {
 		if held := d.valueAt.of(o.src, src); held != nil && o.copies() {
@@ -138,7 +138,7 @@ func (d *copySinking) findTargets() bool {
 
 // release returns the slices of findTargets to the pool.
 func (d *copySinking) release() {
-	d.u.pool.give(d.valueAt.entries, d.first, d.target)
+	d.u.pool.Give(d.valueAt.entries, d.first, d.target)
 	d.valueAt, d.first, d.target = chunkTable[int32]{}, nil, nil
 }
 
@@ -147,7 +147,7 @@ func (d *copySinking) release() {
 // target. It reports whether there are any such copies.
 func (d *copySinking) readAtSource() bool {
 	last := newIndexTable(d.u, d.uses, copyFrom|writes)
-	defer d.u.pool.give(last.entries)
+	defer d.u.pool.Give(last.entries)
 	for i := range d.u.ops {
 		_, dst := d.u.ops[i].ends()
 		last.set(d.u.ops[i].dst, dst, int32(i))

@@ -1,5 +1,7 @@
 package compiler
 
+import "github.com/colltune/colltune/compiler/internal/container"
+
 // slots counts the slots that every connection needs, so that the program completes
 // however a runtime divides its steps into calls. Where they do not suffice, the driver
 // relaxes the program and makes the schedule again (compile.go).
@@ -25,13 +27,13 @@ func slots(u *program) error {
 		both = append(both, both[0].clonePerChunk())
 	}
 	var need [2]int
-	parallelRanges(len(both), len(u.seq), func(from, to int) {
+	container.Ranges(len(both), len(u.seq), func(from, to int) {
 		for k := from; k < to; k++ {
 			need[k] = both[k].finish(0)
 		}
 	})
 	for _, e := range both {
-		u.pool.give(e.waiter)
+		u.pool.Give(e.waiter)
 	}
 	u.slotsWhole, u.slotsSplit = need[0], need[len(both)-1]
 	return nil
@@ -66,7 +68,7 @@ func (u *program) relax() {
 		}
 	}
 	u.callPerChunk = !any
-	u.pool.give(e.waiter, u.depth, u.height, u.seq, u.tbOf, u.posOf, u.waits.start, u.waits.list)
+	u.pool.Give(e.waiter, u.depth, u.height, u.seq, u.tbOf, u.posOf, u.waits.start, u.waits.list)
 	u.depth, u.height, u.seq = nil, nil, nil
 	u.tbs, u.gpuTBs, u.tbOf, u.posOf, u.waits = nil, nil, nil, nil, csr{}
 	u.slotsWhole, u.slotsSplit = 0, 0
@@ -146,7 +148,7 @@ func newExecution(u *program) *execution {
 		e.first = append(e.first, e.first[t]+int32(len(tb.steps)))
 	}
 	number := make([]int32, n+1) // of waits, by threadblock
-	parallelRanges(n, len(u.seq), func(from, to int) {
+	container.Ranges(n, len(u.seq), func(from, to int) {
 		for t := from; t < to; t++ {
 			number[t+1] = e.layOutSteps(int32(t))
 		}
@@ -154,7 +156,7 @@ func newExecution(u *program) *execution {
 	for t := range n {
 		number[t+1] += number[t]
 	}
-	parallelRanges(n, len(u.seq), func(from, to int) {
+	container.Ranges(n, len(u.seq), func(from, to int) {
 		for t := from; t < to; t++ {
 			e.layOutWaits(int32(t), number[t], number[t+1])
 		}
@@ -176,7 +178,7 @@ func (e *execution) allocate(perChunk bool) {
 	n, conns := len(e.u.tbs), len(e.u.conns)
 	e.sent, e.taken = make([]int64, conns), make([]int64, conns)
 	e.at, e.calls, e.waitsMet, e.stop = make([]int32, n), make([]int64, n), make([]int32, n), make([]stop, n)
-	e.waiter, e.after, e.ready, e.full = e.u.pool.take(len(e.steps)), make([]int32, n), make([]int32, 0, n), nil
+	e.waiter, e.after, e.ready, e.full = e.u.pool.Take(len(e.steps)), make([]int32, n), make([]int32, 0, n), nil
 	e.restart(perChunk)
 }
 

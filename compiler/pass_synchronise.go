@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/colltune/colltune/compiler/internal/container"
 )
 
 // maxClocks bounds the memory of the vector clocks, in 16-bit entries. For
@@ -37,15 +39,15 @@ var (
 // follows messages to the clocks of other ranks, within maxVisits and
 // maxTotalVisits.
 func synchronise(u *program) error {
-	waits := waitLists{of: u.pool.take(len(u.ins))}
+	waits := waitLists{of: u.pool.Take(len(u.ins))}
 	if k := newVectorClocks(u); k != nil {
 		k.reduce(&waits)
-		u.pool.give(k.at, k.storedAt, k.lastReceive)
+		u.pool.Give(k.at, k.storedAt, k.lastReceive)
 	} else {
 		u.waitsByProgramOrder(&waits)
 	}
 	var at []int32 // order positions, once there is something to sort
-	u.waits = csr{start: append(u.pool.take(len(u.ins) + 1)[:0], 0), list: make([]int32, 0, len(waits.list))}
+	u.waits = csr{start: append(u.pool.Take(len(u.ins) + 1)[:0], 0), list: make([]int32, 0, len(waits.list))}
 	for i := range waits.of {
 		row := waits.row(int32(i))
 		if len(row) > 1 {
@@ -57,7 +59,7 @@ func synchronise(u *program) error {
 		u.waits.list = append(u.waits.list, row...)
 		u.waits.end()
 	}
-	u.pool.give(waits.of, at)
+	u.pool.Give(waits.of, at)
 	return nil
 }
 
@@ -187,20 +189,20 @@ func newVectorClocks(u *program) *vectorClocks {
 		return nil
 	}
 	k.now = make([]uint16, k.off[len(u.tbs)])
-	k.at, k.storedAt, k.lastReceive = u.pool.take(len(u.seq)), u.pool.take(len(u.ins)), u.pool.take(len(u.ins))
+	k.at, k.storedAt, k.lastReceive = u.pool.Take(len(u.seq)), u.pool.Take(len(u.ins)), u.pool.Take(len(u.ins))
 	k.last, k.announcedAt = make([]int32, len(u.tbs)), make([]int32, len(u.tbs))
 	for tb := range k.last {
 		k.last[tb], k.announcedAt[tb] = none, none
 	}
 	k.announced = make([]uint16, len(u.tbs))
 	k.reached, k.queued, k.budget = make([]int32, len(u.tbs)), make([]bool, len(u.tbs)), maxTotalVisits
-	parallelRanges(len(u.seq), len(u.seq), func(from, to int) {
+	container.Ranges(len(u.seq), len(u.seq), func(from, to int) {
 		for at := from; at < to; at++ {
 			i := u.seq[at]
 			k.at[k.start[u.tbOf[i]]+u.posOf[i]] = int32(at)
 		}
 	})
-	parallelRanges(len(u.tbs), len(u.seq), func(from, to int) {
+	container.Ranges(len(u.tbs), len(u.seq), func(from, to int) {
 		for _, tb := range u.tbs[from:to] {
 			last := int32(none)
 			for _, i := range tb.steps {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/internal/container"
 	"github.com/colltune/colltune/compiler/ir"
 )
 
@@ -39,10 +40,10 @@ func threadblocks(u *program) error {
 
 // assignInstructions assigns every instruction to a threadblock, rank by rank.
 func (u *program) assignInstructions(putTB, getTB []int32) {
-	u.tbOf, u.posOf = u.pool.take(len(u.ins)), u.pool.take(len(u.ins))
+	u.tbOf, u.posOf = u.pool.Take(len(u.ins)), u.pool.Take(len(u.ins))
 	// First the instructions with connections, in any order. A local instruction
 	// is marked with its rank, as -1 - rank, for later.
-	parallelRanges(len(u.ins), len(u.ins), func(from, to int) {
+	container.Ranges(len(u.ins), len(u.ins), func(from, to int) {
 		for i := from; i < to; i++ {
 			switch in := &u.ins[i]; {
 			case in.put != none:
@@ -57,10 +58,10 @@ func (u *program) assignInstructions(putTB, getTB []int32) {
 	var idle *idleTracker // needed only if an instruction is local
 	var local []int32     // by local instruction: its threadblock
 	if slices.ContainsFunc(u.tbOf, func(tb int32) bool { return tb < 0 }) {
-		idle, local = newIdleTracker(u), u.pool.take(len(u.ins))
+		idle, local = newIdleTracker(u), u.pool.Take(len(u.ins))
 	}
 	steps, parts := make([]int32, len(u.tbs)), min(u.col.Ranks, maxWalks)
-	parallelRanges(parts, len(u.seq), func(from, to int) {
+	container.Ranges(parts, len(u.seq), func(from, to int) {
 		from, to = from*u.col.Ranks/parts, to*u.col.Ranks/parts
 		first, end := u.gpuTBs[from], u.gpuTBs[to]
 		reducer := map[place]int32{} // the threadblock that last reduced into a place
@@ -87,14 +88,14 @@ func (u *program) assignInstructions(putTB, getTB []int32) {
 	if idle == nil {
 		return
 	}
-	parallelRanges(len(u.ins), len(u.ins), func(from, to int) {
+	container.Ranges(len(u.ins), len(u.ins), func(from, to int) {
 		for i := from; i < to; i++ {
 			if u.tbOf[i] < 0 {
 				u.tbOf[i] = local[i]
 			}
 		}
 	})
-	u.pool.give(local)
+	u.pool.Give(local)
 }
 
 // maxWalks limits the number of parallel parts, since every part walks the
@@ -129,8 +130,8 @@ func (u *program) listSteps() {
 	for tb := range u.tbs {
 		start[tb+1] += start[tb]
 	}
-	steps := u.pool.take(len(u.seq))
-	parallelRanges(len(u.ins), len(u.ins), func(from, to int) {
+	steps := u.pool.Take(len(u.seq))
+	container.Ranges(len(u.ins), len(u.ins), func(from, to int) {
 		for i := int32(from); i < int32(to); i++ {
 			if u.live(i) {
 				steps[start[u.tbOf[i]]+u.posOf[i]] = i

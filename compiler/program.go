@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/internal/container"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/lang"
 )
@@ -49,7 +50,7 @@ type program struct {
 	slotsSplit    int     // the same if each chunk of a step is one
 	callPerChunk  bool    // order messages for a call for each chunk: asked for, or chosen by relax
 	cycleBreaks   int     // how many times threadblocks were split to end a deadlock
-	pool          slicePool
+	pool          container.SlicePool
 	after         string // the last pass that ran
 
 	out *ir.Program
@@ -269,8 +270,8 @@ func (u *program) split(a int32) (b int32) {
 // orderPositions returns the position of every instruction in the global order.
 // The caller gives the slice back to the pool.
 func (u *program) orderPositions() []int32 {
-	at := u.pool.take(len(u.ins))
-	parallelRanges(len(u.seq), len(u.seq), func(from, to int) {
+	at := u.pool.Take(len(u.ins))
+	container.Ranges(len(u.seq), len(u.seq), func(from, to int) {
 		for n := from; n < to; n++ {
 			at[u.seq[n]] = int32(n)
 		}

@@ -1,4 +1,4 @@
-package compiler
+package container
 
 import (
 	"testing"
@@ -6,21 +6,21 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRoom: what is taken is zeros, as many as were asked for, and nobody else's.
-func TestRoom(t *testing.T) {
+// TestSlicePool: what is taken is zeros, as many as were asked for, and nobody else's.
+func TestSlicePool(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var r slicePool
+		var r SlicePool
 		var taken [][]int32
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			if len(taken) > 0 && rapid.Bool().Draw(t, "give") {
 				k := rapid.IntRange(0, len(taken)-1).Draw(t, "which")
-				r.give(taken[k][:rapid.IntRange(0, len(taken[k])).Draw(t, "of it")])
+				r.Give(taken[k][:rapid.IntRange(0, len(taken[k])).Draw(t, "of it")])
 				taken[k] = taken[len(taken)-1]
 				taken = taken[:len(taken)-1]
 				continue
 			}
 			n := rapid.IntRange(0, 9).Draw(t, "n")
-			a := r.take(n)
+			a := r.Take(n)
 			if len(a) != n {
 				t.Fatalf("%d of %d", len(a), n)
 			}

@@ -1,4 +1,4 @@
-package compiler
+package container
 
 import (
 	"testing"
@@ -6,15 +6,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRegister holds the table to a map, through its growth.
-func TestRegister(t *testing.T) {
+// TestConnTable holds the table to a map, through its growth.
+func TestConnTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		register, known := newConnTable(), map[connKey]int32{}
+		table, known := NewConnTable(), map[ConnKey]int32{}
 		ranks := rapid.Int32Range(1, 64).Draw(t, "ranks")
 		for range rapid.IntRange(0, 40).Draw(t, "runs") {
-			k := connKey{rapid.Int32Range(0, ranks).Draw(t, "from"), 0, rapid.Int32Range(0, 2).Draw(t, "key"), rapid.Int32Range(-1, 2).Draw(t, "channel")}
-			for k.to = range ranks {
-				n, made := register.number(k)
+			k := ConnKey{rapid.Int32Range(0, ranks).Draw(t, "from"), 0, rapid.Int32Range(0, 2).Draw(t, "key"), rapid.Int32Range(-1, 2).Draw(t, "channel")}
+			for k.To = range ranks {
+				n, made := table.Number(k)
 				want, before := known[k]
 				if !before {
 					want = int32(len(known))

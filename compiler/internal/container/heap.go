@@ -1,9 +1,10 @@
-package compiler
+package container
 
-// heap is a binary min-heap of numbers.
-type heap []int32
+// Heap is a binary min-heap of numbers. The zero value is an empty heap.
+type Heap []int32
 
-func (h *heap) push(i int32) {
+// Push adds a number.
+func (h *Heap) Push(i int32) {
 	q := append(*h, i)
 	at := len(q) - 1
 	for at > 0 {
@@ -18,10 +19,11 @@ func (h *heap) push(i int32) {
 	*h = q
 }
 
-func (h *heap) pop() (int32, bool) {
+// Pop removes and returns the least number. It reports false if the heap is empty.
+func (h *Heap) Pop() (int32, bool) {
 	q := *h
 	if len(q) == 0 {
-		return none, false
+		return -1, false
 	}
 	top, last := q[0], q[len(q)-1]
 	q = q[:len(q)-1]

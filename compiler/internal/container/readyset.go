@@ -1,17 +1,18 @@
-package compiler
+package container
 
 import "math/bits"
 
-// readySet is a priority queue of small distinct numbers, least first. It is a
+// ReadySet is a priority queue of small distinct numbers, least first. It is a
 // hierarchical bitmap: each bit of a level is set if any of 64 bits below it is
 // set.
 //
 //	levels[1]   0 1 …                 one bit for each word of levels[0]
 //	levels[0]   0000… 0010…           one bit for each number
-type readySet struct{ levels [][]uint64 }
+type ReadySet struct{ levels [][]uint64 }
 
-func newReadySet(n int) *readySet {
-	s := &readySet{}
+// NewReadySet returns an empty set for numbers from 0 to n-1.
+func NewReadySet(n int) *ReadySet {
+	s := &ReadySet{}
 	for len(s.levels) == 0 || n > 1 {
 		n = (n + 63) / 64
 		s.levels = append(s.levels, make([]uint64, max(n, 1)))
@@ -19,8 +20,8 @@ func newReadySet(n int) *readySet {
 	return s
 }
 
-// push adds a number to the set.
-func (s *readySet) push(i int32) {
+// Push adds a number to the set.
+func (s *ReadySet) Push(i int32) {
 	for _, words := range s.levels {
 		word := &words[i/64]
 		if *word != 0 {
@@ -32,14 +33,14 @@ func (s *readySet) push(i int32) {
 	}
 }
 
-// pop removes and returns the least number. It reports false if the set is
+// Pop removes and returns the least number. It reports false if the set is
 // empty.
-func (s *readySet) pop() (int32, bool) {
+func (s *ReadySet) Pop() (int32, bool) {
 	i := int32(0)
 	for l := len(s.levels) - 1; l >= 0; l-- {
 		word := s.levels[l][i]
 		if word == 0 {
-			return none, false
+			return -1, false
 		}
 		i = 64*i + int32(bits.TrailingZeros64(word))
 	}
