@@ -38,7 +38,7 @@ var testOnly = []string{
 	"compiler/ir/irtest",
 	"constraints/internal/contexttest",
 	"constraints/internal/published",
-	"executor/cuda/emulate",
+	"executor/cuda/internal/ptxtest",
 	"internal/filetest",
 	"results/resultstest",
 	"topologies/topotest",

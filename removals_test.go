@@ -19,7 +19,6 @@ import (
 var removals = map[string]string{
 	"cmd/colltune/doctor.go gpus Glob":                  "looks for device files, and removes nothing",
 	"cmd/colltune/output_file.go canWrite Remove":       "the file that CreateTemp made a line above",
-	"executor/cuda/emulate/grid.go makeUnready Remove":  "from a list in memory",
 	"executor/examples/liar/main.go main Remove":        "the socket that it listens at, in the folder it was given",
 	"executor/documentcache.go put Remove":              "from a list in memory",
 	"executor/memory_linux.go preferOOMKill WriteFile":  "a setting of the system's, for a process that we started",

@@ -10,7 +10,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
-	"github.com/colltune/colltune/executor/cuda/emulate"
+	"github.com/colltune/colltune/executor/cuda/internal/ptxtest"
 	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/topologies"
 )
@@ -173,20 +173,20 @@ func TestEveryAccessAsPTX(t *testing.T) {
 			for k, op := range w.operations {
 				// A test of its own, behind which nothing keeps the machine's memory.
 				t.Run(fmt.Sprintf("%v/%d/%s", proto, n, op), func(t *testing.T) {
-					e := newEmulated(t, &emulate.Machine{Seed: uint64(n + k), SMs: 8, Devices: w.devices, WholeLines: true, Covered: run})
+					e := newEmulated(t, &ptxtest.Machine{Seed: uint64(n + k), SMs: 8, Devices: w.devices, WholeLines: true, Covered: run})
 					e.apart = w.apart
 					e.right(t, executor.Trial{Program: p, Bytes: w.bytes, Protocol: proto, TileBytes: w.tile, DType: "f32", Op: op, Iters: 1, Seed: int64(k)}, 32)
 				})
 			}
 		}
-		e := newEmulated(t, &emulate.Machine{Tick: 1e9, Covered: run})
+		e := newEmulated(t, &ptxtest.Machine{Tick: 1e9, Covered: run})
 		top := system(t, "fullmesh:2")
 		top.Protocols[proto].Threads = 32
 		if err := stuck(e, executor.Trial{Program: receiversOnly(), Topology: top, Bytes: 64, Protocol: proto, Iters: 1}); err == nil {
 			t.Errorf("%v: two ranks that both receive first came to an end", proto)
 		}
 	}
-	e := newEmulated(t, &emulate.Machine{Tick: 1, Covered: run})
+	e := newEmulated(t, &ptxtest.Machine{Tick: 1, Covered: run})
 	handsFlags(t, e)
 	cancelled(t, e)
 	lacking := pair() // the second chunk

@@ -28,7 +28,7 @@
 // builds them to PTX (go generate), which is embedded, one file an element type;
 // the driver compiles it for the device, or NVRTC the source where the driver
 // can't. The same source builds for the host, where tests run what a GPU would
-// be handed, under the thread sanitizer too; and package emulate executes the
+// be handed, under the thread sanitizer too; and package ptxtest executes the
 // embedded PTX, as the driver's library would have a GPU do.
 //
 // Connections are FIFO buffers in the receiver's memory. Simple has slots with a

@@ -13,7 +13,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/cuda/driver"
-	"github.com/colltune/colltune/executor/cuda/emulate"
+	"github.com/colltune/colltune/executor/cuda/internal/ptxtest"
 	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/topologies"
 )
@@ -24,14 +24,14 @@ import (
 type emulated struct {
 	*gpus
 	t         *testing.T
-	m         *emulate.Machine
+	m         *ptxtest.Machine
 	bases     []uint64
 	unordered bool // programs get no fences that they need
 	apart     bool // programs are run by their threadblocks, exchanges or not
 }
 
 // newEmulated puts a machine behind the binding.
-func newEmulated(t *testing.T, m *emulate.Machine) *emulated {
+func newEmulated(t *testing.T, m *ptxtest.Machine) *emulated {
 	t.Helper()
 	e, err := tryEmulated(t, m)
 	if err != nil {
@@ -40,12 +40,12 @@ func newEmulated(t *testing.T, m *emulate.Machine) *emulated {
 	return e
 }
 
-func tryEmulated(t *testing.T, m *emulate.Machine) (*emulated, error) {
+func tryEmulated(t *testing.T, m *ptxtest.Machine) (*emulated, error) {
 	t.Helper()
-	if err := driver.Provide(emulate.Library, emulate.Symbol); err != nil {
+	if err := driver.Provide(ptxtest.Library, ptxtest.Symbol); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(driver.LibraryVariable, emulate.Library)
+	t.Setenv(driver.LibraryVariable, ptxtest.Library)
 	if theEmulated != nil {
 		theEmulated.end()
 	}
@@ -168,7 +168,7 @@ func TestFamiliesAsPTX(t *testing.T) {
 					continue
 				}
 				t.Run(proto.String()+"/"+f.name, func(t *testing.T) {
-					e := newEmulated(t, &emulate.Machine{Seed: uint64(n), Weak: n%2 == 0, WholeLines: true})
+					e := newEmulated(t, &ptxtest.Machine{Seed: uint64(n), Weak: n%2 == 0, WholeLines: true})
 					sizes := []int64{4, 512, 4012, 24000}
 					if !long() {
 						sizes = sizes[1:3]
@@ -196,7 +196,7 @@ func TestTypesAsPTX(t *testing.T) {
 					continue
 				}
 				proto := topologies.AllProtocols[n%3]
-				e := newEmulated(t, &emulate.Machine{Seed: uint64(n), WholeLines: true})
+				e := newEmulated(t, &ptxtest.Machine{Seed: uint64(n), WholeLines: true})
 				e.right(t, executor.Trial{Program: programOf(t, name, 2, proto), Bytes: 1010 * int64(1+i%2), Protocol: proto, TileBytes: 256, DType: dtype, Op: op, Iters: 1, Seed: int64(n)}, 32)
 			}
 		}
@@ -212,7 +212,7 @@ func TestSeedsAsPTX(t *testing.T) {
 	for _, proto := range topologies.AllProtocols {
 		p := programOf(t, "all-pairs/allreduce/1x2/in-place", 2, proto)
 		for seed := range seeds {
-			e := newEmulated(t, &emulate.Machine{Seed: seed, Weak: true, WholeLines: true})
+			e := newEmulated(t, &ptxtest.Machine{Seed: seed, Weak: true, WholeLines: true})
 			e.right(t, executor.Trial{Program: p, Bytes: 2004, Protocol: proto, TileBytes: 512, DType: "i32", Op: "sum", Iters: 1, Seed: 9}, 64)
 		}
 	}
@@ -227,7 +227,7 @@ func TestDevicesAsPTX(t *testing.T) {
 				continue
 			}
 			p := programOf(t, "ring/allreduce/1x4", 4, proto)
-			e := newEmulated(t, &emulate.Machine{Devices: devices, Weak: true, WholeLines: true, Seed: uint64(devices)})
+			e := newEmulated(t, &ptxtest.Machine{Devices: devices, Weak: true, WholeLines: true, Seed: uint64(devices)})
 			e.right(t, executor.Trial{Program: p, Bytes: 3000, Protocol: proto, TileBytes: 512, DType: "bf16", Op: "max", Iters: 1, Warmup: 1, Seed: 5}, 32)
 			// Small messages: more launches than slots, so that senders wait for those who take.
 			p = programOf(t, "all-pairs/allreduce/1x4", 4, proto)
@@ -239,7 +239,7 @@ func TestDevicesAsPTX(t *testing.T) {
 // TestGraphsAsPTX runs a trial as a graph, whose parameters are those of when it
 // was recorded.
 func TestGraphsAsPTX(t *testing.T) {
-	e := newEmulated(t, &emulate.Machine{})
+	e := newEmulated(t, &ptxtest.Machine{})
 	e.graph = true
 	for _, proto := range topologies.AllProtocols {
 		e.right(t, executor.Trial{Program: pair(), Bytes: 1000, Protocol: proto, TileBytes: 512, DType: "u8", Op: "sum", Iters: 2, Warmup: 1, Seed: 5}, 32)
@@ -253,7 +253,7 @@ func TestFencesAsPTX(t *testing.T) {
 	for _, proto := range []topologies.Proto{topologies.LL, topologies.LL128} {
 		wrong := int64(0)
 		for seed := uint64(0); seed < seeds && wrong == 0; seed++ { // each shows it about every other time
-			e := newEmulated(t, &emulate.Machine{Seed: seed, Weak: true, WholeLines: true})
+			e := newEmulated(t, &ptxtest.Machine{Seed: seed, Weak: true, WholeLines: true})
 			trial := executor.Trial{Program: relay(), Bytes: 1200, Protocol: proto, TileBytes: 512, DType: "f32", Op: "sum", Iters: 1}
 			if seed < 3 {
 				e.right(t, trial, 32)
@@ -285,11 +285,11 @@ func TestSlotsAsPTX(t *testing.T) {
 		trial := executor.Trial{Program: pair(), Topology: top, Bytes: 4800, Protocol: proto, TileBytes: 480, DType: "f32", Op: "sum", Iters: 2, Warmup: 1}
 		noticed := 0
 		for seed := range uint64(4) {
-			e := newEmulated(t, &emulate.Machine{Seed: seed, Weak: seed%2 == 0, WholeLines: true})
+			e := newEmulated(t, &ptxtest.Machine{Seed: seed, Weak: seed%2 == 0, WholeLines: true})
 			if m, err := runTrial(context.Background(), e, patient(), trial); err != nil || m.Wrong != 0 {
 				t.Errorf("%v, seed %d: %d wrong, %v", proto, seed, m.Wrong, err)
 			}
-			changed := &emulate.Machine{Seed: seed, Weak: seed%2 == 0, WholeLines: true, Tick: 1e9, Most: 1 << 23, Change: func(text []byte) []byte {
+			changed := &ptxtest.Machine{Seed: seed, Weak: seed%2 == 0, WholeLines: true, Tick: 1e9, Most: 1 << 23, Change: func(text []byte) []byte {
 				if !believed.Match(text) {
 					t.Error("no block reads what was taken")
 				}
@@ -320,7 +320,7 @@ func receiversOnly() *ir.Program {
 // stands still, and say who waits for whom; a clock that goes fast brings it on.
 func TestDeadlockAsPTX(t *testing.T) {
 	for _, proto := range topologies.AllProtocols {
-		e := newEmulated(t, &emulate.Machine{Tick: 1e9})
+		e := newEmulated(t, &ptxtest.Machine{Tick: 1e9})
 		p := receiversOnly()
 		top := system(t, "fullmesh:2")
 		top.Protocols[proto].Threads = 32
@@ -334,7 +334,7 @@ func TestDeadlockAsPTX(t *testing.T) {
 }
 
 // TestCancelAsPTX has a trial whose time is up tell its kernels to end.
-func TestCancelAsPTX(t *testing.T) { cancelled(t, newEmulated(t, &emulate.Machine{Tick: 1})) }
+func TestCancelAsPTX(t *testing.T) { cancelled(t, newEmulated(t, &ptxtest.Machine{Tick: 1})) }
 
 // impatient is a context that is done once it was asked so often whether it is.
 type impatient struct {
@@ -363,7 +363,7 @@ func cancelled(t *testing.T, e *emulated) {
 // leave room for: .maxntid 512 promises 128 registers a thread at most, so that
 // a multiprocessor holds one such block, two of 256, and so on.
 func TestRoomAsPTX(t *testing.T) {
-	e := newEmulated(t, &emulate.Machine{SMs: 3})
+	e := newEmulated(t, &ptxtest.Machine{SMs: 3})
 	if err := e.use(1, data.F32); err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +393,7 @@ func TestRoomAsPTX(t *testing.T) {
 // TestWholeWarpsAsPTX has blocks shrink to whole warps: 160 threads do not fit
 // four times, and half of them would leave half a warp, which LL128 cannot do with.
 func TestWholeWarpsAsPTX(t *testing.T) {
-	e := newEmulated(t, &emulate.Machine{SMs: 1})
+	e := newEmulated(t, &ptxtest.Machine{SMs: 1})
 	p := programOf(t, "ring/allgather/1x4", 4, topologies.LL128)
 	top := system(t, "fullmesh:4")
 	top.Protocols[topologies.LL128].Threads = 160
@@ -431,7 +431,7 @@ func TestChangesAsPTX(t *testing.T) {
 			p := programOf(t, "all-pairs/allreduce/1x2/in-place", 2, c.proto)
 			wrong, said := int64(0), ""
 			for seed := uint64(0); seed < 8 && wrong == 0 && said == ""; seed++ {
-				m := &emulate.Machine{Seed: seed, Weak: c.weak, WholeLines: true, Most: 1 << 24, Change: func(text []byte) []byte {
+				m := &ptxtest.Machine{Seed: seed, Weak: c.weak, WholeLines: true, Most: 1 << 24, Change: func(text []byte) []byte {
 					n := -1
 					if c.once {
 						n = 1

@@ -15,7 +15,7 @@ import (
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/cuda/driver"
-	"github.com/colltune/colltune/executor/cuda/emulate"
+	"github.com/colltune/colltune/executor/cuda/internal/ptxtest"
 	"github.com/colltune/colltune/executor/data"
 )
 
@@ -203,12 +203,12 @@ var builds struct {
 func TestMain(m *testing.M) {
 	Register()
 	executor.Dispatch(os.Args)                                // does not return in the executor's process
-	if os.Getenv(driver.LibraryVariable) == emulate.Library { // the tests for GPUs, without one
-		if err := driver.Provide(emulate.Library, emulate.Symbol); err != nil {
+	if os.Getenv(driver.LibraryVariable) == ptxtest.Library { // the tests for GPUs, without one
+		if err := driver.Provide(ptxtest.Library, ptxtest.Symbol); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		(&emulate.Machine{SMs: 132, Memory: 8 << 30, Tick: 1e7}).Use()
+		(&ptxtest.Machine{SMs: 132, Memory: 8 << 30, Tick: 1e7}).Use()
 	}
 	folder, err := os.MkdirTemp("", "colltune-cuda")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/executor"
-	"github.com/colltune/colltune/executor/cuda/emulate"
+	"github.com/colltune/colltune/executor/cuda/internal/ptxtest"
 	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/topologies"
 )
@@ -90,13 +90,13 @@ func TestAnyChangeAsPTX(t *testing.T) {
 	for _, proto := range topologies.AllProtocols {
 		trial := executor.Trial{Program: programOf(t, "ring/allreduce/1x2", 2, proto), Bytes: 2404, Protocol: proto, TileBytes: 512, DType: "f32", Op: "sum", Iters: 1, Seed: 2}
 		run := make([]bool, bytes.Count(text, []byte("\n"))+2)
-		m := &emulate.Machine{WholeLines: true, Covered: run}
+		m := &ptxtest.Machine{WholeLines: true, Covered: run}
 		newEmulated(t, m).right(t, trial, 32)
 		ends := map[string]int{}
 		for n := range each {
 			random := rand.New(rand.NewPCG(uint64(n), uint64(proto)))
 			said := ""
-			m := &emulate.Machine{Seed: uint64(n), Weak: n%2 == 0, WholeLines: true, Tick: 1e7, Most: 6 << 20, Change: func(text []byte) []byte {
+			m := &ptxtest.Machine{Seed: uint64(n), Weak: n%2 == 0, WholeLines: true, Tick: 1e7, Most: 6 << 20, Change: func(text []byte) []byte {
 				text, said = changed(text, random, run)
 				return text
 			}}

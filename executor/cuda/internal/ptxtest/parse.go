@@ -1,4 +1,4 @@
-package emulate
+package ptxtest
 
 import (
 	"fmt"
@@ -53,7 +53,6 @@ type instruction struct {
 	unless   bool
 	each     func(t *thread)
 	together func(g *group)
-	timed    timedInstruction
 }
 
 // parser reads a module. What it stands at is tokens[at].
@@ -63,7 +62,6 @@ type parser struct {
 	m      *Module
 	f      *function
 	scopes []map[string]register
-	upper  map[int]bool // slots that hold a half shifted up
 	// Branches of the function, whose labels may come later.
 	targets []target
 }
@@ -213,7 +211,7 @@ func (p *parser) array() (name string, v variable) {
 // function reads a declaration, or a definition with its body.
 func (p *parser) function(kernel bool) {
 	f := &function{kernel: kernel, parameter: map[string]variable{}, shared: map[string]variable{}, local: map[string]variable{}, labels: map[string]int{}, returned: -1, maxThreads: mostThreads}
-	p.f, p.scopes, p.upper = f, []map[string]register{{}}, map[int]bool{}
+	p.f, p.scopes = f, []map[string]register{{}}
 	if p.took("(") {
 		p.want(".param")
 		name, v := p.array()
@@ -384,9 +382,7 @@ func (p *parser) statement() {
 	args := p.operands(";")
 	end := p.at
 	p.at = at // where mistakes are
-	before := len(p.f.code)
 	p.decode(&i, args)
-	p.noteTiming(&i, args, p.f.code[before:])
 	p.at = end
 	p.f.code = append(p.f.code, i)
 }

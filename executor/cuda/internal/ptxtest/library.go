@@ -1,4 +1,4 @@
-package emulate
+package ptxtest
 
 import (
 	"errors"
@@ -49,7 +49,6 @@ func (m *Machine) Use() {
 	m.random = rand.New(rand.NewPCG(m.Seed, 0x9e3779b97f4a7c15))
 	m.reaches = map[[2]int]bool{}
 	m.frames = map[*function][]frame{}
-	m.stored = map[uint64]clock{}
 	now.d = &driver{
 		m: m, contexts: map[uintptr]int{}, modules: map[uintptr]*Module{}, kernels: map[uintptr]loaded{}, streams: map[uintptr]*stream{},
 		events: map[uintptr]*event{}, graphs: map[uintptr][]work{}, host: map[uintptr]*region{},

@@ -1,7 +1,6 @@
-package emulate
+package ptxtest
 
 import (
-	"container/heap"
 	"fmt"
 	"math/rand/v2"
 )
@@ -22,9 +21,6 @@ type Machine struct {
 	// Covered marks the lines of the text that were run, as far as it is long
 	// enough.
 	Covered []bool
-	// Costs make launches be timed by a model. Memory is not weak then, and the
-	// seed decides nothing.
-	Costs *Costs
 	// Change is applied to the text of modules; tests use it to break it.
 	Change func(text []byte) []byte
 
@@ -33,8 +29,6 @@ type Machine struct {
 	Faults []string
 	// Instructions counts those that groups of threads have run.
 	Instructions uint64
-	// Timings are how long launches took, if there are Costs.
-	Timings []Timing
 
 	random  *rand.Rand
 	memory  memory
@@ -44,12 +38,6 @@ type Machine struct {
 	grids   []*grid
 	frames  map[*function][]frame
 	lost    bool
-
-	time     int // of the model
-	running  *group
-	under    []timedStore // stores that are not seen yet
-	nextSeen int          // when the first of them is
-	stored   map[uint64]clock
 }
 
 // grid is a launch of a kernel.
@@ -62,9 +50,6 @@ type grid struct {
 	threads   int // of a block
 	parameter []byte
 	running   int // blocks
-
-	begun        int   // by the model
-	end, drained clock // its last instruction, and the last store
 }
 
 // block is a block of threads, on a multiprocessor.
@@ -78,21 +63,15 @@ type block struct {
 	gone        int
 	late        []late
 	lines       map[uint64]*[lineBytes]byte
-
-	seen clock          // when all its stores are, by the model
-	near map[uint64]int // when lines are in the nearest cache, by the model
 }
 
 // begin makes a grid ready to run.
 func (m *Machine) begin(device int, module *Module, kernel *function, blocks, threads int, parameter []byte) *grid {
-	g := &grid{machine: m, device: device, kernel: kernel, module: module, threads: threads, parameter: parameter, running: blocks, begun: m.time}
+	g := &grid{machine: m, device: device, kernel: kernel, module: module, threads: threads, parameter: parameter, running: blocks}
 	for i := range blocks {
 		b := &block{grid: g, index: i, shared: make([]byte, kernel.sharedSize), sharedKnown: make([]byte, kernel.sharedSize)}
 		if m.Weak {
 			b.lines = map[uint64]*[lineBytes]byte{}
-		}
-		if m.Costs != nil {
-			b.near = map[uint64]int{}
 		}
 		g.blocks = append(g.blocks, b)
 	}
@@ -104,9 +83,6 @@ func (m *Machine) begin(device int, module *Module, kernel *function, blocks, th
 				t := &thread{index: first + k, block: b, stack: localBase}
 				t.enter(kernel)
 				all.lanes = append(all.lanes, t)
-			}
-			if m.Costs != nil {
-				all.time = newTimeline(g.begun, kernel)
 			}
 			w.groups = []*group{all}
 			b.warps = append(b.warps, w)
@@ -120,19 +96,11 @@ func (m *Machine) begin(device int, module *Module, kernel *function, blocks, th
 func (g *grid) done() bool { return g.running == 0 }
 
 func (m *Machine) makeReady(g *group) {
-	if m.Costs != nil {
-		heap.Push(byClock{m}, g)
-		return
-	}
 	g.ready = len(m.ready)
 	m.ready = append(m.ready, g)
 }
 
 func (m *Machine) makeUnready(g *group) {
-	if m.Costs != nil {
-		heap.Remove(byClock{m}, g.ready)
-		return
-	}
 	last := m.ready[len(m.ready)-1]
 	m.ready[g.ready], last.ready = last, g.ready
 	m.ready = m.ready[:len(m.ready)-1]
@@ -159,18 +127,11 @@ func (m *Machine) run(most int) {
 		}
 	}()
 	for most > 0 && len(m.ready) > 0 && !m.lost {
-		n := 1
-		if m.Costs != nil {
-			now = m.next()
-			now.run(n)
-			m.settle(now)
-		} else {
-			now = m.ready[m.random.IntN(len(m.ready))]
-			if m.Weak {
-				now.warp.block.drift()
-			}
-			n = now.run(1 + m.random.IntN(1<<m.random.IntN(9)))
+		now = m.ready[m.random.IntN(len(m.ready))]
+		if m.Weak {
+			now.warp.block.drift()
 		}
+		n := now.run(1 + m.random.IntN(1<<m.random.IntN(9)))
 		most -= n
 		m.clock += uint64(n)
 		m.Instructions += uint64(n)

@@ -1,4 +1,4 @@
-package emulate
+package ptxtest
 
 // What a block sees of global memory, where memory is weak: its own stores at
 // once, those of others when they have arrived, and lines that it has read
@@ -83,10 +83,6 @@ func (m *Machine) put(at uint64, bytes []byte) {
 // write is a store to global memory.
 func (b *block) write(a *access, at uint64, bytes []byte) {
 	m := b.grid.machine
-	if m.Costs != nil {
-		b.storeTimed(a, at, bytes)
-		return
-	}
 	if !m.Weak {
 		m.put(at, bytes)
 		return

@@ -1,4 +1,4 @@
-package emulate
+package ptxtest
 
 // barrier is bar: of the block, at which all its threads meet, or of the warp.
 func (p *parser) barrier(i *instruction, args []operand) {
@@ -102,7 +102,6 @@ func (w *warp) meet() {
 		}
 	}
 	if came == warpThreads {
-		w.timeMeeting()
 		w.merge(w.any())
 	}
 }
@@ -134,7 +133,6 @@ func (b *block) meet() {
 		}
 		any = w.any() || any
 	}
-	b.timeMeeting()
 	for _, w := range b.warps {
 		w.merge(any)
 	}
@@ -149,9 +147,6 @@ func (w *warp) merge(any bool) {
 			g.fail("threads of a warp meet at different instructions, of lines %d and %d", first.waits.line, g.waits.line)
 		}
 		first.lanes = append(first.lanes, g.lanes...)
-		if first.time != nil {
-			first.time.join(g.time)
-		}
 	}
 	w.groups = w.groups[:1]
 	if first.waits.joins {

@@ -1,4 +1,4 @@
-package emulate
+package ptxtest
 
 import (
 	"fmt"
@@ -38,7 +38,6 @@ type group struct {
 	waits  *meeting // what it waits for
 	ready  int      // in the machine's list of those that can run; -1: it waits
 	lately int      // the line of the last instruction
-	time   *timeline
 }
 
 type place struct {
@@ -73,9 +72,6 @@ func (g *group) run(most int) (ran int) {
 			covered[i.line] = true
 		}
 		ran++
-		if g.time != nil {
-			g.issue(i)
-		}
 		if i.together != nil {
 			i.together(g)
 			if g.ready < 0 {
@@ -155,9 +151,6 @@ func (p *parser) resolve() {
 // part divides a group at a branch that only some of its threads take.
 func (g *group) part(guard *instruction, target int) {
 	other := &group{warp: g.warp, f: g.f, pc: target, below: slices.Clone(g.below)}
-	if g.time != nil {
-		other.time = g.time.clone()
-	}
 	stay := g.lanes[:0:0]
 	for _, t := range g.lanes {
 		if g.taken(guard, t) {
@@ -212,7 +205,6 @@ func (p *parser) call(i *instruction, args []operand) {
 		}
 		slots[k] = r.slot
 	}
-	i.timed.called, i.timed.given = f, slots
 	i.together = func(g *group) {
 		for _, t := range g.lanes {
 			g.now = t
@@ -274,9 +266,6 @@ func (g *group) leave() {
 		if b.gone == b.grid.threads {
 			b.fence()
 			b.grid.running--
-			if b.grid.done() && g.time != nil {
-				b.grid.timed()
-			}
 		}
 		return
 	}

@@ -1,4 +1,4 @@
-package emulate
+package ptxtest
 
 import (
 	"strconv"
@@ -48,7 +48,6 @@ func (p *parser) access(i *instruction, args []operand) {
 		}
 	}
 	p.place(&a, where)
-	i.timed.access = &a
 	p.carryOut(i, &a, op)
 }
 

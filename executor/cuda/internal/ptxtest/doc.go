@@ -1,4 +1,4 @@
-// Package emulate is a GPU for tests: it executes the text of PTX in Go, behind
+// Package ptxtest is a GPU for tests: it executes the text of PTX in Go, behind
 // the functions of the driver's library, so that the executor's own way of
 // loading modules, packing parameters and launching grids is what drives it.
 //
@@ -13,8 +13,6 @@
 //	half.go                 half precision           barrier.go  where they meet
 //	library.go, calls.go    libcuda's functions      grid.go     who runs next, by a seed
 //	streams.go              modules, launches, graphs
-//	timing.go, timeline.go  how long a launch would take, by a model, and on
-//	arrive.go               what way: instructions, loads, flags, fences
 //
 // It finds what a host build cannot: accesses that are not aligned to their width
 // or lead outside what was allocated, barriers that not all threads of a warp come
@@ -34,7 +32,6 @@
 // Invariants: the same text and seed give the same run; an instruction, modifier or
 // directive that is not known is refused with its name and line, never guessed.
 //
-// No binary that users get contains it: only tests import it. It does not say how
-// long something takes on a GPU: its clock counts instructions or, where
-// Machine.Costs are given, what a model of a multiprocessor makes of them.
-package emulate
+// Only tests import it. Its clock counts instructions, and says nothing about a
+// GPU's time.
+package ptxtest
