@@ -11,7 +11,8 @@ import (
 	"strconv"
 )
 
-// File is a file that is to take another's place. One goroutine may use it.
+// File is a temporary file that Commit moves to its path. It belongs to one goroutine,
+// which ends it with Commit or Discard.
 type File struct {
 	*os.File
 	in         place
@@ -19,7 +20,7 @@ type File struct {
 	done       bool
 }
 
-// place is where paths lead: the file system, or a folder that is held open.
+// place resolves paths: in the file system, or below an open folder.
 type place interface {
 	OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error)
 	Rename(from, to string) error
@@ -34,11 +35,12 @@ func (anywhere) OpenFile(path string, flag int, perm fs.FileMode) (*os.File, err
 func (anywhere) Rename(from, to string) error { return os.Rename(from, to) }
 func (anywhere) Remove(path string) error     { return os.Remove(path) }
 
-// New makes a file that Commit moves to path. Its permissions are perm without the
-// umask.
+// New creates a temporary file that Commit moves to path. Its permissions are perm
+// without the umask. The error is an *fs.PathError about the temporary file.
 func New(path string, perm fs.FileMode) (*File, error) { return newIn(anywhere{}, path, perm) }
 
-// NewIn is New for a path within an open folder, which may be moved meanwhile.
+// NewIn is New for a path below an open folder, which may be moved meanwhile. The error
+// is New's.
 func NewIn(folder *os.Root, path string, perm fs.FileMode) (*File, error) {
 	return newIn(folder, path, perm)
 }
@@ -58,7 +60,8 @@ func newIn(in place, path string, perm fs.FileMode) (*File, error) {
 	return nil, &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 }
 
-// Commit writes the file to the disk and puts it in its place.
+// Commit syncs and closes the file and renames it to its path. After an error, which
+// is that of the system, the old file is still there; Discard then removes the new one.
 func (f *File) Commit() error {
 	if err := f.Sync(); err != nil {
 		return err
@@ -73,7 +76,7 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// Discard removes the file, unless Commit has succeeded.
+// Discard closes and removes the temporary file, unless Commit has succeeded.
 func (f *File) Discard() {
 	if !f.done {
 		f.Close()
@@ -81,8 +84,8 @@ func (f *File) Discard() {
 	}
 }
 
-// Write replaces a file by one that holds text. Errors name path, never the file
-// beside it.
+// Write replaces a file by one that holds text. Errors name path, never the temporary
+// file.
 func Write(path string, text []byte, perm fs.FileMode) error {
 	f, err := New(path, perm)
 	return write(f, err, path, func(w io.Writer) error {
@@ -91,8 +94,8 @@ func Write(path string, text []byte, perm fs.FileMode) error {
 	})
 }
 
-// WriteIn replaces a file of a folder by what content writes. Errors name path,
-// below the folder's name.
+// WriteIn replaces a file below an open folder; content writes the new one, and its
+// error is returned as it is. Errors of the system name path below the folder's name.
 func WriteIn(folder *os.Root, path string, perm fs.FileMode, content func(io.Writer) error) error {
 	f, err := NewIn(folder, path, perm)
 	return write(f, err, filepath.Join(folder.Name(), path), content)
@@ -109,13 +112,13 @@ func write(f *File, err error, path string, content func(io.Writer) error) error
 	return ErrorAt(path, f.Commit())
 }
 
-// plainOps names the operations within an open folder (os.Root) as those on a path.
+// plainOps maps the names of os.Root's operations to those of package os.
 var plainOps = map[string]string{
 	"lstatat": "lstat", "mkdirat": "mkdir", "openat": "open", "readlinkat": "readlink", "renameat": "rename", "statat": "stat", "unlinkat": "unlink",
 }
 
-// ErrorAt makes an error about a file name path, and not the temporary file that was
-// to replace it, or the name within an open folder. A nil error remains nil.
+// ErrorAt replaces the path in an *fs.PathError, which may be that of a temporary file
+// or lie below an open folder. Any other error is returned as it is, and so is nil.
 func ErrorAt(path string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

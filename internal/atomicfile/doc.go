@@ -6,6 +6,6 @@
 //	…write to f…
 //	err = f.Commit()
 //
-// Until Commit what was written is beside path, in a file called "." + the path's
-// last element + a number. A process that is killed leaves that there.
+// Until Commit the text is in a temporary file beside path, called "." + the path's
+// last element + a number. A process that is killed leaves that file behind.
 package atomicfile

@@ -1,6 +1,6 @@
 // Package child runs a piece of this program in a process of its own: the same
-// binary, started again with a hidden first argument, so that what it does to
-// itself (a crash in a C library, a hang, memory without end) ends there.
+// binary, started again with a hidden first argument, so that a crash in a C library,
+// a hang or a leak ends that process alone.
 //
 //	func init() { child.Register("solver", func(c *child.Conn) error { … }) }
 //	func main() { child.Dispatch(os.Args); … }          first thing in main, and in TestMain
@@ -20,10 +20,9 @@
 // the child started; a frame is never longer than the receiver said it takes; a
 // child starts no children.
 //
-// Spawn, AwaitEnd, Reap, AdoptOrphans, EndOrphans, Redirect and Self are what package
-// executor starts its own processes with: they speak another protocol, and keep the
-// same promises. A mark (Linux) distinguishes what Spawn's processes leave behind from
-// the children of others.
+// Package executor starts its own processes, which speak another protocol, with Spawn,
+// AwaitEnd, Reap, AdoptOrphans, EndOrphans, Redirect and Self. The same invariants hold
+// for them. A mark (Linux) tells orphans of Spawn's processes from other children.
 //
-// It does not restart what died and knows nothing of what the frames hold.
+// It restarts no child and does not interpret the frames.
 package child

@@ -8,15 +8,16 @@ import (
 	"io"
 )
 
-// MaxFrame is the longest frame either side sends.
+// MaxFrame is the most bytes of payload in a frame, in either direction.
 const MaxFrame = 1 << 30
 
-// FrameError is a length that no frame has: the other side does not speak the
-// protocol.
+// FrameError reports a frame whose length, in bytes, is more than the receiver takes:
+// the other side does not speak the protocol.
 type FrameError struct {
 	Length, Max uint32
 }
 
+// Error names both lengths.
 func (e *FrameError) Error() string {
 	return fmt.Sprintf("frame of %d bytes: want at most %d", e.Length, e.Max)
 }
@@ -57,7 +58,7 @@ func readFrame(r io.Reader, most int) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Conn is the child's end of the connection. It is for one goroutine.
+// Conn is the child's end of the connection. It belongs to one goroutine.
 type Conn struct {
 	Memory int64 // Options.Memory, for libraries that can limit themselves
 
@@ -69,10 +70,12 @@ func newConn(r io.Reader, w io.Writer, memory int64) *Conn {
 	return &Conn{memory, bufio.NewReaderSize(r, 64<<10), bufio.NewWriterSize(w, 64<<10)}
 }
 
-// Receive waits for the parent's next frame. io.EOF means that there are no more.
+// Receive waits for the parent's next frame. The error is io.EOF when the parent has
+// closed the connection, io.ErrUnexpectedEOF within a frame, or a *FrameError.
 func (c *Conn) Receive() ([]byte, error) { return readFrame(c.r, MaxFrame) }
 
-// Send sends a frame to the parent.
+// Send sends a frame of at most MaxFrame bytes to the parent. It returns the error of
+// writing it.
 func (c *Conn) Send(frame []byte) error {
 	if err := writeFrame(c.w, frame); err != nil {
 		return err

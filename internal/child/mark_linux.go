@@ -8,15 +8,15 @@ import (
 )
 
 // A process carries a mark of the host that it descends from: its soft limit on the
-// bytes of POSIX message queues, of which nothing here has any. Fork, exec and setsid
-// keep it, and an empty environment does too. What else is a child of the host has
-// none: what a shell started before it became the host (exec), and orphans of that.
+// bytes of POSIX message queues, which colltune does not use. Fork, exec and setsid
+// keep it, and so does an empty environment. Other children of the host have none:
+// those that a shell started before it became the host (exec), and their orphans.
 
 // leastHard is the least hard limit, in bytes, that leaves room for a mark.
 const leastHard = 1 << 12
 
-// mark is what Spawn gives: an odd number between half the hard limit and the hard
-// limit, as nobody sets by hand. 0: there is no room for one.
+// mark is the soft limit that Spawn sets: an odd number between half the hard limit and
+// the hard limit, which nobody sets by hand. 0: the hard limit is too small for one.
 var mark = sync.OnceValue(func() uint64 {
 	var limit unix.Rlimit
 	if unix.Prlimit(0, unix.RLIMIT_MSGQUEUE, nil, &limit) != nil || limit.Max < leastHard {

@@ -39,8 +39,7 @@ func capMemory(more int64) error {
 	return nil
 }
 
-// inUse is the memory of this process. Where the system tells, it includes that of
-// C libraries.
+// inUse returns the memory of this process in bytes, on Linux with that of C libraries.
 func inUse() int64 {
 	if used, ok := memory(1); ok {
 		return used
@@ -50,8 +49,8 @@ func inUse() int64 {
 	return int64(m.Sys - m.HeapReleased)
 }
 
-// lastWordsOfMemory are what the runtimes of Go, C++ and the race detector print
-// when the system refuses them memory.
+// lastWordsOfMemory are messages of the runtimes of Go, C++ and the race detector when
+// the system refuses them memory.
 var lastWordsOfMemory = []string{"out of memory", "cannot allocate", "std::bad_alloc", "failed to allocate", "address space collisions", "pthread_create failed"}
 
 // OutOfMemory reports whether the child ended because it exceeded its memory cap.

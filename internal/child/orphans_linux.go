@@ -38,7 +38,8 @@ func AdoptOrphans() {
 	ours.adopts = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil
 }
 
-// Reap waits for a process that Spawn started and that has ended (AwaitEnd).
+// Reap reaps a process that Spawn started, once AwaitEnd has returned. It returns the
+// error of exec.Cmd.Wait.
 func Reap(cmd *exec.Cmd) error {
 	ours.Lock()
 	defer ours.Unlock()
@@ -46,12 +47,12 @@ func Reap(cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// hopeless is how long to go on killing what does not end: it is stuck in the kernel,
-// or starts new processes as fast.
+// hopeless limits how long EndOrphans kills processes that do not end: stuck in the
+// kernel, or forking as fast.
 const hopeless = 5 * time.Second
 
-// EndOrphans kills and reaps what Spawn's processes left behind and this process has
-// adopted, and the descendants of that, and returns how many were alive.
+// EndOrphans kills and reaps the orphans of Spawn's processes that this process has
+// adopted, and their descendants. It returns the number that were alive.
 func EndOrphans() int {
 	ours.Lock()
 	defer ours.Unlock()
@@ -80,17 +81,16 @@ func EndOrphans() int {
 	return len(alive)
 }
 
-// Ours reports whether a child of this process is one that Spawn started, or an orphan
-// of such a one.
+// Ours reports whether Spawn started this child of this process, or an ancestor of it.
 func Ours(pid int) bool {
 	ours.Lock()
 	defer ours.Unlock()
 	return ours.pids[pid] || mark() != 0 && markOf(pid) == mark()
 }
 
-// EndDescendants kills all that this process has started or adopted, and their
-// descendants. It is for a process that Spawn started and that is about to end, and
-// reaps nothing. A child without the mark is left alone, with all below it.
+// EndDescendants kills the processes that this process has started or adopted, and
+// their descendants, and reaps none. A process that Spawn started calls it before it
+// ends. A child without the mark is left alone, with its descendants.
 func EndDescendants() {
 	for end := time.Now().Add(hopeless); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		children := map[int][]procStat{}
@@ -115,7 +115,7 @@ func EndDescendants() {
 	}
 }
 
-// procStat is what the system says of a process.
+// procStat is part of /proc/PID/stat.
 type procStat struct {
 	pid, parent, group int
 	state              byte   // 'Z': ended, and not reaped
@@ -158,8 +158,8 @@ func statOf(pid int) (p procStat, ok bool) {
 // pidfdOpen is unix.PidfdOpen. Kernels before 5.3, and some sandboxes, refuse it.
 var pidfdOpen = unix.PidfdOpen
 
-// kill kills the process, but not another that has got its number meanwhile. Where
-// the system cannot hold on to a process, that is only as sure as can be.
+// kill kills the process, but not another that has its number by now. Without pidfd
+// there is a moment in which the number may be reused.
 func (p procStat) kill() {
 	fd, err := pidfdOpen(p.pid, 0)
 	if err == nil {

@@ -7,7 +7,8 @@ import "os/exec"
 // AdoptOrphans does nothing: this system gives all orphans to its first process.
 func AdoptOrphans() {}
 
-// Reap waits for a process that Spawn started and that has ended (AwaitEnd).
+// Reap reaps a process that Spawn started, once AwaitEnd has returned. It returns the
+// error of exec.Cmd.Wait.
 func Reap(cmd *exec.Cmd) error { return cmd.Wait() }
 
 // EndOrphans does nothing: there are none.

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Options says what to start.
+// Options describes a child process to start.
 type Options struct {
 	Name   string   // under which the work was registered
 	Memory int64    // bytes the child may use beyond what it starts with; 0 means no cap
@@ -44,7 +44,8 @@ type reply struct {
 	err   error
 }
 
-// Start starts a child. It fails within a child: children start none of their own.
+// Start starts a child. It returns an error inside a child, for a negative memory cap,
+// and if the system can't start the process.
 func Start(o Options) (*Process, error) {
 	if os.Getenv(inside) != "" {
 		return nil, fmt.Errorf("child %s not started from inside a child: call child.Dispatch(os.Args) first in main or TestMain", o.Name)
@@ -141,14 +142,14 @@ func (p *Process) reap(cmd *exec.Cmd, said <-chan struct{}) {
 // ErrEnded is wrapped by errors about a child that ended before it answered.
 var ErrEnded = errors.New("ended")
 
-// endedError says how the child ended.
+// endedError returns an error that wraps ErrEnded and describes how the child ended.
 func (p *Process) endedError() error {
 	p.Kill() // an error on a pipe means that the child is of no more use
 	return fmt.Errorf("child %s %w (%s)", p.name, ErrEnded, p.state)
 }
 
-// Send sends a frame. It blocks while the child does not read; Kill unblocks it.
-// The child is of no more use after an error.
+// Send sends a frame of at most MaxFrame bytes. It blocks while the child does not
+// read; Kill unblocks it. After an error, the child should be killed.
 func (p *Process) Send(frame []byte) error {
 	err := writeFrame(p.w, frame)
 	if err == nil {
@@ -161,9 +162,9 @@ func (p *Process) Send(frame []byte) error {
 	return err
 }
 
-// Receive waits for a frame of at most the given length, or until ctx is done. The
-// error is ctx's, a *FrameError, or wraps ErrEnded. After any error the child is
-// of no more use and should be killed.
+// Receive waits for a frame of at most the given length in bytes, or until ctx is
+// done. The error is ctx's, a *FrameError, or wraps ErrEnded. After an error, the child
+// should be killed.
 func (p *Process) Receive(ctx context.Context, most int) ([]byte, error) {
 	select {
 	case p.want <- most:
@@ -194,7 +195,7 @@ func (p *Process) Kill() {
 	}
 }
 
-// Alive reports whether the child is still running, as far as is known.
+// Alive reports whether the child has not been seen to end.
 func (p *Process) Alive() bool {
 	select {
 	case <-p.ended:
@@ -212,5 +213,5 @@ func (p *Process) State() string {
 	return p.state
 }
 
-// Tail is the kept part of what the child wrote to its standard error.
+// Tail returns the first and the last 8 KiB of the child's standard error.
 func (p *Process) Tail() string { return p.tail.String() }

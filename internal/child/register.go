@@ -20,8 +20,8 @@ const inside = "COLLTUNE_CHILD"
 
 var registry = map[string]func(*Conn) error{}
 
-// Register names a piece of work that children can do; call it from init. The
-// child exits when serve returns, after printing its error to standard error.
+// Register names a function that children can run; call it from init. The child exits
+// when serve returns, after printing serve's error to standard error.
 func Register(name string, serve func(*Conn) error) {
 	if _, twice := registry[name]; twice {
 		panic("child " + name + " registered twice")
@@ -29,8 +29,8 @@ func Register(name string, serve func(*Conn) error) {
 	registry[name] = serve
 }
 
-// Dispatch runs a child's work and exits if args say so; otherwise it returns at
-// once. Call it with os.Args at the very start of main.
+// Dispatch runs a registered function and exits if args are a child's command line;
+// otherwise it returns at once. Call it with os.Args at the very start of main.
 func Dispatch(args []string) {
 	if len(args) < 2 || args[1] != hidden {
 		return

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Self is a path of this binary. It stays valid when the file is replaced by a
-// newer build while we run.
+// Self returns a path of this binary, which stays valid when a newer build replaces
+// the file. The error is always nil.
 func Self() (string, error) { return "/proc/self/exe", nil }
 
 // The kernel sends Pdeathsig when the thread that forked the child ends, not the
@@ -22,9 +22,9 @@ var forker struct {
 	jobs chan func()
 }
 
-// Spawn starts a process in a group of its own that the kernel kills when this
-// process dies, and that carries the mark of this one. Reap is to be called once it
-// has ended.
+// Spawn starts a process in a group of its own. It carries this process's mark, and
+// the kernel kills it when this process dies. Call Reap once it has ended. The error
+// is that of exec.Cmd.Start.
 func Spawn(cmd *exec.Cmd) error {
 	forker.once.Do(func() {
 		forker.jobs = make(chan func())
@@ -58,5 +58,6 @@ func AwaitEnd(pid int) {
 	}
 }
 
-// Redirect makes the descriptor to refer to the same file as from.
+// Redirect makes the descriptor to refer to the same file as from. It returns the
+// system call's error.
 func Redirect(from, to int) error { return unix.Dup3(from, to, 0) }

@@ -10,10 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Self is the path of this binary.
+// Self returns the path of this binary, or the error of os.Executable.
 func Self() (string, error) { return os.Executable() }
 
-// Spawn starts a process in a group of its own. Reap is to be called once it has ended.
+// Spawn starts a process in a group of its own. Call Reap once it has ended. The error
+// is that of exec.Cmd.Start.
 func Spawn(cmd *exec.Cmd) error {
 	ownGroup(cmd)
 	return cmd.Start()
@@ -29,5 +30,6 @@ func AwaitEnd(pid int) {
 	}
 }
 
-// Redirect makes the descriptor to refer to the same file as from.
+// Redirect makes the descriptor to refer to the same file as from. It returns the
+// system call's error.
 func Redirect(from, to int) error { return unix.Dup2(from, to) }

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Self is the path of this binary.
+// Self returns the path of this binary, or the error of os.Executable.
 func Self() (string, error) { return os.Executable() }
 
-// Spawn starts a process. This system has no process groups that a signal reaches:
-// what the process starts is not ended with it.
+// Spawn starts a process, or returns the error of exec.Cmd.Start. No signal reaches a
+// process group on this system: what the process starts does not end with it.
 func Spawn(cmd *exec.Cmd) error { return cmd.Start() }
 
 // AwaitEnd waits for a process to end.

@@ -7,16 +7,16 @@ import (
 	"unsafe"
 )
 
-// ErrNotFound is what Open's error is if no candidate could be loaded, in the
-// sense of errors.Is.
+// ErrNotFound matches Open's error, in the sense of errors.Is.
 var ErrNotFound = errors.New("shared library not found")
 
-// NotFoundError lists what was tried, in order.
+// NotFoundError reports that none of the named libraries could be loaded.
 type NotFoundError struct {
-	Tried   []string
+	Tried   []string // the names given to Open, in order
 	Reasons []string // the dynamic linker's message for each of Tried
 }
 
+// Error names the libraries, with Hindrances.
 func (e *NotFoundError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "shared library %s not found", strings.Join(e.Tried, " or "))
@@ -28,8 +28,8 @@ func (e *NotFoundError) Error() string {
 	return b.String()
 }
 
-// Hindrances are the reasons other than that there is no such file: a library
-// exists but can't be loaded.
+// Hindrances returns the reasons other than a missing file: the library exists but
+// can't be loaded.
 func (e *NotFoundError) Hindrances() (all []string) {
 	for i, r := range e.Reasons {
 		if !strings.HasPrefix(r, e.Tried[i]+": cannot open shared object file: No such file") {
@@ -42,12 +42,13 @@ func (e *NotFoundError) Hindrances() (all []string) {
 // Is makes errors.Is(err, ErrNotFound) hold.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
-// SymbolError is a function that a library lacks, usually because it is another
+// SymbolError reports a function that a library lacks, usually because it is another
 // version.
 type SymbolError struct {
 	Library, Symbol string
 }
 
+// Error names the library and the function.
 func (e *SymbolError) Error() string {
 	return fmt.Sprintf("shared library %s has no function %s: another version?", e.Library, e.Symbol)
 }
@@ -85,8 +86,7 @@ func (l *Library) Symbol(name string) (Symbol, error) {
 	return Symbol(address), nil
 }
 
-// GoString copies a C string, truncated to limit bytes. A null pointer gives the empty
-// string.
+// GoString copies a C string, truncated to limit bytes; it is empty for a null pointer.
 func GoString(address uintptr, limit int) string {
 	if address == 0 {
 		return ""

@@ -2,5 +2,5 @@ package filelock
 
 import "errors"
 
-// ErrHeld says that somebody else has the lock.
+// ErrHeld is Try's error when another open file holds the lock.
 var ErrHeld = errors.New("locked by another")

@@ -9,10 +9,12 @@ import (
 	"syscall"
 )
 
-// Try takes the lock of a file, or returns ErrHeld at once.
+// Try takes the lock of a file. It never blocks: the error is ErrHeld if another open
+// file holds the lock, else an *fs.PathError.
 func Try(f *os.File) error { return flock(f, syscall.LOCK_EX|syscall.LOCK_NB) }
 
-// Wait takes the lock of a file as soon as nobody has it.
+// Wait takes the lock of a file and blocks until it is free. The error is an
+// *fs.PathError.
 func Wait(f *os.File) error { return flock(f, syscall.LOCK_EX) }
 
 func flock(f *os.File, how int) error {
@@ -28,6 +30,6 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// Ended reports whether the process of a number has certainly ended. A lock that
-// it named as its own is then another's, or about to be released.
+// Ended reports whether no process has this number. A lock that names such a process
+// as its holder is another's by now, or about to be released.
 func Ended(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

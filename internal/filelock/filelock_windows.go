@@ -8,16 +8,18 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Windows keeps others from reading and writing what is locked. So a byte is
-// locked that no file has.
-const beyond = 1 << 30 // in units of 4 GiB
+// beyond is the locked byte's offset, in units of 4 GiB: past the end of any file,
+// because on Windows locked bytes can't be read or written by others.
+const beyond = 1 << 30
 
-// Try takes the lock of a file, or returns ErrHeld at once.
+// Try takes the lock of a file. It never blocks: the error is ErrHeld if another open
+// file holds the lock, else an *fs.PathError.
 func Try(f *os.File) error {
 	return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY)
 }
 
-// Wait takes the lock of a file as soon as nobody has it.
+// Wait takes the lock of a file and blocks until it is free. The error is an
+// *fs.PathError.
 func Wait(f *os.File) error { return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
 
 func lock(f *os.File, how uint32) error {

@@ -4,6 +4,6 @@
 //
 //	text, err := files.Read("ring.star", 256<<10)
 //
-// Errors say what is wrong and what would do, without the path, which callers put
-// before them in their own words. Those of the system are as errors.Is knows them.
+// Errors say what is wrong and what is wanted, without the path, which callers add.
+// Those of the system match errors.Is.
 package files

@@ -36,7 +36,8 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Read reads the whole of such a file, of at most the given number of bytes.
+// Read opens a file as Open does and reads all of it, at most the given number of
+// bytes. Errors are those of Open and ReadAll.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -57,9 +58,9 @@ func Read(path string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// ReadAll reads text of at most the given number of bytes to its end. size is how
-// many are expected, or 0. What holds a byte 0, as a disk or an archive does, or
-// nothing but blanks for a megabyte, is refused where that is seen.
+// ReadAll reads text of at most the given number of bytes to its end. size is the
+// expected number, or 0. It returns an error at once for a longer text, a byte 0, as in
+// a disk or an archive, and more than a megabyte of blanks.
 func ReadAll(from io.Reader, most, size int64) ([]byte, error) {
 	text := make([]byte, 0, max(size+1, 512)) // one more, to see the end
 	for blanks := 0; ; {
@@ -104,7 +105,7 @@ func isDescriptor(path string) bool {
 	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
 }
 
-// kind is what is there instead of a regular file.
+// kind names a type of file that is not a regular one.
 func kind(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeNamedPipe != 0:

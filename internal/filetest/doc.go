@@ -1,2 +1,2 @@
-// Package filetest plants files and compares folders, for tests.
+// Package filetest writes files and reads whole folders, for tests.
 package filetest

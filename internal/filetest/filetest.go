@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Tree is all that is below a folder, by path: the type of each entry, and what a
-// file holds or where a link leads.
+// Tree maps the path of each entry at and below dir to its type followed by a file's
+// contents or a link's target. Errors end the test.
 func Tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -35,7 +35,7 @@ func Tree(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// Plant writes a file, and makes the folders above it.
+// Plant writes a file and makes the folders above it. Errors end the test.
 func Plant(t *testing.T, path, text string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {

@@ -1,5 +1,5 @@
-// Package memory keeps a command and all that it has started within a limit of
-// memory, so that the command ends with an error and not by the system's choice.
+// Package memory keeps a command and the processes it has started within a limit of
+// memory, so that the command ends with an error before the system kills it.
 //
 //	limit := memory.Default()                      12G on a machine of 16 GiB
 //	stop := memory.Guard(limit, func(e *memory.Exceeded) { cancel(e) }, exit)
@@ -8,7 +8,7 @@
 //	used     ──────────────────────────────────────────▶
 //	           Go collects more eagerly ┤   limit: over ┤   ├ a quarter more: gone
 //
-// What is to be refused for want of memory is for the callers to foresee; the guard
-// is for what nobody foresaw. Only on Linux does it see what other processes use, and
-// it counts those that package child has started, with their descendants.
+// Callers refuse work that would need too much memory where they can foresee it; the
+// guard is for the rest. Only on Linux does it count other processes: those that
+// package child has started, with their descendants.
 package memory

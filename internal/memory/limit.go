@@ -2,12 +2,12 @@ package memory
 
 import "math/bits"
 
-// unknown is the limit on a machine that does not say how much it has, in bytes.
+// unknown is the limit, in bytes, where the machine's memory is not known.
 const unknown = 6 << 30
 
-// Default is how much a command may use if nobody says otherwise: three quarters of
-// the memory of this machine, or of what its control groups may use, rounded down to
-// a power of two or one and a half, so that machines of one kind have the same.
+// Default returns the default limit of a command in bytes: three quarters of Machine,
+// rounded down to a power of two or one and a half times one, so that machines of one
+// kind have the same.
 func Default() int64 {
 	all := Machine()
 	if all <= 0 {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Machine is the memory of this machine in bytes; 0: unknown.
+// Machine returns the memory of this machine in bytes; 0: unknown.
 func Machine() int64 {
 	name := "hw.memsize"
 	if runtime.GOOS == "freebsd" {

@@ -2,5 +2,5 @@
 
 package memory
 
-// Machine is 0: this system's memory is not asked for.
+// Machine returns 0: on this system the memory is not known.
 func Machine() int64 { return 0 }

@@ -13,8 +13,8 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// Machine is the memory of this machine in bytes, or what the control groups that we
-// are in may use of it; 0: unknown.
+// Machine returns the memory of this machine in bytes, or the lowest limit of the
+// control groups of this process if that is less; 0: unknown.
 func Machine() int64 {
 	least := int64(math.MaxInt64)
 	var info unix.Sysinfo_t
@@ -35,8 +35,8 @@ func Machine() int64 {
 	return least
 }
 
-// limitFiles lists where the limits of our control groups may be, given what
-// /proc/self/cgroup says: those of our own and of all around it, in either version.
+// limitFiles lists the files that may hold limits of our control groups and of those
+// around them, in either version. groups is the text of /proc/self/cgroup.
 func limitFiles(groups string) (files []string) {
 	for line := range strings.Lines(groups) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -60,11 +60,10 @@ func limitFiles(groups string) (files []string) {
 	return files
 }
 
-// inUse is what this process uses, and what the processes that it started with Spawn
-// do, with all their descendants. Its other children are somebody else's: a shell has
-// started them before it became this process. Memory that
-// several of them share is counted once, as far as can be told: the most that one of
-// them shares.
+// inUse returns the bytes in use by this process, and by the processes that Spawn
+// started and their descendants. Other children are not counted: a shell started them
+// before it became this process. Of shared memory only the largest share of one
+// process is counted, because processes may share the same.
 func inUse() (own, others int64) {
 	all, shared := resident(os.Getpid())
 	own = all - shared
@@ -76,8 +75,8 @@ func inUse() (own, others int64) {
 	return own, others + shared
 }
 
-// OfTree is the memory that a process and all its descendants use; what they share
-// is left out.
+// OfTree returns the bytes in use by a process and all its descendants, without shared
+// memory.
 func OfTree(root int) int64 {
 	all, shared := resident(root)
 	sum := all - shared
@@ -88,16 +87,15 @@ func OfTree(root int) int64 {
 	return sum
 }
 
-// Of is the memory that a process uses.
+// Of returns the bytes that a process has in memory; 0 if there is no such process.
 func Of(pid int) int64 {
 	used, _ := resident(pid)
 	return used
 }
 
-// descendants lists the processes below one: those children that are wanted, or all
-// (nil), and what is below them. The kernel lists the children of each
-// thread; where it was built without that, all processes of the machine are gone
-// through, of which there may be thousands.
+// descendants lists the children of a process that are wanted, or all (nil), and their
+// descendants. The kernel lists the children of each thread; where it was built without
+// that, all processes of the machine are read, of which there may be thousands.
 func descendants(root int, wanted func(child int) bool) (all []int) {
 	children := childrenOf
 	if _, err := os.Stat("/proc/thread-self/children"); err != nil {
@@ -145,8 +143,7 @@ func allChildren() map[int][]int {
 	return children
 }
 
-// resident is how much of a process is in memory, and how much of that may be
-// shared with others.
+// resident returns the bytes of a process in memory, and how many of them may be shared.
 func resident(pid int) (all, shared int64) {
 	statm, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {

@@ -14,11 +14,11 @@
 //	DOT                    DOT          a quoted string, shown as Line has it
 //	shell                  Shell, Path  one word; as an argument, no option (Path)
 //
-// Hidden characters are those that show nothing or turn text round; see Hidden.
-// They are written as escapes, so that a reader sees that they are there.
+// Hidden characters are those that show nothing or change the direction of text; see
+// Hidden. They are written as escapes, so that a reader sees that they are there.
 //
-// A text goes through exactly one function, where it is printed. What is kept
-// (plans, journals, programs) is kept as it is.
+// A text goes through exactly one function, where it is printed. Stored text (plans,
+// journals, programs) stays as it is.
 //
 // It does not judge whether a name makes sense: readers of files do.
 package safe

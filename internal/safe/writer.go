@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Writer passes on what Terminal makes of what is written to it. It may be used from
+// Writer writes text to another writer as Terminal returns it. It may be used from
 // several goroutines.
 type Writer struct {
 	mu   sync.Mutex
@@ -15,10 +15,12 @@ type Writer struct {
 	rest []byte // an unfinished character, or a \r that may end a line
 }
 
-// NewWriter makes a Writer. Close it to have an unfinished character written, too.
+// NewWriter returns a Writer to another writer. Close writes an unfinished last
+// character.
 func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 
-// Write passes text on. It keeps back a last character that is not complete.
+// Write writes text as Terminal returns it, and keeps back an incomplete last
+// character. The error is that of the writer below.
 func (w *Writer) Write(text []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,7 +36,8 @@ func (w *Writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Close passes on what was kept back. It leaves the writer below open.
+// Close writes what Write kept back, and returns the error of that. It leaves the
+// writer below open.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

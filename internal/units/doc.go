@@ -1,15 +1,13 @@
-// Package units reads and prints the three quantities every file and flag of
-// colltune speaks in: bytes, bandwidth and time.
+// Package units reads and prints the three quantities in colltune's files and flags:
+// bytes, bandwidth and time.
 //
 //	units.ParseBytes("64K")          65536 B   (binary suffixes, as nccl-tests)
 //	units.ParseBandwidth("300 GB/s") 300e9 B/s (decimal, as nccl-tests)
 //	units.ParseDuration("0.7 us")    0.7 µs
 //
-// Invariants: a bandwidth is a whole number of bytes a second, so that bounds
-// can be exact fractions; a duration is microseconds in a float64, which is
-// what the simulator computes in. A number without a unit is refused where the
-// unit could be mistaken.
+// Invariants: a bandwidth is a whole number of bytes a second, so that bounds can be
+// exact fractions; a duration is microseconds in a float64, as in the simulator. A
+// number without a unit is refused where the unit could be mistaken.
 //
-// It does not know nccl-tests' bus bandwidth factors: those belong to the
-// collective.
+// Bus bandwidth factors are not here: package collective has them.
 package units

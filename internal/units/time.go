@@ -2,15 +2,15 @@ package units
 
 import "fmt"
 
-// The microseconds that a measured time may have: from a picosecond to eleven days.
-// No message takes less and no trial takes longer, and what is computed from such
-// times is finite.
+// The range of measured times in microseconds: a picosecond to eleven days. No message
+// takes less and no trial more, and sums and ratios of such times are finite.
 const (
 	LeastTimeUS = 1e-6
 	MostTimeUS  = 1e12
 )
 
-// CheckTimeUS is an error about a time in microseconds that no measurement can have.
+// CheckTimeUS returns an error if us, in microseconds, is not between LeastTimeUS and
+// MostTimeUS.
 func CheckTimeUS(us float64) error {
 	if us >= LeastTimeUS && us <= MostTimeUS {
 		return nil

@@ -18,7 +18,7 @@ type Bandwidth int64
 // Duration is a time in microseconds.
 type Duration float64
 
-// suffix is a spelling of a unit and the factor it stands for.
+// suffix is a unit's spelling and its factor.
 type suffix struct {
 	name  string
 	scale int64
@@ -77,7 +77,8 @@ func whole(r *big.Rat) (int64, bool) {
 	return r.Num().Int64(), true
 }
 
-// ParseBytes reads 8, 64K, 1M, 1.5G, 4KiB: binary suffixes, case ignored.
+// ParseBytes reads a size in bytes such as 8, 64K, 1M, 1.5G or 4KiB: binary suffixes,
+// case ignored. It returns an error for anything else, and for a part of a byte.
 func ParseBytes(s string) (Bytes, error) {
 	number, unit := split(s)
 	for _, u := range byteSuffixes {
@@ -90,7 +91,9 @@ func ParseBytes(s string) (Bytes, error) {
 	return 0, fmt.Errorf("%q is not a size: want a number of bytes such as 8, 64K, 1M or 1G", s)
 }
 
-// ParseBandwidth reads 300 GB/s, 200 Gb/s, 23 GiB/s. The unit is required.
+// ParseBandwidth reads a rate such as 300 GB/s, 200 Gb/s (bits) or 23 GiB/s. It returns
+// an error if the unit is missing or unknown, or the rate is not a whole number of
+// bytes a second above 0.
 func ParseBandwidth(s string) (Bandwidth, error) {
 	number, unit := split(s)
 	for _, u := range rateSuffixes {
@@ -104,7 +107,8 @@ func ParseBandwidth(s string) (Bandwidth, error) {
 	return 0, fmt.Errorf("%q is not a bandwidth: want a number and a unit such as \"300 GB/s\" or \"200 Gb/s\"", s)
 }
 
-// ParseDuration reads 0.7 us, 700 ns, 1 ms. The unit is required.
+// ParseDuration reads a time such as 0.7 us, 700 ns or 1 ms. It returns an error if the
+// unit is missing or unknown, or the number is not a plain decimal.
 func ParseDuration(s string) (Duration, error) {
 	number, unit := split(s)
 	for _, u := range timeSuffixes {
