@@ -198,8 +198,8 @@ func (r *run) key(t *trial, repeat int) string {
 	}.Hash()
 }
 
-// jobs is how many trials run at a time: one if they would disturb each other's
-// times.
+// jobs returns the number of trials that run at a time: one if they would disturb each
+// other's times.
 func (r *run) jobs() int {
 	if !r.deterministic {
 		return 1
@@ -208,7 +208,7 @@ func (r *run) jobs() int {
 }
 
 // rejectBelowBound fails a trial whose time is below the bound of every routing: the
-// clock, the executor or the links differ from what the topology says.
+// clock or the executor is wrong, or the links differ from the topology's.
 func (r *run) rejectBelowBound(t *results.Trial) {
 	// A library may reduce in the switches, to which the bound does not apply.
 	if t.Outcome != results.OK || r.problem.LeastUS == nil || t.Source == results.SourceNative {

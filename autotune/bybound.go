@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// batchSize is how many trials are chosen at a time, before the first of them
-// runs. It is a constant rather than the number of jobs, so that the choice does
-// not depend on how many run at once.
+// batchSize is the number of trials chosen before the first of them runs. It is a
+// constant rather than the number of jobs, so that the choice does not depend on it.
 const batchSize = 16
 
 // maxBatchSteps limits the steps of all programs in a batch, because a batch of

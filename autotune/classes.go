@@ -16,10 +16,9 @@ type class struct {
 	runtime *export.Runtime
 }
 
-// newClasses makes the table of classes: all trials, for the winning table; and
-// for every runtime the trials that it would run itself, for the exports. What a
-// runtime says of a program is looked up once for each protocol. A runtime that
-// computes nothing of the kind by programs has no class.
+// newClasses makes the classes: all trials, for the winning table, and for every runtime
+// the trials that it would run itself, for the exports. A runtime judges a program once
+// for each protocol. One that has no programs for this operation and type has no class.
 func newClasses(elem int64, op, dtype string) []class {
 	classes := []class{{name: "any", doc: "every trial", contains: func(*trial) bool { return true }}}
 	for _, runtime := range export.Runtimes() {

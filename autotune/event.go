@@ -5,7 +5,7 @@ type EventKind uint8
 
 // The kinds of event, in the order in which a cell has them.
 const (
-	CellStarted  EventKind = iota // a cell, one size and placement, begins
+	CellStarted  EventKind = iota // a cell begins
 	TrialDone                     // a trial has an outcome, new or known
 	CellFinished                  // no trial left in the cell can win
 )
@@ -15,8 +15,8 @@ type Event struct {
 	Kind      EventKind
 	Bytes     int64
 	Placement string
-	Cell      int    // which cell this is, from 0
-	Cells     int    // how many there are
+	Cell      int    // index of the cell, from 0
+	Cells     int    // number of cells
 	Trials    int    // of the cell, before pruning
 	Done      int    // of the cell's trials, those with an outcome or bounded out
 	Made      int    // trials made by this run so far, in all cells

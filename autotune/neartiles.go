@@ -7,14 +7,13 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// minNearTile is the smallest tile worth trying: below it, more calls cost more
-// than nearer slots save.
+// minNearTile is the smallest such tile in bytes: below it, more calls cost more than
+// nearer slots save.
 const minNearTile = 16 << 10
 
-// nearTiles are tiles to try beside the topology's, where each of those makes a
-// program's slots too large to stay near the executor's processors. That happens
-// where ranks share a device, and with it the cache, while the topology describes
-// a device for each.
+// nearTiles returns tiles in bytes to try beside the topology's, if each of those makes
+// a program's slots too large for the cache near the executor's processors. That happens
+// if ranks share a device and its cache, while the topology has a device for each.
 //
 //	128 connections of 2 slots     tiles of 256 KiB   64 MiB
 //	on a device with 50 MiB        tiles of 128 KiB   32 MiB, tried

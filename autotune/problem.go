@@ -14,7 +14,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Problem is what is tuned: all that a trial depends on besides its program.
+// Problem is a collective call to tune on a system: all that a trial depends on besides
+// its program. It is not changed once Run has it.
 type Problem struct {
 	Topology     *topologies.Topology
 	TopologyHash string
@@ -28,18 +29,18 @@ type Problem struct {
 	Iters  int
 	Warmup int
 	Seed   int64
-	// Runtime is a name of export.Runtimes. Only what that runtime would load and
-	// run is tried, with its own tile if it has one. What the vendor's library
-	// does is measured all the same, for comparison. Empty: no runtime is asked.
+	// Runtime is a name of export.Runtimes: only programs that it would load and run
+	// are tried, with its own tile if it has one. Baselines are measured all the same,
+	// for comparison. Empty: all programs are tried.
 	Runtime string
-	// LeastUS is a time in microseconds that no routing can beat at a size; nil
-	// where none is proved. A measurement below it is not believed.
+	// LeastUS returns a lower bound in microseconds of every routing at a size; nil if
+	// none is proved. A measurement below it fails.
 	LeastUS func(bytes int64) float64
 	// OtherLinks means that the executor's ranks are not connected by the topology's
 	// links. Bounds then exclude nothing and only order the candidates.
 	OtherLinks bool
-	// Devices is how many the executor has. Each holds SlotCache bytes of slots
-	// near its processors; 0: not known.
+	// Devices is the executor's number of devices; 0: not known. Each holds SlotCache
+	// bytes of slots near its processors; 0: not known.
 	Devices   int
 	SlotCache int64
 }
@@ -59,20 +60,20 @@ type Candidate struct {
 	Native     *executor.Native
 	Collective collective.Spec
 	Chooses    bool
-	// SlotsNeeded is how many FIFO slots each connection must have for the program
-	// to complete, however many calls its steps are split into. Protocols with
+	// SlotsNeeded is the number of FIFO slots that each connection must have for the
+	// program to complete, however many calls its steps are split into. Protocols with
 	// fewer are not tried.
 	SlotsNeeded int
-	// Bound is a time in microseconds that no run on the executor can beat; nil
-	// where there is none, and the candidate can't be left out.
+	// Bound returns a lower bound in microseconds of every run on the executor; nil if
+	// there is none, and the candidate can't be left out.
 	Bound func(bytes int64, proto topologies.Proto, tile int64) float64
-	// Protocols are all that the program may be run with; none: the problem's.
+	// Protocols are those the program may be run with; none: the problem's.
 	Protocols []topologies.Proto
-	// Baseline are the points at which this program is what the vendor's
-	// library would run. They are measured first and never left out.
+	// Baseline are the points at which the vendor's library would run this program.
+	// They are measured first and never left out.
 	Baseline []Point
-	// Reference programs are run at their Baseline points only, for comparison:
-	// they win nothing and rule nothing out.
+	// Reference programs are run at their Baseline points only, for comparison: they
+	// can't win, and exclude no other trial.
 	Reference bool
 }
 
@@ -85,17 +86,17 @@ type Point struct {
 
 // Options say how a campaign is run, and how far.
 type Options struct {
-	// Executors run the trials, at most Jobs of them. Whoever made the pool closes it.
+	// Executors run the trials, at most Jobs of them. The caller closes the pool.
 	Executors *executor.Pool
 	// Jobs is how many trials run at a time, at least 1. An executor whose times
 	// vary always runs one. It never changes the answer.
 	Jobs     int
 	Campaign *results.Campaign
-	Trials   int           // at most this many new trials; 0: no limit
-	Budget   time.Duration // no new trial after this long, and where times are computed, none goes on; 0: no limit
+	Trials   int           // most new trials; 0: no limit
+	Budget   time.Duration // no trial begins after this time, and none goes on if its time is computed; 0: no limit
 	Timeout  time.Duration // of a trial; 0: none but the executor's own
-	Deadline time.Duration // a trial's, kept by the executor; 0: executor.DefaultTrialTimeout
-	Progress func(Event)   // is never called by two goroutines at once; may be nil
+	Deadline time.Duration // of a trial, enforced by the executor; 0: executor.DefaultTrialTimeout
+	Progress func(Event)   // never called by two goroutines at once; nil: none
 }
 
 // deadline is how long a trial may take, whoever enforces it.
@@ -110,7 +111,7 @@ func (o *Options) deadline() time.Duration {
 	return own
 }
 
-// Summary says what a run did, and what became of the candidates.
+// Summary counts the trials of a run and the candidates by what became of them.
 type Summary struct {
 	Tuned      int            // candidates with at least one trial
 	BoundedOut int            // candidates that could win nowhere
@@ -123,24 +124,25 @@ type Summary struct {
 	Known      int            // found in the journal
 	Again      int            // found there without a result, and made once more
 	Failed     int            // of both, those without a result
-	// Undecided is a runtime that loads few files, where the run ended before it
-	// was known which. All cells are completed then.
+	// Undecided names a runtime that loads few files, if the run ended before these
+	// were chosen. All cells are completed then.
 	Undecided string
-	// Changed is an executor whose trials in the journal are not used, because
-	// this run's executor has another fingerprint.
+	// Changed is the journal's executor if its trials are not used, because this run's
+	// executor has another fingerprint; else nil.
 	Changed *results.Executor
 }
 
-// ErrInterrupted says that the context was cancelled. All that was measured is in
-// the journal.
+// ErrInterrupted is Run's error when its context was cancelled. All outcomes so far are
+// in the journal.
 var ErrInterrupted = errors.New("interrupted")
 
-// LimitError says that Trials or Budget was reached before the end.
+// LimitError reports that Trials or Budget was reached before the end.
 type LimitError struct {
 	Limit string // "trials" or "budget"
 	Value string // as it was given
 }
 
+// Error names the limit and its value.
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("limit of %s reached (%s): partial results kept", e.Limit, e.Value)
 }
@@ -148,7 +150,7 @@ func (e *LimitError) Error() string {
 // Is makes errors.Is(err, ErrLimit) true for every LimitError.
 func (e *LimitError) Is(target error) bool { return target == ErrLimit }
 
-// ErrLimit is wrapped by every LimitError.
+// ErrLimit matches every LimitError.
 var ErrLimit = errors.New("limit reached")
 
 // check refuses a problem that no campaign could work on.

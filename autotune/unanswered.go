@@ -20,8 +20,8 @@ type UnansweredError struct {
 type Unanswered struct {
 	Bytes     int64
 	Placement string
-	Outcomes  map[results.Outcome]int // of its trials
-	Note      string                  // what the first of them said
+	Outcomes  map[results.Outcome]int // number of its trials, by outcome
+	Note      string                  // of the first of them
 }
 
 // Wrong reports whether any result that was measured there failed verification.
@@ -34,6 +34,7 @@ func (e *UnansweredError) Wrong() bool {
 	return false
 }
 
+// Error names the sizes, and counts the outcomes.
 func (e *UnansweredError) Error() string {
 	if len(e.Cells) == 0 {
 		return "nothing to measure: no program can be run at any of the sizes"

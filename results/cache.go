@@ -26,14 +26,14 @@ import (
 //	candidates/<key>.json.gz ─gunzip─▶ {"schema":…,"key":…,"note":…,"ir":…,"sum":…}
 //	                                   {"name":…
 //
-// The checksum covers the line; the hash in it covers the program. What is torn or
-// changed is made again. Entries are not synced: a crash of the machine loses work alone.
+// The checksum covers the line; the hash in it covers the program. A torn or changed
+// entry is made again. Entries are not synced: a crash of the machine loses work alone.
 const (
 	cacheDir    = "candidates"
 	cacheSchema = "colltune.candidate/v1"
 )
 
-// cacheMark is what every entry begins with, the schema as gzip's comment: a file
+// cacheMark is the beginning of every entry, the schema as gzip's comment. A file
 // without it is not colltune's, whatever its name.
 var cacheMark = []byte("\x1f\x8b\x08\x10\x00\x00\x00\x00\x04\xff" + cacheSchema + "\x00")
 
@@ -52,8 +52,8 @@ type cacheEntry struct {
 	Program string          `json:"ir,omitempty"` // its hash
 }
 
-// Hash covers all of a plan that a search's answer depends on. It is 64 hexadecimal
-// digits.
+// Hash returns a hash of the parts of a plan that a search's answer depends on: 64
+// hexadecimal digits.
 func (p Plan) Hash() string {
 	p.Version = ""
 	sum := sha256.Sum256(p.encode())
@@ -148,8 +148,8 @@ func readCacheLine(r io.Reader, key string) (entry cacheEntry, rest *bufio.Reade
 }
 
 // Cache writes the entry of a key: a note, as JSON, and a program with its hash, or
-// neither. It replaces an entry of that key. What is too large is left out without an
-// error, since it can be made again.
+// neither. It replaces an entry of that key. An entry that is too large is left out
+// without an error. The error is ErrReadOnly, or that of the system.
 func (c *Campaign) Cache(key string, note any, hash string, p *ir.Program) error {
 	switch {
 	case c.lock == nil:
@@ -239,9 +239,9 @@ func (c *Campaign) writeCached(name string, text []byte) error {
 	return nil
 }
 
-// Enumerated says that all candidates of the campaign are known, those of the keys used.
-// It removes the entries of other keys, which an earlier build or other limits left, and
-// leaves everything else in the folder alone.
+// Enumerated ends the enumeration of a campaign's candidates, whose keys are used. It
+// removes the entries of other keys, which an earlier build or other limits left, and
+// no other file. The error is ErrReadOnly, or that of the system.
 func (c *Campaign) Enumerated(used map[string]bool) error {
 	if c.lock == nil {
 		return fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
@@ -252,8 +252,8 @@ func (c *Campaign) Enumerated(used map[string]bool) error {
 	return c.removeCached(func(key string) bool { return !used[key] })
 }
 
-// removeCached removes the entries of which unwanted says so, and nothing that only has
-// the name of one.
+// removeCached removes the unwanted entries, and no other file, even if it is named like
+// an entry.
 func (c *Campaign) removeCached(unwanted func(key string) bool) error {
 	return c.eachCached(func(key string) error {
 		if !unwanted(key) {
@@ -305,7 +305,7 @@ func isEntry(f *os.File) bool {
 	return differ == 0 || differ <= damaged && n == len(cacheMark)
 }
 
-// foreignError says that there is another's file in the place of an entry.
+// foreignError reports a file of another program in the place of an entry.
 type foreignError struct{ path string }
 
 func (e *foreignError) Error() string {

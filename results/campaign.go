@@ -47,7 +47,8 @@ type Campaign struct {
 	enumerated bool              // all candidates are known
 }
 
-// Close closes the folder and releases its lock. Closing again does nothing.
+// Close closes the folder and releases its lock. Closing again does nothing. The error
+// is that of closing the journal.
 func (c *Campaign) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +63,7 @@ func (c *Campaign) Close() error {
 // Dir returns the path of the campaign's folder, as it was opened.
 func (c *Campaign) Dir() string { return c.dir }
 
-// Plan returns what the campaign searches for, its lists in a fixed order.
+// Plan returns the campaign's plan, its lists in a fixed order.
 func (c *Campaign) Plan() Plan { return c.plan }
 
 // Lookup returns the journaled trial with a key (Key.Hash), if there is one.
@@ -75,10 +76,10 @@ func (c *Campaign) Lookup(key string) (Trial, bool) {
 	return Trial{}, false
 }
 
-// Append journals trials, and returns when all are on disk. A trial whose key is
-// known is left out, unless the known outcome is not final. A trial whose program
-// is not in the folder is refused; native algorithms have no
-// program.
+// Append journals trials, and returns when all are on disk. A trial whose key is known
+// is left out, unless the known outcome is not final. The error is about the first
+// trial that the plan contradicts or whose program is not in the folder (native
+// algorithms have none), or wraps ErrReadOnly, a *MovedError or the system's.
 func (c *Campaign) Append(trials ...Trial) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,8 +102,9 @@ func (c *Campaign) Append(trials ...Trial) error {
 	return c.write(records...)
 }
 
-// SetExecutor journals which executor the trials that follow run on. before is the
-// previous one if its trials do not compare with what follows, else nil.
+// SetExecutor journals the executor of the trials that follow. before is the previous
+// one if its fingerprint differs, so that its trials do not count, else nil. The error
+// is that of writing the journal.
 func (c *Campaign) SetExecutor(e Executor) (before *Executor, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,8 +128,8 @@ func (c *Campaign) Executor() (Executor, bool) {
 	return *c.executor, true
 }
 
-// SetTally journals what became of the candidates, unless that is what the journal
-// says already.
+// SetTally journals what became of the candidates, unless the journal's last tally is
+// the same. The error is about impossible numbers, or that of writing the journal.
 func (c *Campaign) SetTally(t Tally) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,8 +184,8 @@ func (c *Campaign) Trials() []Trial {
 	return trials
 }
 
-// Remarks are what a reader of the journal should know of it, a line each: that its
-// last line is unfinished, or that some of it carries no checksums.
+// Remarks returns notes on the journal, a line each: that its last line is unfinished,
+// or that some lines carry no checksums.
 func (c *Campaign) Remarks() (lines []string) {
 	j, file := c.journal, filepath.Join(c.dir, journalFile)
 	switch {

@@ -34,11 +34,12 @@ type record struct {
 
 // LineError reports that a file of a campaign can't be read or was changed.
 type LineError struct {
-	File string
-	Line int // from 1; 0: none in particular
+	File string // path
+	Line int    // from 1; 0: none in particular
 	Msg  string
 }
 
+// Error gives file:line: message.
 func (e *LineError) Error() string {
 	if e.Line == 0 {
 		return fmt.Sprintf("%s: %s", e.File, e.Msg)

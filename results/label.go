@@ -1,6 +1,7 @@
 package results
 
-// ProgramLabel names a program after the first candidate that compiled to it.
+// ProgramLabel names a program after the first candidate that compiled to it. Its fields
+// are those of Trial.
 type ProgramLabel struct {
 	Algorithm  string         `json:"algorithm"`
 	Source     string         `json:"source"`

@@ -17,6 +17,7 @@ type LockedError struct {
 	Holder string // as the holder named itself: "process 4711 on node17"
 }
 
+// Error names the folder and the holder.
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("campaign %s: in use by %s", e.Dir, e.Holder)
 }

@@ -12,11 +12,12 @@ import (
 // MovedError says that a campaign's folder or its journal is no longer where it was
 // opened: somebody renamed, removed or replaced it.
 type MovedError struct {
-	Dir  string
-	What string // is gone: the folder, or its journal
-	Now  string // where the journal is by now; empty: removed, or not known
+	Dir  string // path at which the campaign was opened
+	What string // the moved part: the folder, or its journal
+	Now  string // the journal's present folder; empty: removed, or not known
 }
 
+// Error gives both paths, as far as they are known.
 func (e *MovedError) Error() string {
 	where := ""
 	if e.Now != "" {

@@ -17,8 +17,8 @@ const SourceNative = "backend"
 // ProtocolAuto is the protocol of a trial in which the library chose it.
 const ProtocolAuto = "auto"
 
-// NativeHash identifies a native algorithm with its settings, on a collective: 64
-// hexadecimal digits.
+// NativeHash returns the hash of a native algorithm with its settings on a collective:
+// 64 hexadecimal digits.
 func NativeHash(algorithm string, settings map[string]string, spec collective.Spec) string {
 	spec.Chunks = 1
 	text, _ := json.Marshal(struct { // strings and numbers only: can't fail

@@ -15,8 +15,8 @@ import (
 
 // Create makes a campaign in dir, or goes on with the one there if its plan is the
 // same. If the plan is another, it replaces that of a campaign without trials;
-// with trials it is an *OtherPlanError. A folder in use is a *LockedError. The
-// plan is on disk before Create returns.
+// with trials the error is an *OtherPlanError. It is a *LockedError for a folder in use,
+// and a *LineError for a damaged one. The plan is on disk before Create returns.
 func Create(dir string, p Plan) (*Campaign, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("plan of campaign %s: %w", dir, err)
@@ -71,8 +71,9 @@ func missingDirs(dir string) (folders []string) {
 	}
 }
 
-// Open opens the campaign in dir for writing. If there is none, the error wraps
-// fs.ErrNotExist.
+// Open opens the campaign in dir for writing. The error is a *LockedError if another
+// process writes to it, a *LineError if its plan or journal was changed, and wraps
+// fs.ErrNotExist if there is no campaign.
 func Open(dir string) (*Campaign, error) {
 	if err := checkPresent(dir); err != nil {
 		return nil, err
@@ -88,8 +89,8 @@ func Open(dir string) (*Campaign, error) {
 	return c, nil
 }
 
-// OpenReadOnly reads the campaign in dir as it is now, while another process
-// may be writing to it. It changes nothing.
+// OpenReadOnly reads the campaign in dir as it is now, while another process may be
+// writing to it. It changes nothing. Errors are Open's, but never a *LockedError.
 func OpenReadOnly(dir string) (*Campaign, error) {
 	if err := checkPresent(dir); err != nil {
 		return nil, err
@@ -255,8 +256,8 @@ func (c *Campaign) replacePlan(p Plan) error {
 }
 
 // Discard closes a campaign. If Create has just made it and no enumeration was
-// completed for it, it is removed, with the folders made for it; any other
-// campaign stays as it is.
+// completed for it, Discard removes it, with the folders made for it; any other
+// campaign stays as it is. The error is that of closing or removing it.
 func (c *Campaign) Discard() error {
 	if !c.new || c.enumerated || !c.empty() {
 		return c.Close()

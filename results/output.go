@@ -15,9 +15,9 @@ const outputDir = "output"
 // in the same words.
 const maxOutputs = 100
 
-// KeepOutput writes what an executor printed in a trial without a result into the
-// campaign, and returns the file's name there; empty if there is nothing to keep,
-// or enough is kept.
+// KeepOutput writes an executor's output in a trial without a result into the campaign,
+// and returns the file's path there; empty if text is empty, or 100 are kept already.
+// The error wraps ErrReadOnly, a *MovedError or the system's.
 func (c *Campaign) KeepOutput(key string, attempt int, text string) (string, error) {
 	if c.lock == nil {
 		return "", fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)

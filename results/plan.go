@@ -15,26 +15,26 @@ import (
 // PlanSchema names the form of campaign.toml.
 const PlanSchema = "colltune.campaign/v1"
 
-// Plan is everything that defines a campaign's search. Two plans that differ in
-// Version or Memory alone ask for the same answer; a campaign keeps the Memory that it
-// was begun with, because it decides which candidates are refused. What decides only how fast or how far a
-// run goes (jobs, budgets of trials and time, formats) is not part of it.
+// Plan defines a campaign's search. Two plans that differ in Version or Memory alone ask
+// for the same answer; a campaign keeps the Memory that it was begun with, because it
+// decides which candidates are refused. How fast or how far a run goes (jobs, budgets of
+// trials and time) and its output formats are not part of a plan.
 type Plan struct {
 	Version    string // of the colltune that wrote it; not compared
 	Topology   Topology
 	Collective string
-	Root       int
-	Op         string // sum, prod, min, max, avg
-	DType      string // f32, …
-	Placement  string // in, out or both
-	Sizes      []int64
-	Iters      int
-	Warmup     int
+	Root       int     // rank; 0 for collectives without a root
+	Op         string  // sum, prod, min, max, avg
+	DType      string  // f32, …
+	Placement  string  // in, out or both
+	Sizes      []int64 // bytes, as nccl-tests counts them
+	Iters      int     // timed iterations of a trial
+	Warmup     int     // iterations before those
 	Seed       int64
 	Executor   string // sim, or the base name of a plugin
 	Flags      []Flag // further flags that shape the search, sorted by name
 	Files      []File // files the flags named: templates, a baseline
-	Memory     int64  // bytes that the search that made it could use; not compared. 0: no limit
+	Memory     int64  // limit in bytes of the search that made it; not compared. 0: no limit
 }
 
 // Topology is the system, with its whole text, so that a campaign can go on when
@@ -139,8 +139,8 @@ func (p Plan) texts() []string {
 	return all
 }
 
-// Command is the command line that makes this plan. It has no paths, so that it is
-// the same for every run of the same search.
+// Command returns the command line that makes this plan, without paths, so that it is the
+// same for every run of the same search.
 func (p Plan) Command() string {
 	p = p.normal()
 	words := []string{"colltune", "search", "-t", safe.Shell(p.Topology.Name), "-c", safe.Shell(p.Collective)}
@@ -175,19 +175,20 @@ func (p Plan) Command() string {
 	return strings.Join(words, " ")
 }
 
-// OtherPlanError says that a folder holds another search's campaign.
+// OtherPlanError reports that a folder holds another search's campaign.
 type OtherPlanError struct {
 	Dir  string
 	Diff []string // a line for each difference: what the folder has, and what was asked for
 }
 
+// Error lists the differences, a line each.
 func (e *OtherPlanError) Error() string {
 	return fmt.Sprintf("campaign %s is of another search:\n  %s\ngive another folder with --campaign, or remove this one",
 		e.Dir, strings.Join(e.Diff, "\n  "))
 }
 
-// Diff says in which ways a plan that is asked for differs, a line each; nil if
-// both ask for the same answer.
+// Diff lists the differences of a requested plan from this one, a line each; nil if both
+// ask for the same answer.
 func (p Plan) Diff(asked Plan) []string { return p.differ(asked, "there", "asked for") }
 
 // differ is Diff with the two plans called one and two.
@@ -237,8 +238,8 @@ func (p Plan) differ(other Plan, one, two string) []string {
 	return diff
 }
 
-// DescribeDifferences lists what differs between two campaigns' searches and
-// executors, a line each: what may explain that their times differ.
+// DescribeDifferences lists the differences between two campaigns' searches and
+// executors, a line each: they may explain why their times differ.
 func DescribeDifferences(before, after *Campaign) []string {
 	a, b := before.Plan(), after.Plan()
 	lines := a.differ(b, "before", "after")

@@ -15,7 +15,8 @@ import (
 )
 
 // SaveProgram writes the IR with that hash into the campaign, whole or not at all,
-// unless it is there. It must be called before a trial names the program.
+// unless it is there. Call it before a trial names the program. The error wraps
+// ErrReadOnly, a *MovedError or the system's.
 func (c *Campaign) SaveProgram(hash string, p *ir.Program) error {
 	if !isHash(hash) {
 		return fmt.Errorf("program %.80q: want a hash of 64 hexadecimal digits", hash)
@@ -81,10 +82,14 @@ func (c *Campaign) hasProgram(hash string) bool {
 	return true
 }
 
-// ProgramError reports that a program of the campaign is gone or was changed.
+// ProgramError reports that a program of the campaign is missing or was changed. Err
+// names its file.
 type ProgramError struct{ Err error }
 
+// Error is Err's.
 func (e *ProgramError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
 func (e *ProgramError) Unwrap() error { return e.Err }
 
 // Program reads the IR with that hash, checks it against the hash, the plan and the

@@ -21,7 +21,7 @@ type Outcome string
 const (
 	OK          Outcome = "ok"
 	Failed      Outcome = "failed"      // the executor refused it, or could not run it
-	Crashed     Outcome = "crashed"     // the executor died
+	Crashed     Outcome = "crashed"     // the executor's process died
 	TimedOut    Outcome = "timeout"     // no answer within the deadline
 	Wrong       Outcome = "wrong"       // ran, and left wrong data
 	Quarantined Outcome = "quarantined" // killed its executor too often to be run again
@@ -29,7 +29,7 @@ const (
 
 var outcomes = []Outcome{OK, Failed, Crashed, TimedOut, Wrong, Quarantined}
 
-// Outcomes lists all outcomes.
+// Outcomes returns all outcomes, OK first.
 func Outcomes() []Outcome { return slices.Clone(outcomes) }
 
 // Final reports whether an outcome is a property of the program. Other outcomes may be
@@ -55,11 +55,11 @@ func (t *Trial) Retryable(deadline time.Duration) bool {
 	return t.Attempt+1 < maxAttempts
 }
 
-// Data says what the executor did with the data of a measurement. It is the
+// Data says whether an executor moved and checked the data of a measurement. It is the
 // executor's claim; every program was verified before it ran.
 type Data string
 
-// What may have been done.
+// The values of Data. Older journals have none ("").
 const (
 	Checked   Data = "checked"   // every element of the result was compared with the reference
 	Unchecked Data = "unchecked" // data were moved, and not compared
@@ -68,8 +68,8 @@ const (
 
 var allData = []Data{Checked, Unchecked, NoData}
 
-// Key is what a measurement depends on, and nothing else: trials with equal
-// keys are the same trial.
+// Key holds everything that a measurement depends on: trials with equal keys are the
+// same trial.
 type Key struct {
 	Program     string // the IR's hash, or NativeHash
 	Bytes       int64
@@ -86,7 +86,7 @@ type Key struct {
 	Topology    string // the graph's hash
 }
 
-// Key is what a trial of this plan's campaign depends on.
+// Key returns the key of a trial in a campaign of this plan.
 func (p *Plan) Key(t *Trial) Key {
 	return Key{
 		Program: t.Program, Bytes: t.Bytes, DType: p.DType, Op: p.Op, Placement: t.Placement,
@@ -95,7 +95,8 @@ func (p *Plan) Key(t *Trial) Key {
 	}
 }
 
-// Hash is the key's content address. It covers the version of the IR's encoding.
+// Hash returns the key's content address, 64 hexadecimal digits. It covers the version of
+// the IR's encoding.
 func (k Key) Hash() string { return k.hash(ir.Version) }
 
 // is reports whether hash is the key's content address, with this version of the
@@ -163,22 +164,22 @@ type Trial struct {
 	Data         Data           `json:"data,omitempty"`     // whether the executor checked the result; empty in older journals
 	Note         string         `json:"note,omitempty"`
 	Output       string         `json:"output,omitempty"`           // the file with what its executor printed, where that was kept
-	Deadline     float64        `json:"deadline_seconds,omitempty"` // of one that timed out: how long it had
-	Seconds      float64        `json:"seconds"`                    // how long the trial took, all told
+	Deadline     float64        `json:"deadline_seconds,omitempty"` // of a trial that timed out
+	Seconds      float64        `json:"seconds"`                    // duration of the whole trial
 }
 
-// Executor identifies what a campaign's trials ran on.
+// Executor identifies the executor of a campaign's trials.
 type Executor struct {
 	Name          string            `json:"name"`
 	Version       string            `json:"version"`
 	Deterministic bool              `json:"deterministic"`
-	Devices       int               `json:"devices,omitempty"`     // GPUs, of all ranks together; 0: it names none
+	Devices       int               `json:"devices,omitempty"`     // number of GPUs of all ranks together; 0: not known
 	OtherLinks    bool              `json:"other_links,omitempty"` // the topology's links do not join its ranks
 	Fingerprint   map[string]string `json:"fingerprint"`
 }
 
-// Hash is the fingerprint that trials carry. It covers name, version and all that
-// the executor says its measurements depend on, which includes the devices.
+// Hash returns the fingerprint that trials carry, 64 hexadecimal digits. It covers name,
+// version and Fingerprint, which includes the devices.
 func (e Executor) Hash() string {
 	h := sha256.New()
 	text := func(s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
@@ -192,8 +193,8 @@ func (e Executor) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Tally is what a search knows besides its trials: what became of the candidates,
-// and what each size is compared with. The last one in the journal counts.
+// Tally is a search's account of its candidates, with the baseline and the bound of each
+// size. The last one in the journal counts.
 type Tally struct {
 	Finished   bool           `json:"finished"`
 	Enumerated int            `json:"enumerated"`
@@ -202,21 +203,21 @@ type Tally struct {
 	Tuned      int            `json:"tuned"`
 	Points     []Point        `json:"points,omitempty"`
 
-	// Labels names programs, by hash, which trials call by other names; SetTally
-	// leaves out the rest.
+	// Labels has the labels of programs, by hash. SetTally keeps only those that differ
+	// from the trials' own.
 	Labels map[string]ProgramLabel `json:"called,omitempty"`
 }
 
-// Point is what one size and placement is compared with.
+// Point holds the bound and the baseline at one size and placement.
 type Point struct {
 	Bytes     int64     `json:"bytes"`
 	Placement string    `json:"placement"`
-	BoundUS   float64   `json:"bound_us,omitempty"` // no routing can be faster; 0 where unknown
+	BoundUS   float64   `json:"bound_us,omitempty"` // least time of any routing; 0: unknown
 	Baseline  *Baseline `json:"baseline,omitempty"`
 }
 
-// Baseline is what the vendor's library does at a point: a time that was given, or
-// the trial of this campaign with that program and those knobs.
+// Baseline is the vendor's library at a point: a given time, or this campaign's trial of
+// a program and its knobs.
 type Baseline struct {
 	Name      string  `json:"name"`
 	TimeUS    float64 `json:"time_us,omitempty"` // given from outside; 0: take the trial's

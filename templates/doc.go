@@ -17,5 +17,5 @@
 // ignores case, hyphens and underscores; a grid is in the order of declaration
 // and contains only parameters with which the family applies.
 //
-// It compiles and measures nothing, and fills no holes: that is search's work.
+// It does not compile, measure or fill holes: package search does.
 package templates

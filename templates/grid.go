@@ -11,10 +11,10 @@ import (
 // maxGrid limits the number of sets of parameters of a family.
 const maxGrid = 1 << 14
 
-// LargeGridError is the error of a family with more than maxGrid sets of
-// parameters.
+// LargeGridError reports a family with more than 16384 sets of parameters.
 type LargeGridError struct{ family string }
 
+// Error names the family.
 func (e *LargeGridError) Error() string {
 	return fmt.Sprintf("%s: more than %d sets of parameters: fix some of them", e.family, maxGrid)
 }
@@ -33,7 +33,8 @@ func (f *Family) Holes() []script.Parameter {
 // Grid enumerates the sets of parameters with which the family applies to a
 // collective on a machine: all declared values of each, the last one declared
 // changing fastest. fixed holds values that the user chose, as text. Holes without
-// one stay unfilled (nil).
+// one stay unfilled (nil). The error is a *LargeGridError, about a wrong value in fixed,
+// or that of the template's own code.
 func (f *Family) Grid(m script.Machine, coll string, fixed map[string]string) ([]script.Params, error) {
 	return f.GridFor(m, script.Request{Collective: coll, InPlace: collective.DefaultInPlace(coll)}, fixed)
 }
@@ -48,7 +49,8 @@ func (f *Family) Budgeted(m script.Machine) *Family {
 	return &Family{Template: f.WithBudget(script.NewBudget(m)), Source: f.Source}
 }
 
-// GridFor returns Grid for a full request.
+// GridFor is Grid for a full request, with its counts, root and placement. Errors are
+// Grid's.
 func (f *Family) GridFor(m script.Machine, q script.Request, fixed map[string]string) ([]script.Params, error) {
 	axes, err := f.axes(fixed)
 	if err != nil {

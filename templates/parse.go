@@ -2,8 +2,8 @@ package templates
 
 import "github.com/colltune/colltune/compiler/script"
 
-// Parse reads a family from a template's text. Errors call it name. It may load
-// the embedded library and nothing else.
+// Parse reads a family from a template's text, which may load the embedded library and
+// nothing else. Errors are at the text's lines and call it name.
 func Parse(name string, text []byte) (*Family, error) {
 	t, err := script.Load(name, text, script.Options{Library: library()})
 	if err != nil {

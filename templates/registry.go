@@ -38,7 +38,7 @@ type Summary struct {
 	Source      string             `json:"source"`
 }
 
-// Summary describes the family.
+// Summary returns the family's entry in `template list`.
 func (f *Family) Summary() Summary {
 	s := Summary{f.Name, f.Doc, f.Collectives, f.Parameters, f.Where, f.Source}
 	if s.Applies == "" {
@@ -96,8 +96,9 @@ var builtin = sync.OnceValue(func() []*Family {
 	return all
 })
 
-// Files returns the file itself or, of a folder, its *.star files in the order
-// of their names.
+// Files returns the path of a template file itself or, of a folder, those of its *.star
+// files, sorted by name. The error is about a missing file, a folder without templates,
+// or a path that is not a regular file.
 func Files(name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -122,7 +123,8 @@ func Files(name string) ([]string, error) {
 }
 
 // Load reads the template in a file, or all *.star files of a folder in the order
-// of their names. Output of print statements goes to print, unless it is nil.
+// of their names. Output of print statements goes to print, unless it is nil. Errors are
+// those of Files and Parse, or about two families of one name.
 func Load(name string, print func(msg string)) ([]*Family, error) {
 	names, err := Files(name)
 	if err != nil {
@@ -201,9 +203,10 @@ func plainName(s string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))
 }
 
-// Find looks a family up by name or alias, however it is spelled, and requires it
-// to implement coll unless coll is empty. Of families with the same name the last
-// wins, so that users' own, which come after the built-in ones, replace them.
+// Find looks up a family by name or alias, in any spelling, and requires it to implement
+// coll unless coll is empty; else it returns an error that lists what there is. Of
+// families with the same name the last wins, so that users' own, which come after the
+// built-in ones, replace them.
 func Find(families []*Family, name, coll string) (*Family, error) {
 	plain := plainName(name)
 	if full, ok := aliases[plain]; ok && !slices.ContainsFunc(families, func(f *Family) bool { return plainName(f.Name) == plain }) {

@@ -8,8 +8,8 @@ import (
 	"github.com/colltune/colltune/internal/files"
 )
 
-// Text returns the family's source text: the embedded one, or the file's
-// present content.
+// Text returns the family's source text: the embedded one, or the file's present content.
+// The error is that of reading the file.
 func (f *Family) Text() (string, error) {
 	if f.Source == builtinSource {
 		text, err := sources.ReadFile(path.Join("families", f.File))

@@ -4,7 +4,7 @@
 //	output                 function     promise
 //	terminal, log          Terminal     no character moves the cursor or hides text
 //	a cell or a line       Line         the same, on one line
-//	whatever is printed    NewWriter    what passes it is as Terminal makes it
+//	all that is printed    NewWriter    the same as Terminal
 //	CSV                    CSV          a spreadsheet takes the cell as text or as a number
 //	Markdown               Markdown     no markup, no HTML, no end of the cell
 //	HTML, SVG              HTML         no markup; legal in XML

@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/results/table"
 )
 
-// chooser decides what a runtime is given at each size of a campaign: the fastest
-// program that it would run.
+// chooser chooses the program to export at each size of a campaign: the fastest one that
+// the runtime would run.
 type chooser struct {
 	campaign *results.Campaign
 	name     string                                // of the runtime
@@ -89,7 +89,7 @@ func (n *fileNames) next(s *servedRange) string {
 	return fmt.Sprintf("colltune-%s-%02d-%s-%s-%s", callName(n.plan, s.Placement), n.made[s.Placement], s.sizes(), fileWord(s.Algorithm), s.Protocol)
 }
 
-// pick decides what is exported at each size, nil for nothing, and says why that
+// pick chooses the export at each size, nil for nothing, and gives the reason where that
 // is not the winner.
 func (c chooser) pick(at []table.Cell, all map[table.Cell][]table.Measured) (chosen []*table.Measured, why []string, err error) {
 	places := make([]Place, len(at))
@@ -138,8 +138,8 @@ func (c chooser) pick(at []table.Cell, all map[table.Cell][]table.Measured) (cho
 	return chosen, why, nil
 }
 
-// slowerThanBaseline says that what is exported at a size takes longer than the baseline, so
-// that the size had better go without a file; empty where it does not.
+// slowerThanBaseline returns a warning if the export at a size takes longer than the
+// baseline, so that the size is better left without a file; else "".
 func slowerThanBaseline(m *table.Measured, at table.Cell, t *table.Table) string {
 	for _, r := range t.Rows {
 		if r.Bytes != at.Bytes || r.Placement != at.Placement || r.Baseline == nil || m.TimeUS < *r.BaselineTimeUS*1.0005 {
@@ -151,7 +151,7 @@ func slowerThanBaseline(m *table.Measured, at table.Cell, t *table.Table) string
 	return ""
 }
 
-// lastSizeOf is the last size that belongs to a cell: just below the plan's next.
+// lastSizeOf returns the last size of a cell: just below the plan's next.
 func lastSizeOf(p results.Plan, at table.Cell) int64 {
 	if i := slices.Index(p.Sizes, at.Bytes); i >= 0 && i+1 < len(p.Sizes) {
 		return p.Sizes[i+1] - 1

@@ -10,35 +10,34 @@ import (
 	"github.com/colltune/colltune/results/table"
 )
 
-// Place is one size in one placement, and what could serve it.
+// Place is one size in one placement, with the trials that could serve it.
 type Place struct {
 	Bytes     int64
 	Placement string
 	Offers    []Offer
 }
 
-// Offer is a trial whose program a runtime would run at its size as the trial did.
+// Offer is a trial that a runtime would repeat: at this size it would run the same
+// program with the same knobs.
 type Offer struct {
 	*results.Trial
-	TimeUS float64 // measured; or else a time that the trial cannot beat
+	TimeUS float64 // measured, or a lower bound
 	Bound  bool    // TimeUS is such a bound
 }
 
-// Cover decides which of a place's offers is exported: their indices, by place; -1
-// where nothing is. The places are those of a placement by rising size, then those
-// of the next.
+// Cover chooses which of a place's offers is exported: their indices, by place; -1 for
+// none. The places are those of a placement by rising size, then those of the next.
 //
 // A runtime loads at most Files files. A file holds one form, serves neighbouring
-// sizes, and no two files have a size in common. A size that the runtime passes the
-// file by at may lie between. If the fastest offer of every place would take more
+// sizes, and no two files have a size in common. Sizes at which the runtime ignores the
+// file may lie between. If the fastest offer of every place would take more
 // files, the choice is the best there is: it serves the most places; of such choices
 // it has the least geometric mean of slowdowns against the fastest offers; then the
-// fewest files. What is equal in all that is settled by the order of Tie, so that the
-// choice depends on nothing but the times.
+// fewest files. Tie settles the rest, so that the choice depends on nothing but the
+// times.
 //
-// Where no offer that is chosen is a bound, the choice remains the same whatever the
-// others that are bounds turn out to take. autotune and the exports both rely on it:
-// what autotune measures until that is so is what an export then chooses.
+// If no chosen offer's time is a bound, measuring the others can't change the choice.
+// autotune measures until that is so, and an export then makes the same choice.
 func (r Runtime) Cover(places []Place) []int { return cover(r.reader, places) }
 
 func cover(r reader, places []Place) []int {
@@ -76,8 +75,8 @@ func fastestOffer(r reader, offers []Offer) int {
 	return best
 }
 
-// fileKey is the contents of a file for a runtime, but for the sizes it is for. What has
-// one form can share a file.
+// fileKey identifies the contents of a file, without its range of sizes. Offers of equal
+// keys can share a file.
 type fileKey struct {
 	program, protocol string
 	tile              int64 // 0: the file does not say
@@ -115,14 +114,14 @@ type option struct {
 	slower int64
 }
 
-// coverProblem is what is chosen from.
+// coverProblem holds the offers to choose from.
 type coverProblem struct {
 	limit  int // files
 	forms  int
 	places []placeOptions
 }
 
-// placeOptions are those of a place.
+// placeOptions are the options of a place.
 type placeOptions struct {
 	list   []option
 	wanted bool   // the place has offers, be they on the menu or not

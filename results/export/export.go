@@ -13,7 +13,8 @@ import (
 	"github.com/colltune/colltune/results/table"
 )
 
-// ErrNothingFits says that a runtime would run nothing that was measured.
+// ErrNothingFits is wrapped by the error of an export whose runtime would run none of the
+// measured programs.
 var ErrNothingFits = errors.New("nothing to export")
 
 // ErrSharedGPU is the error of exporting a campaign whose ranks shared GPUs, unless
@@ -23,9 +24,9 @@ var ErrSharedGPU = errors.New("no system with a GPU for each rank has such times
 // Options selects a format, its runtime, and a folder.
 type Options struct {
 	To      string // a name of Formats
-	Runtime string // of msccl-xml: a name of Runtimes; none: msccl
-	Out     string // folder; made where it is not there
-	// LL128: msccl is known to enable LL128 on this system.
+	Runtime string // of msccl-xml: a name of Runtimes; empty: msccl
+	Out     string // folder, which is made if it does not exist
+	// LL128 states that msccl enables LL128 on this system.
 	LL128 bool
 	// Node, for mscclpp-json, is the node of a rank, within which ranks reach each
 	// other's memory; nil: all are on one.
@@ -34,7 +35,8 @@ type Options struct {
 	SharedGPU bool
 }
 
-// Report is what an export wrote, and what the choice of files costs.
+// Report lists the files of an export, and the sizes at which they are slower than the
+// winner.
 type Report struct {
 	Format  string   `json:"format"`
 	Runtime string   `json:"runtime,omitempty"`
@@ -42,8 +44,7 @@ type Report struct {
 	Losses  []Loss   `json:"losses"` // sizes where the runtime gets less than the winner
 	Gaps    []Gap    `json:"gaps"`   // sizes where the runtime falls back to its own
 	Notes   []string `json:"notes"`
-	// Warnings say what the times behind the files are not: of a GPU for each rank, or
-	// of data that the executor checked.
+	// Warnings are about times with several ranks on a GPU, or without a check of data.
 	Warnings []string `json:"warnings"`
 	Load     []string `json:"load,omitempty"` // how to load the folder, a line each
 }
@@ -55,13 +56,13 @@ type File struct {
 	Algorithm   string `json:"algorithm,omitempty"`
 	Protocol    string `json:"protocol,omitempty"`
 	MinBytes    int64  `json:"min_bytes,omitempty"`
-	MaxBytes    int64  `json:"max_bytes,omitempty"` // inclusive
-	Granularity int64  `json:"granularity_bytes,omitempty"`
-	IR          string `json:"ir,omitempty"`
-	Unchecked   bool   `json:"unchecked,omitempty"` // the data of some measurements behind it were not checked
+	MaxBytes    int64  `json:"max_bytes,omitempty"`         // inclusive
+	Granularity int64  `json:"granularity_bytes,omitempty"` // the file serves multiples of it
+	IR          string `json:"ir,omitempty"`                // hash
+	Unchecked   bool   `json:"unchecked,omitempty"`         // the data of some measurements behind it were not checked
 }
 
-// Loss is a size at which what is exported is slower than the winner.
+// Loss is a size at which the exported program is slower than the winner.
 type Loss struct {
 	Bytes      int64   `json:"bytes"`
 	Placement  string  `json:"placement"`
@@ -70,7 +71,7 @@ type Loss struct {
 	Exported   string  `json:"exported"`
 	ExportedUS float64 `json:"exported_us"`
 	Percent    float64 `json:"percent"` // how much longer it takes
-	Why        string  `json:"why"`     // what keeps the winner out
+	Why        string  `json:"why"`     // why the winner is not exported
 }
 
 // Gap is a size for which nothing is exported.
@@ -110,8 +111,9 @@ func Formats() []string {
 // Equal campaigns give equal bytes. It replaces the files of an earlier export of
 // the same calls (collective, ranks and placement), and removes and reports those
 // that are no longer needed. Other files are left alone, so that one folder can
-// serve many collectives; where one has the name of a file to be written, nothing is
-// written, and the error is a *ForeignFileError.
+// serve many collectives. The error wraps ErrNothingFits or ErrSharedGPU, or is a
+// *ForeignFileError: another's file has the name of one to be written, and nothing is
+// written.
 func Write(c *results.Campaign, o Options) (Report, error) {
 	for _, f := range formats {
 		if f.name != o.To {
@@ -139,7 +141,7 @@ func Write(c *results.Campaign, o Options) (Report, error) {
 	return Report{}, fmt.Errorf("unknown export format %q: want one of %s", o.To, strings.Join(Formats(), ", "))
 }
 
-// warn completes a report by what users must know of what was written.
+// warn adds the warnings to a report.
 func (r *Report) warn(place string) {
 	r.Warnings = []string{}
 	if place != "" {
@@ -178,7 +180,7 @@ func (r *Report) addGap(at table.Cell, why string) {
 // note adds lines to the report.
 func (r *Report) note(lines ...string) { r.Notes = append(r.Notes, lines...) }
 
-// Print writes the report as people read it.
+// Print writes the report as text. The error is that of writing.
 func (r Report) Print(w io.Writer) error {
 	var b strings.Builder
 	for _, f := range r.Files {
@@ -208,7 +210,7 @@ func (r Report) Print(w io.Writer) error {
 	return err
 }
 
-// exportable lists what was measured at each size, best first.
+// exportable lists the configurations measured at each size, fastest first.
 func exportable(c *results.Campaign) (map[table.Cell][]table.Measured, error) {
 	all := table.Measurements(c.Trials())
 	if len(all) == 0 {
@@ -229,9 +231,9 @@ func placementText(placement string) string {
 	return "out of place"
 }
 
-// provenance is what every exported file says of its origin, and of the
-// measurements behind it. It has no times or paths, so that equal campaigns export
-// equal bytes.
+// provenance returns the lines in every exported file about its origin and the
+// measurements behind it. It has no times or paths, so that equal campaigns export equal
+// bytes.
 func provenance(c *results.Campaign, behind table.Evidence) []string {
 	p := c.Plan()
 	executor, _ := c.Executor()

@@ -18,9 +18,8 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// callName names what an export is for: all programs that serve one collective
-// over the plan's ranks, in or out of place. It is part of every exported file's
-// name, which says so whose the file is.
+// callName names the calls that an export serves: one collective over the plan's ranks,
+// in or out of place. It is part of every exported file's name.
 //
 //	colltune-allreduce-8r-in-01-1K-2K-ring-LL.xml
 //	         ^^^^^^^^^^^^^^^
@@ -57,7 +56,7 @@ func newFolder(dir string, p results.Plan, tail string) *folder {
 // add keeps a file for write to write.
 func (f *folder) add(name string, text []byte) { f.made[name] = text }
 
-// folderReport is what an export finds in its folder, beside what it writes.
+// folderReport lists the other files that an export finds in its folder.
 type folderReport struct {
 	removed []string // of an earlier export of the same calls
 	alike   []string // named as one, and not made by colltune
@@ -116,9 +115,10 @@ func (f *folder) tidy() (there folderReport, err error) {
 	return there, nil
 }
 
-// ForeignFileError says that an export would replace a file that is not colltune's.
+// ForeignFileError reports that an export would replace a file that is not colltune's.
 type ForeignFileError struct{ Path string }
 
+// Error names the file.
 func (e *ForeignFileError) Error() string {
 	return fmt.Sprintf("%s: colltune did not write this, and the export would replace it: move it, or give another folder", e.Path)
 }
@@ -151,9 +151,9 @@ func isExport(path string, info fs.FileInfo, torn bool) bool {
 		head[0] == '{' && bytes.Contains(head, []byte(`"`+madeBy))
 }
 
-// lockDir waits until no other export writes to the folder, which might take this
-// one's unfinished files for those of a killed one. It returns what lets the
-// others go on. On a file system without locks it does nothing.
+// lockDir waits until no other export writes to the folder, which might take this one's
+// unfinished files for those of a killed one. release lets the others go on. On a file
+// system without locks it does nothing.
 func (f *folder) lockDir() (release func()) {
 	dir, err := os.Open(f.dir)
 	if err != nil {

@@ -37,7 +37,7 @@ var mcrdlOperations = map[string]struct {
 	"scatter":       {"scatter", false},
 }
 
-// mcrdlRow is a line of the table, and what it stands for.
+// mcrdlRow is a line of the table, with the configuration behind it.
 type mcrdlRow struct {
 	message int64
 	backend string
@@ -91,9 +91,8 @@ func exportMCRDL(c *results.Campaign, o Options, report *Report) error {
 	return e.writeTable(o.Out, placement, operation.name, rows, report)
 }
 
-// mcrdlRows makes the rows of a placement, in which a message is the call divided
-// by parts. It reports what is slower than the winner, and what has no
-// row.
+// mcrdlRows makes the rows of a placement; a message has 1/parts of the call's bytes. It
+// reports the sizes at which a row is slower than the winner, and those without a row.
 func (e *xmlExport) mcrdlRows(placement string, parts int64, all map[table.Cell][]table.Measured, winners map[table.Cell]*table.Row, report *Report) (rows []mcrdlRow, err error) {
 	for _, at := range table.Cells(e.plan) {
 		if at.Placement != placement {
@@ -138,9 +137,9 @@ func mcrdlRuntime(collective string) (xmlReader, error) {
 	return able[0], nil
 }
 
-// backend is the faster one at a size: the fastest program that the runtime would
-// run, or the library by itself, which is taken if they are equal because nothing
-// has to be set up for it. why says what keeps the winner out, if something does.
+// backend returns the faster backend at a size: the fastest program that the runtime
+// would run, or the library by itself, which wins ties because it needs no setup. why is
+// the reason for which the winner is not taken, if there is one.
 func (e *xmlExport) backend(at table.Cell, all []table.Measured, winner *table.Row) (row mcrdlRow, why string, err error) {
 	take := func(backend string, us float64, behind table.Evidence) {
 		if row.backend == "" || us < row.time || us == row.time && backend == mcrdlLibrary {
@@ -218,8 +217,8 @@ func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow
 	return nil
 }
 
-// modelled reports whether the baseline is a program that ran in the library's
-// place, and neither a time from outside nor the library's own algorithm.
+// modelled reports whether the baseline is a program that a model says the library would
+// run: neither a given time nor the library's own algorithm.
 func modelled(tally results.Tally, trials []results.Trial) bool {
 	own := map[string]bool{}
 	for i := range trials {

@@ -62,8 +62,8 @@ type xmlExport struct {
 	verdicts map[[2]string]string // why a program and protocol are refused
 }
 
-// refuses says why the runtime would not run what was measured at that size; empty
-// where it would.
+// refuses returns the reason for which the runtime would not run a configuration at that
+// size; "" if it would.
 func (e *xmlExport) refuses(m *table.Measured) (string, error) {
 	// Ask the cheap question first: most trials fail it, and a program may be
 	// large.

@@ -44,14 +44,14 @@ type planExport struct {
 	verdicts map[fileKey]planVerdict
 }
 
-// planVerdict says why no plan can be made from something, or up to which size one
-// can.
+// planVerdict is the reason for which there is no plan of a program, or the largest size
+// of one.
 type planVerdict struct {
 	why  string
 	most int64
 }
 
-// lacks says why no plan can do what the campaign searched for; empty where one
+// lacks returns the reason for which no plan can serve the campaign's calls; "" if one
 // can.
 func (e *planExport) lacks() string {
 	if !mscclpp.Supports(e.plan.Collective) {
@@ -61,8 +61,8 @@ func (e *planExport) lacks() string {
 	return planReader{}.Computes(op, e.plan.DType)
 }
 
-// refuses says why no plan does what was measured at that size; empty where one
-// does.
+// refuses returns the reason for which no plan serves a configuration at that size; "" if
+// one does.
 func (e *planExport) refuses(m *table.Measured) (string, error) {
 	if why := (planReader{}).Runs(m.Trial, 0); why != "" {
 		return why, nil
@@ -88,13 +88,13 @@ func (e *planExport) refuses(m *table.Measured) (string, error) {
 	return verdict.why, nil
 }
 
-// notPlanned says why no plan of a program exists, or none that the runtime would
-// run.
+// notPlanned is the error of a program without a plan, or without one that the runtime
+// would run.
 type notPlanned struct{ why string }
 
 func (e *notPlanned) Error() string { return e.why }
 
-// lower makes a verified plan from what was measured.
+// lower makes a verified plan from a measured configuration.
 func (e *planExport) lower(m *table.Measured, name string, least, most int64) (*mscclpp.Plan, error) {
 	p, err := e.program(m.Program)
 	if err != nil {
@@ -112,9 +112,8 @@ func (e *planExport) lower(m *table.Measured, name string, least, most int64) (*
 	return plan, nil
 }
 
-// judge is nil of a plan that is right and that the runtime would run. What is too
-// much to be verified is never written, and is no plan; one that is wrong is our
-// own mistake, and another error.
+// judge returns nil for a verified plan that the runtime would run. A plan too large to
+// be verified is a *notPlanned; a wrong one is a bug of colltune, and another error.
 func judge(v *mscclpp.Verdict) error {
 	if err := v.Report.Err(); err != nil {
 		var limit string

@@ -14,34 +14,35 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// Runtime is a runtime that there is an export for, with what decides what to
-// export to it.
+// Runtime is a runtime that colltune can export to.
 type Runtime struct {
 	Name   string
-	Export Options // what writes files for it, all but the folder
+	Export Options // of an export to it, without the folder
 	reader
 }
 
-// reader says what a runtime takes.
+// reader describes which files a runtime loads, and what it runs of them.
 type reader interface {
-	// Runs says why the runtime would not run a trial's program as the trial did;
-	// empty where it would, provided that it accepts the program.
+	// Runs returns the reason for which the runtime would not run a trial's program as
+	// the trial did, with elements of elem bytes; "" if it would, provided that it
+	// accepts the program.
 	Runs(t *results.Trial, elem int64) string
-	// Accepts says why the runtime would not load a program; empty where it would.
+	// Accepts returns the reason for which the runtime would not load a program; "" if
+	// it would.
 	Accepts(p *ir.Program, protocol string) string
-	// Computes says why no program computes this operation on this type in the
-	// runtime; empty where one can.
+	// Computes returns the reason for which no program computes this operation on this
+	// type in the runtime; "" if one can.
 	Computes(op, dtype string) string
-	// Tile is the tile that the runtime uses with a protocol, or 0 if it lacks the
-	// protocol. With any, the file says which tile, and it may be any.
+	// Tile returns the tile in bytes that the runtime uses with a protocol, or 0 if it
+	// lacks the protocol. If any is set, a file may name any tile.
 	Tile(protocol string) (tile int64, any bool)
 
-	files() int                                // how many it loads
-	fileKey(t *results.Trial) fileKey          // what a file for a trial contains
-	passes(t *results.Trial, bytes int64) bool // it passes a trial's file by at a size in the file's range
+	files() int                                // most files that it loads
+	fileKey(t *results.Trial) fileKey          // of a file for a trial
+	passes(t *results.Trial, bytes int64) bool // it ignores a trial's file at a size in the file's range
 }
 
-// Runtimes lists the readers that there is an export for.
+// Runtimes lists the runtimes: the readers of MSCCL XML, then MSCCL++.
 func Runtimes() []Runtime {
 	var all []Runtime
 	for _, r := range xmlReaders() {
@@ -50,7 +51,7 @@ func Runtimes() []Runtime {
 	return append(all, Runtime{mscclpp.Name, Options{To: "mscclpp-json"}, planReader{}})
 }
 
-// RuntimeNames names them.
+// RuntimeNames lists the names of Runtimes, in their order.
 func RuntimeNames() (names []string) {
 	for _, r := range Runtimes() {
 		names = append(names, r.Name)
@@ -58,7 +59,7 @@ func RuntimeNames() (names []string) {
 	return names
 }
 
-// RuntimeNamed finds one of Runtimes.
+// RuntimeNamed returns one of Runtimes, or an error that lists the names.
 func RuntimeNamed(name string) (Runtime, error) {
 	all := Runtimes()
 	if i := slices.IndexFunc(all, func(r Runtime) bool { return r.Name == name }); i >= 0 {
@@ -67,11 +68,11 @@ func RuntimeNamed(name string) (Runtime, error) {
 	return Runtime{}, fmt.Errorf("unknown runtime %q: want one of %s", name, strings.Join(RuntimeNames(), ", "))
 }
 
-// Files is how many files the runtime loads.
+// Files returns the number of files that the runtime loads at most.
 func (r Runtime) Files() int { return r.files() }
 
-// Loads says why the runtime would not run a program for a campaign's calls at any
-// size; empty where it would.
+// Loads returns the reason for which the runtime would run a program for a campaign's
+// calls at no size; "" if it would.
 func (r Runtime) Loads(p *ir.Program, protocol string, plan results.Plan) string {
 	return loads(r.reader, p, protocol, plan)
 }
@@ -83,8 +84,8 @@ func loads(r reader, p *ir.Program, protocol string, plan results.Plan) string {
 	return r.Accepts(p, protocol)
 }
 
-// operation is the reduction that calls of a collective do. To a runtime, those
-// that reduce nothing are the same as sums.
+// operation returns the reduction of a collective's calls. To a runtime, collectives that
+// reduce nothing are the same as sums.
 func operation(s collective.Spec, op string) string {
 	if c, err := collective.New(s); err == nil && c.Reduces() {
 		return op
@@ -146,8 +147,8 @@ func (r xmlReader) Computes(op, _ string) string {
 
 func (r xmlReader) Tile(protocol string) (int64, bool) { return r.Tiles[protocol], false }
 
-// lacks says that the runtime lacks the collective, and which runtimes have it;
-// empty where it has it.
+// lacks returns a message that the runtime lacks the collective, with those that have it;
+// "" if it has it.
 func (r xmlReader) lacks(coll string) string {
 	name := coll
 	if !slices.Contains(collective.Names(), coll) {
@@ -196,7 +197,7 @@ func (planReader) fileKey(t *results.Trial) fileKey {
 	return fileKey{t.Program, t.Protocol, 0}
 }
 
-// passes says no: the caller chooses the plan, which refuses such sizes.
+// passes reports false: the caller chooses the plan, which refuses such sizes.
 func (planReader) passes(*results.Trial, int64) bool { return false }
 
 func (planReader) Accepts(p *ir.Program, protocol string) string {

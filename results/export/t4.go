@@ -49,7 +49,7 @@ type t4Result struct {
 	Checked       *bool           `json:"checked"`     // as a row's of the winning table; null: no data were moved, or not known
 	Measurements  []t4Measurement `json:"measurements"`
 	Objectives    []string        `json:"objectives"`
-	Note          string          `json:"note,omitempty"` // what the executor said, if it is invalid
+	Note          string          `json:"note,omitempty"` // the executor's, if it is invalid
 }
 
 // t4Configuration has the same keys in every result, and only words and numbers as
@@ -65,8 +65,8 @@ type t4Configuration struct {
 	IR         string `json:"ir"` // distinguishes programs of one name; empty for a native algorithm
 }
 
-// t4Times are the iterations, and what they took together. What compiling, checking
-// and searching took is not there: it would differ between equal campaigns.
+// t4Times are the times of the iterations, and their sum. The times of compiling,
+// checking and searching are left out: they differ between equal campaigns.
 type t4Times struct {
 	Benchmark float64   `json:"benchmark,omitempty"` // Kernel Tuner's, though not the schema's
 	Runtimes  []float64 `json:"runtimes"`

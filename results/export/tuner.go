@@ -72,8 +72,8 @@ func exportTuner(c *results.Campaign, o Options, report *Report) error {
 	return writeTuner(c, o.Out, placement, rows, report)
 }
 
-// tunable is the best that was measured at a size and that a row can say; nil if
-// there is none. winner is the best of all, and why says why it is not the same.
+// tunable returns the fastest configuration at a size that a row can name; nil if there
+// is none. winner is the fastest of all, and why is the reason if it is another.
 func tunable(all []table.Measured) (best, winner *table.Measured, why string) {
 	why = "nothing measured there is an algorithm of NCCL's own with a number of channels"
 	for i := range all { // best first
@@ -95,7 +95,7 @@ func tunable(all []table.Measured) (best, winner *table.Measured, why string) {
 	return nil, winner, why
 }
 
-// tunerLacks says why no row can say what was measured; empty where one can.
+// tunerLacks returns the reason for which no row can name a configuration; "" if one can.
 func tunerLacks(m *table.Measured) string {
 	switch {
 	case !m.IsNative():
@@ -113,7 +113,7 @@ func tunerLacks(m *table.Measured) string {
 	return ""
 }
 
-// tunerRow is the part of a row that says what to run.
+// tunerRow returns the part of a row that names the configuration.
 func tunerRow(m *table.Measured) string {
 	return strings.Join([]string{tunerAlgorithms[m.Algorithm], tunerProtocols[m.Protocol], strconv.Itoa(m.Channels)}, ",")
 }

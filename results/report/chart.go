@@ -22,8 +22,8 @@ type chart struct {
 
 // band is a coloured part of the plot.
 type band struct {
-	X, Y, Width, Height float64
-	Class, Label, Tell  string
+	X, Y, Width, Height   float64
+	Class, Label, Tooltip string
 }
 
 // line is a curve.
@@ -36,10 +36,10 @@ type line struct {
 	LX, LY float64 // of the label
 }
 
-// dot is a measured point. Tell is shown when it is pointed at.
+// dot is a measured point.
 type dot struct {
-	X, Y float64
-	Tell string
+	X, Y    float64
+	Tooltip string
 }
 
 // series is the points of a line. The line has a gap between two points that are
@@ -53,7 +53,7 @@ type point struct {
 	bytes     int64
 	value     float64
 	low, high float64 // of its confidence interval; equal: none is drawn
-	tell      string
+	tooltip   string
 }
 
 // The most points that get a dot each, and the most points of a line: more would
@@ -127,8 +127,8 @@ func trace(s series, x, y scale, next map[int64]int64) line {
 			fmt.Fprintf(&path, "M%.1f %.1f", px, py)
 		}
 		alone := !joined && (i+1 == len(s.points) || next[p.bytes] != s.points[i+1].bytes)
-		if len(s.points) <= mostDots && p.tell != "" || alone {
-			l.Dots = append(l.Dots, dot{px, py, p.tell})
+		if len(s.points) <= mostDots && p.tooltip != "" || alone {
+			l.Dots = append(l.Dots, dot{px, py, p.tooltip})
 			if p.low < p.high {
 				fmt.Fprintf(&spread, "M%.1f %.1fV%.1f", px, y.at(p.low), y.at(p.high))
 			}

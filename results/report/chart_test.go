@@ -51,7 +51,7 @@ func TestExtremeTimes(t *testing.T) {
 	resultstest.Append(t, c,
 		newTrial(t, c, ring, "ring", "LL", 32768, 1024, units.LeastTimeUS, units.MostTimeUS), newTrial(t, c, other, "other", "LL", 32768, 1024, 12.5),
 		newTrial(t, c, ring, "ring", "LL", 32768, 2048, units.MostTimeUS), newTrial(t, c, other, "other", "LL", 32768, 4096, units.LeastTimeUS))
-	tell(t, c, results.Tally{Finished: true, Enumerated: 2, Tuned: 2, Points: []results.Point{
+	setTally(t, c, results.Tally{Finished: true, Enumerated: 2, Tuned: 2, Points: []results.Point{
 		{Bytes: 2048, Placement: "in", Baseline: &results.Baseline{Name: "library", TimeUS: units.LeastTimeUS}},
 		{Bytes: 4096, Placement: "in", Baseline: &results.Baseline{Name: "library", TimeUS: units.MostTimeUS}},
 	}})

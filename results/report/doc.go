@@ -1,16 +1,16 @@
 // Package report makes one page of a campaign: a file of HTML that stands alone,
 // for people who did not run the search.
 //
-//	what was asked ─ the system, drawn ─ who wins where ─ bandwidth, speedup and
-//	every algorithm over size ─ the winning table ─ each winner's routing and steps
-//	─ what became of candidates and trials, those that went wrong too
+//	the request ─ a picture of the system ─ the winner of each range of sizes ─
+//	bandwidth, speedup and every algorithm over size ─ the winning table ─ each
+//	winner's routing and steps ─ candidates, trials and failures
 //
-// Invariants: equal campaigns give equal bytes, whatever the folder is called and
-// however long the trials took; every figure is one of the winning table's, which
-// `results -o json` prints, or follows from them; the page asks for nothing over
-// the network and runs no script; whatever a journal, a topology or a program
-// says appears as text and never as markup; and however large a campaign is, its
-// page is not: what is left out for that is told.
+// Invariants: equal campaigns give equal bytes, whatever the folder's name and however
+// long the trials took; every figure is one of the winning table's, which
+// `results -o json` prints, or follows from them; the page loads nothing over the
+// network and runs no script; text of journals, topologies and programs appears as text
+// and never as markup; the page of a large campaign stays small, and says what it leaves
+// out.
 //
-// It does not measure, and it judges nothing that the table does not.
+// It does not measure, and draws no conclusion that the table does not.
 package report

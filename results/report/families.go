@@ -7,17 +7,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results/table"
 )
 
 // family is a small chart: an algorithm's best times beside the winners'.
 type family struct {
-	Name, Says string
+	Name, Text string
 	Chart      *chart
 }
 
-// other is an algorithm that is named because there was no room to draw it.
-type other struct{ Name, Says string }
+// other is an algorithm that is only named, because there is no room to draw it.
+type other struct{ Name, Text string }
 
 // How many algorithms are drawn, and how many more are named.
 const (
@@ -60,7 +61,7 @@ func standings(placement string, curves []table.Curve, best map[int64]float64) [
 
 // families draws every algorithm beside the winners, or only names it if there are
 // many.
-func (p *place) families(sizes []int64, curves []table.Curve, rows []*table.Row, colour map[string]string) {
+func (p *placement) families(sizes []int64, curves []table.Curve, rows []*table.Row, colour map[string]string) {
 	best := map[int64]float64{}
 	won := series{class: "best"}
 	for _, r := range rows {
@@ -70,7 +71,7 @@ func (p *place) families(sizes []int64, curves []table.Curve, rows []*table.Row,
 	for i, s := range standings(p.Name, curves, best) {
 		says := fmt.Sprintf("at best %s× the winner's time (%s)", brief(s.nearest), sizeText(s.at))
 		if s.wins > 0 {
-			says = fmt.Sprintf("wins at %d of %s", s.wins, many(len(rows), "size"))
+			says = fmt.Sprintf("wins at %d of %s", s.wins, units.Count(len(rows), "size"))
 		}
 		says += measuredAt(len(s.Points), len(rows))
 		name := clip(s.Algorithm, wordRoom)
@@ -89,7 +90,7 @@ func (p *place) families(sizes []int64, curves []table.Curve, rows []*table.Row,
 		}
 		line := series{class: class}
 		for _, point_ := range s.Points {
-			line.points = append(line.points, point{bytes: point_.Bytes, value: point_.TimeUS, tell: fmt.Sprintf("%s: %s us", sizeText(point_.Bytes), brief(point_.TimeUS))})
+			line.points = append(line.points, point{bytes: point_.Bytes, value: point_.TimeUS, tooltip: fmt.Sprintf("%s: %s us", sizeText(point_.Bytes), brief(point_.TimeUS))})
 		}
 		c := small
 		c.Title, c.Unit = name+": best time over size", "us"
@@ -97,8 +98,7 @@ func (p *place) families(sizes []int64, curves []table.Curve, rows []*table.Row,
 	}
 }
 
-// measuredAt says at how many sizes an algorithm was measured, if not at all of
-// them.
+// measuredAt returns the number of sizes an algorithm was measured at; "" if it is all.
 func measuredAt(n, of int) string {
 	if n == of {
 		return ""

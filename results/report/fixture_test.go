@@ -89,7 +89,7 @@ func nativeTrial(c *results.Campaign, algorithm, protocol, placement string, byt
 	})
 }
 
-func tell(t testing.TB, c *results.Campaign, tally results.Tally) {
+func setTally(t testing.TB, c *results.Campaign, tally results.Tally) {
 	t.Helper()
 	if err := c.SetTally(tally); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func shownCampaign(t testing.TB, dir string) *results.Campaign {
 		tally.Points = append(tally.Points, results.Point{Bytes: n, Placement: "in", BoundUS: 5 + float64(i),
 			Baseline: &results.Baseline{Name: "ring ×1 LL", Program: base.Program, Protocol: "LL", TileBytes: 32768}})
 	}
-	tell(t, c, tally)
+	setTally(t, c, tally)
 	return c
 }
 

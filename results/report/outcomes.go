@@ -11,7 +11,7 @@ import (
 	"github.com/colltune/colltune/results/table"
 )
 
-// count is how many of something there are, its name, and what that means.
+// count is a number of candidates or trials of one kind, with its name and meaning.
 type count struct {
 	Name    string
 	N       int
@@ -20,8 +20,8 @@ type count struct {
 	Class   string
 }
 
-// reasons says what each reason for refusing a candidate means; docs/campaigns.md
-// says it at length.
+// reasons explains each reason for refusing a candidate, as docs/campaigns.md does at
+// length.
 var reasons = map[string]string{
 	"not-applicable": "the family does not apply to this system",
 	"no-routing":     "a hole of the template, such as a ring's order, cannot be filled, or nothing was found for it",
@@ -41,8 +41,8 @@ var reasons = map[string]string{
 // mostCounts limits the list of reasons, since a journal may contain any number.
 const mostCounts = 40
 
-// candidates says what became of every candidate: the parts of a bar, and the
-// reasons why some were refused, the most frequent first.
+// candidates returns the parts of the bar of candidates, and the reasons for refusals,
+// the most frequent first.
 func candidates(c table.Candidates) (parts, refused []count) {
 	all := 0
 	for _, n := range c.Refused {
@@ -85,7 +85,7 @@ func percent(n, of int) float64 {
 	return 100 * float64(n) / float64(of)
 }
 
-// meanings says what the outcomes of trials mean, in the order of the page.
+// meanings explains the outcomes of trials, in the order of the page.
 var meanings = []struct {
 	outcome results.Outcome
 	meaning string
@@ -113,7 +113,7 @@ const (
 )
 
 // outcomes counts trials by outcome, and groups those without a good result by
-// reason, the most frequent first. more is how many groups there was no room for.
+// reason, the most frequent first. more is the number of groups left out.
 func outcomes(trials []results.Trial) (counts []count, failures []failure, more int) {
 	type kind struct {
 		outcome results.Outcome
@@ -175,7 +175,7 @@ func rank(o results.Outcome) int {
 	return len(meanings)
 }
 
-// namesText lists names, but no more than anybody would read.
+// namesText lists names, at most mostNames of them.
 func namesText(names []string) string {
 	var words []string
 	for i, n := range names {

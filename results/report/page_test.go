@@ -261,7 +261,7 @@ func TestEveryFigureIsTheTables(t *testing.T) {
 				}
 			}
 			resultstest.Append(t, c, trials...)
-			tell(t, c, d.tally)
+			setTally(t, c, d.tally)
 			var page string
 			page, winners = pageOf(t, c)
 			pages = append(pages, page)
@@ -407,7 +407,7 @@ func TestWithout(t *testing.T) {
 			bad := newTrial(t, c, testRing(4, 0, true), "ring", "LL", 32768, 2048)
 			bad.Outcome, bad.TimesUS = results.Wrong, []float64{1}
 			resultstest.Append(t, c, newTrial(t, c, testRing(4, 0, true), "ring", "LL", 32768, 1024, 5), bad)
-			tell(t, c, results.Tally{Finished: true})
+			setTally(t, c, results.Tally{Finished: true})
 			return c
 		}, "1 of 2 sizes have no winner, since no trial there gave a right result"},
 		{"a library's own", func(t *testing.T, dir string) *results.Campaign {

@@ -15,8 +15,8 @@ type traffic struct {
 	Cell   float64 // pixels
 	Side   float64
 	Shades []shade
-	Most   string // what the darkest shade stands for, in words
-	Sent   string // what a rank sends in all, in words
+	Most   string // the darkest shade's amount, in words
+	Sent   string // the amount that a rank sends in all, in words
 	Group  int    // ranks that share a row; 1: each has its own
 }
 
@@ -32,7 +32,7 @@ const shades = 5
 // neighbours share a row.
 const mostRows = 32
 
-// trafficOf draws what a program sends; nil if it sends nothing.
+// trafficOf draws the traffic of a program; nil if it sends nothing.
 func trafficOf(p *ir.Program, loopChunks int) *traffic {
 	ranks := p.Ranks()
 	group := (ranks + mostRows - 1) / mostRows
@@ -138,7 +138,7 @@ type steps struct {
 	Kinds         []shade
 	Width, Height float64
 	Left          float64
-	Cut           string // says what there was no room for
+	Cut           string // a note on omitted threadblocks and steps; empty: none
 }
 
 type stepRow struct {
@@ -155,7 +155,7 @@ const (
 	stepLeft         = 150
 )
 
-// stepKinds are the colours of steps, by what they do with messages.
+// stepKinds are the colours of steps, by kind of instruction.
 var stepKinds = []struct {
 	class string
 	is    func(ir.Op) bool

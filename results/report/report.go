@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/internal/safe"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
 )
@@ -25,15 +26,15 @@ type page struct {
 	Executor   string
 	Finished   bool
 	Warnings   []string
-	Asked      []fact
+	Request    []detail
 	System     system
-	Baseline   string // what the baseline is
-	Bus        string // how busbw is computed from algbw
-	Places     []*place
+	Baseline   string // description
+	Bus        string // busbw as a multiple of algbw; empty: there is none
+	Placements []*placement
 	Two        bool
 	Winners    []winner
 	MoreWon    int
-	Take       []string
+	Commands   []string
 	Formats    string
 	Candidates table.Candidates
 	Parts      []count
@@ -57,8 +58,7 @@ var (
 	pageTemplate = template.Must(template.New("page").Funcs(pixels).Parse(pageText + chartText + programText))
 )
 
-// pixels are the functions by which templates print positions, to a tenth of a
-// pixel.
+// pixels are the templates' functions for positions, rounded to a tenth of a pixel.
 var pixels = template.FuncMap{
 	"px":   func(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) },
 	"less": func(v, by float64) float64 { return math.Round((v-by)*10) / 10 },
@@ -67,9 +67,9 @@ var pixels = template.FuncMap{
 	"sum":  func(a, b float64) float64 { return a + b },
 }
 
-// Write writes the page of a campaign and its winning table, which may have
-// another baseline than the campaign's (Table.Compare). A campaign without winners
-// has a page, too.
+// Write writes the page of a campaign and its winning table as one HTML file. The table
+// may have another baseline than the campaign (Table.Compare). A campaign without winners
+// has a page, too. The error is that of writing.
 func Write(w io.Writer, c *results.Campaign, t *table.Table) error {
 	plan := c.Plan()
 	executor, known := c.Executor()
@@ -81,7 +81,7 @@ func Write(w io.Writer, c *results.Campaign, t *table.Table) error {
 		Simulated: t.Campaign.Simulated,
 		Executor:  clip(executor.Name, nameRoom),
 		Finished:  t.Campaign.Finished,
-		Asked:     asked(plan, executor, known, t.Campaign.Simulated),
+		Request:   requestDetails(plan, executor, known, t.Campaign.Simulated),
 		System:    systemOf(plan),
 		Baseline:  baselineText(c, t, trials),
 		Bus:       busText(t),
@@ -91,13 +91,13 @@ func Write(w io.Writer, c *results.Campaign, t *table.Table) error {
 	colour := colours(t)
 	curves := table.Curves(c)
 	for _, name := range []string{"in", "out"} {
-		if shown := placeOf(name, sizes, t, curves, colour); shown != nil {
-			p.Places = append(p.Places, shown)
+		if shown := newPlacement(name, sizes, t, curves, colour); shown != nil {
+			p.Placements = append(p.Placements, shown)
 		}
 	}
-	p.Two = len(p.Places) > 1
+	p.Two = len(p.Placements) > 1
 	p.Winners, p.MoreWon = winners(c, t)
-	p.Take = take(t, p.Winners)
+	p.Commands = exportCommands(t, p.Winners)
 	p.Parts, p.Refused = candidates(t.Candidates)
 	p.Counts, p.Failures, p.MoreFailed = outcomes(trials)
 	p.Warnings = warnings(t, plan, trials)
@@ -105,11 +105,11 @@ func Write(w io.Writer, c *results.Campaign, t *table.Table) error {
 	if err := pageTemplate.Execute(&b, &p); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	_, err := io.WriteString(w, safe.Terminal(b.String())) // whatever the templates were given
+	_, err := io.WriteString(w, safe.Terminal(b.String())) // covers all text in the templates' data
 	return err
 }
 
-// warnings is what readers must know before they look at the figures.
+// warnings lists the notes above the figures.
 func warnings(t *table.Table, plan results.Plan, trials []results.Trial) (says []string) {
 	for _, note := range t.Notes {
 		says = append(says, clip(capital(note)+".", noteRoom))
@@ -134,17 +134,16 @@ func warnings(t *table.Table, plan results.Plan, trials []results.Trial) (says [
 		}
 	}
 	if wrong > 0 {
-		says = append(says, fmt.Sprintf("%s gave a wrong result, listed below. Such a program cannot win at that size.", many(wrong, "trial")))
+		says = append(says, fmt.Sprintf("%s gave a wrong result, listed below. Such a program cannot win at that size.", units.Count(wrong, "trial")))
 	}
 	if failed > 0 {
-		says = append(says, fmt.Sprintf("%s of %d gave no result; the reasons are listed below.", many(failed, "trial"), len(trials)))
+		says = append(says, fmt.Sprintf("%s of %d gave no result; the reasons are listed below.", units.Count(failed, "trial"), len(trials)))
 	}
 	return says
 }
 
-// baselineText says what the rows are compared with: a program that was run
-// because a model says the library would choose it, the library's own choice, or
-// times from a file.
+// baselineText describes the baseline: a program that a model says the library would
+// choose, the library's own choice, or times from a file.
 func baselineText(c *results.Campaign, t *table.Table, trials []results.Trial) string {
 	shown := map[string]bool{}
 	for i := range t.Rows {
@@ -198,7 +197,7 @@ func baselineText(c *results.Campaign, t *table.Table, trials []results.Trial) s
 	return strings.Join(says, " ")
 }
 
-// busText says how bus bandwidth is computed from algorithm bandwidth.
+// busText gives the factor from algorithm bandwidth to bus bandwidth.
 func busText(t *table.Table) string {
 	if len(t.Rows) == 0 || t.Rows[0].BusBW == nil || !(t.Rows[0].AlgBW > 0) {
 		return ""

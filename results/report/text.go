@@ -53,14 +53,6 @@ func briefOr(v *float64) string {
 	return brief(*v)
 }
 
-// many prints a number of things.
-func many(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // parametersText prints parameters as the winning table does: a=1 b=ring, and only
 // the beginning of long ones.
 func parametersText(parameters map[string]any) string {
@@ -86,9 +78,6 @@ func placementText(placement string) string {
 	}
 	return "out of place"
 }
-
-// short is the part of a hash that people read.
-func short(hash string) string { return hash[:min(len(hash), 12)] }
 
 // capital is a text with a capital letter first.
 func capital(s string) string {

@@ -6,35 +6,35 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/results/table"
 )
 
-// winner is a program, or a native algorithm, that wins at some
-// size.
+// winner is a program or a native algorithm that wins at some size.
 type winner struct {
 	Number     int
 	Title      string
 	Parameters string
 	Wins       []win
-	Facts      []fact
+	Details    []detail
 	Traffic    *traffic
 	Steps      *steps
-	Without    string // why there is no picture
+	Missing    string // why there is no picture
 	Loads      []load
 }
 
-// win says at which sizes a winner wins, and with which knobs.
+// win is a range of sizes at which a winner wins, with the knobs there.
 type win struct{ Sizes, Knobs string }
 
-// load says whether a runtime would load a winner's program.
+// load reports whether a runtime would load a winner's program.
 type load struct {
 	Runtime, Why string
 	Yes          bool
 }
 
-// How many winners are shown, and how many wins of each.
+// The most winners shown, and the most ranges of each.
 const (
 	mostWinners = 16
 	mostWins    = 12
@@ -49,8 +49,7 @@ func identity(source, algorithm, hash string, parameters map[string]any) string 
 	return hash
 }
 
-// winners lists those of a table, by their first size. more is how many there was
-// no room for.
+// winners lists the winners of a table, by their first size. more is the number left out.
 func winners(c *results.Campaign, t *table.Table) (all []winner, more int) {
 	trials := trialsAt(c)
 	at := map[string]int{}
@@ -90,7 +89,7 @@ func lastMeasured(t *table.Table, r *table.Range) int64 {
 	return last
 }
 
-// knobs prints what a trial was run with.
+// knobs prints the protocol and the tile of a trial.
 func knobs(protocol string, tile int64) string {
 	if tile == 0 {
 		return protocol
@@ -98,32 +97,32 @@ func knobs(protocol string, tile int64) string {
 	return protocol + ", tile " + sizeText(tile)
 }
 
-// cell is where a trial was made.
-type cell struct {
+// configuration identifies a trial of a program.
+type configuration struct {
 	program, placement, protocol string
 	bytes, tile                  int64
 }
 
-// trialsAt finds the trials of programs by what a range is known by.
-func trialsAt(c *results.Campaign) map[cell]*results.Trial {
+// trialsAt indexes the trials of programs.
+func trialsAt(c *results.Campaign) map[configuration]*results.Trial {
 	trials := c.Trials()
-	at := map[cell]*results.Trial{}
+	at := map[configuration]*results.Trial{}
 	for i := range trials {
 		t := &trials[i]
 		if t.Source != results.SourceNative {
-			at[cell{t.Program, t.Placement, t.Protocol, t.Bytes, t.TileBytes}] = t
+			at[configuration{t.Program, t.Placement, t.Protocol, t.Bytes, t.TileBytes}] = t
 		}
 	}
 	return at
 }
 
 // newWinner describes the program of a range.
-func newWinner(c *results.Campaign, r *table.Range, number int, trials map[cell]*results.Trial) winner {
+func newWinner(c *results.Campaign, r *table.Range, number int, trials map[configuration]*results.Trial) winner {
 	w := winner{Number: number, Title: clip(r.Algorithm, nameRoom), Parameters: parametersText(r.Parameters)}
 	if r.Source == results.SourceNative {
-		w.Without = "An algorithm of the executor's own, of which only the name and settings are known."
+		w.Missing = "An algorithm of the executor's own, of which only the name and settings are known."
 		if r.Channels > 0 {
-			w.Facts = append(w.Facts, fact{"channels", strconv.Itoa(r.Channels), false})
+			w.Details = append(w.Details, detail{"channels", strconv.Itoa(r.Channels), false})
 		}
 		return w
 	}
@@ -131,23 +130,23 @@ func newWinner(c *results.Campaign, r *table.Range, number int, trials map[cell]
 	if r.Source != "template" {
 		source = clip(r.Source, wordRoom)
 	}
-	w.Facts = []fact{
+	w.Details = []detail{
 		{"from", source, false},
 		{"channels", strconv.Itoa(r.Channels), false},
 		{"instances", strconv.Itoa(r.Instances), false},
 	}
-	trial := trials[cell{r.IR, r.Placement, r.Protocol, r.MinBytes, r.TileBytes}]
+	trial := trials[configuration{r.IR, r.Placement, r.Protocol, r.MinBytes, r.TileBytes}]
 	if trial != nil {
-		w.Facts = append(w.Facts,
-			fact{"threadblocks", fmt.Sprintf("at most %d on a GPU; the longest has %s", trial.Threadblocks, many(trial.Steps, "step")), false},
-			fact{"chunks", fmt.Sprintf("the size is divided into %d", trial.LoopChunks), false})
+		w.Details = append(w.Details,
+			detail{"threadblocks", fmt.Sprintf("at most %d on a GPU; the longest has %s", trial.Threadblocks, units.Count(trial.Steps, "step")), false},
+			detail{"chunks", fmt.Sprintf("the size is divided into %d", trial.LoopChunks), false})
 	}
-	w.Facts = append(w.Facts,
-		fact{"granularity", fmt.Sprintf("runtimes run it at sizes that are multiples of %s", many(int(r.Granularity), "byte")), false},
-		fact{"program", r.IR, true})
+	w.Details = append(w.Details,
+		detail{"granularity", fmt.Sprintf("runtimes run it at sizes that are multiples of %s", units.Count(int(r.Granularity), "byte")), false},
+		detail{"program", r.IR, true})
 	p, err := c.Program(r.IR)
 	if err != nil {
-		w.Without = "Its program can't be read: it is missing from the campaign's folder, or changed."
+		w.Missing = "Its program can't be read: it is missing from the campaign's folder, or changed."
 		return w
 	}
 	if trial != nil {
@@ -161,8 +160,8 @@ func newWinner(c *results.Campaign, r *table.Range, number int, trials map[cell]
 	return w
 }
 
-// take lists the commands that export the winners for their runtimes.
-func take(t *table.Table, winners []winner) (commands []string) {
+// exportCommands lists the commands that export the winners for their runtimes.
+func exportCommands(t *table.Table, winners []winner) (commands []string) {
 	var loads []string
 	for _, w := range winners {
 		for _, l := range w.Loads {
@@ -200,5 +199,5 @@ func take(t *table.Table, winners []winner) (commands []string) {
 	return commands
 }
 
-// formatsText lists the formats that a campaign can be exported to.
+// formatsText lists the export formats.
 func formatsText() string { return strings.Join(export.Formats(), ", ") }

@@ -8,8 +8,7 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// Curve is the best that one algorithm did at each size, with the knobs that
-// suited it there.
+// Curve has one algorithm's least time at each size, over all its knobs.
 type Curve struct {
 	Placement string
 	Algorithm string
@@ -24,8 +23,8 @@ type CurvePoint struct {
 	Wins   bool    // it is the row of the winning table
 }
 
-// Curves are those of all algorithms that could win, without those that were only
-// compared with, by placement as in the table, then by name.
+// Curves returns the curves of all algorithms but references, by placement as in the
+// table, then by name.
 func Curves(c *results.Campaign) []Curve {
 	type which struct{ placement, algorithm, source string }
 	plan := c.Plan()

@@ -9,10 +9,10 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// Verdicts on a size of two campaigns.
+// Verdicts on the second campaign at a size, compared with the first.
 const (
-	Same   = "same"   // neither faster nor slower, by more than is tolerated
-	Faster = "faster" // the second campaign's winner
+	Same   = "same" // the times differ by no more than the tolerance, or their intervals meet
+	Faster = "faster"
 	Slower = "slower"
 	Gone   = "gone" // only the first has a winner
 	New    = "new"  // only the second has
@@ -20,7 +20,7 @@ const (
 
 var verdicts = []string{Same, Faster, Slower, Gone, New}
 
-// Difference is what became of one size from a campaign to another.
+// Difference compares one size of two campaigns.
 type Difference struct {
 	Bytes     int64    `json:"bytes"`
 	Placement string   `json:"placement"`
@@ -32,20 +32,19 @@ type Difference struct {
 
 // Differences are two campaigns' winning tables side by side.
 type Differences struct {
-	Asked  []string       `json:"asked"` // in what the searches and their executors differ, a line each
-	Notes  []string       `json:"notes"` // the two tables' notes, a line each
-	Rows   []Difference   `json:"rows"`  // by placement, then rising size
-	Counts map[string]int `json:"counts"`
-	Ratio  *float64       `json:"ratio"` // the geometric mean of those that both have; null where the second has no winner left
+	Asked  []string       `json:"asked"`  // differences of the searches and their executors, a line each
+	Notes  []string       `json:"notes"`  // the two tables' notes, a line each
+	Rows   []Difference   `json:"rows"`   // by placement, then rising size
+	Counts map[string]int `json:"counts"` // of Rows, by verdict
+	Ratio  *float64       `json:"ratio"`  // geometric mean over the sizes that both have; null: there are none
 }
 
 // ErrNotAlike is the error of comparing campaigns that share no collective or no size.
 var ErrNotAlike = errors.New("these campaigns can't be compared")
 
-// Differ compares the campaigns of one collective, size by size. A winner is
-// faster or slower than the other where its median is so by more than a part of
-// it, tolerance, and the two intervals of confidence do not meet: times that
-// could be the same are.
+// Differ compares two campaigns of one collective, size by size. A winner is faster or
+// slower if the medians differ by more than the fraction tolerance and the confidence
+// intervals do not meet. The error wraps ErrNotAlike, or is Build's.
 func Differ(before, after *results.Campaign, tolerance float64) (*Differences, error) {
 	a, b := before.Plan(), after.Plan()
 	if a.Collective != b.Collective {

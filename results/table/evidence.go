@@ -9,8 +9,9 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// Evidence counts the measurements behind a time by what was done with their data.
-// Those that nothing is known of, from older journals, are in Trials alone.
+// Evidence counts the measurements behind a time: all, those whose data the executor
+// checked, and those whose data it moved unchecked. Those without data, or from older
+// journals, are in Trials alone.
 type Evidence struct{ Trials, Checked, Unchecked int }
 
 // evidenceOf is the evidence of n measurements with the same d.
@@ -25,13 +26,13 @@ func evidenceOf(d results.Data, n int) Evidence {
 	return e
 }
 
-// Plus adds the evidence of other measurements.
+// Plus returns the sum with the evidence of other measurements.
 func (e Evidence) Plus(o Evidence) Evidence {
 	return Evidence{e.Trials + o.Trials, e.Checked + o.Checked, e.Unchecked + o.Unchecked}
 }
 
-// IsChecked reports whether all the measurements were checked. Nil: none is known
-// to be unchecked, and some moved no data or nothing is known of them.
+// IsChecked reports whether all measurements were checked. It is nil if none was
+// unchecked but some moved no data, or the journal does not say.
 func (e Evidence) IsChecked() *bool {
 	yes := e.Trials > 0 && e.Checked == e.Trials
 	if !yes && e.Unchecked == 0 {
@@ -49,7 +50,8 @@ func (e Evidence) mark() string {
 	return fmt.Sprintf("%d of %d", e.Unchecked, e.Trials)
 }
 
-// Lines are what a file says of the measurements behind it; none where all is well.
+// Lines returns the lines of a file's provenance about unchecked data; none if all is
+// well.
 func (e Evidence) Lines() []string {
 	if e.Unchecked == 0 {
 		return nil
@@ -65,7 +67,7 @@ func boolText(b *bool) string {
 	return strconv.FormatBool(*b)
 }
 
-// isSimulated reports whether the times of a campaign are a model's.
+// isSimulated reports whether a model computed the times of a campaign.
 func isSimulated(plan results.Plan, executor results.Executor, trials []results.Trial) bool {
 	told := slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Data != "" })
 	if !told {
@@ -74,8 +76,8 @@ func isSimulated(plan results.Plan, executor results.Executor, trials []results.
 	return !slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Data == results.Checked || t.Data == results.Unchecked })
 }
 
-// addNotes fills in what readers must know before the figures: where the ranks ran,
-// and whose data nobody checked.
+// addNotes fills in the notes printed before the figures: where the ranks ran, and which
+// rows have unchecked data.
 func (t *Table) addNotes() {
 	t.Notes = []string{}
 	if t.place != "" {

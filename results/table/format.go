@@ -42,7 +42,8 @@ func Formats() []string {
 	return names
 }
 
-// Write prints the table as one of Formats.
+// Write prints the table in one of Formats. The error is about an unknown format, or
+// that of writing.
 func (t *Table) Write(w io.Writer, name string) error {
 	for _, f := range formats {
 		if f.name == name {
@@ -142,7 +143,7 @@ func orEmpty(s *string) string {
 	return *s
 }
 
-// caption says what the table is about.
+// caption describes the table's collective, system and units.
 func (t *Table) caption() []string {
 	if len(t.Rows) == 0 {
 		return []string{"nothing measured yet"}
@@ -164,7 +165,7 @@ func (t *Table) caption() []string {
 	return lines
 }
 
-// footer says what became of the candidates, and what the campaign took.
+// footer sums up the candidates and the trials.
 func (t *Table) footer() []string {
 	c := t.Candidates
 	refused := 0

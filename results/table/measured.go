@@ -78,8 +78,8 @@ func Pools(trials []results.Trial) map[Config]*Pool {
 	return all
 }
 
-// Measurements lists what was measured in each cell, best first. A configuration
-// that gave wrong data once is left out, however often it was right.
+// Measurements lists the configurations measured in each cell, fastest first. One that
+// gave wrong data once is left out.
 func Measurements(trials []results.Trial) map[Cell][]Measured {
 	all := map[Cell][]Measured{}
 	for k, p := range Pools(trials) {
@@ -97,14 +97,13 @@ func Measurements(trials []results.Trial) map[Cell][]Measured {
 // Competes reports whether m may win: a reference, run to be compared with, may not.
 func (m Measured) Competes() bool { return !m.Reference }
 
-// Compare orders measured configurations by time. Equal times are settled by what does
-// not vary between measurements: fewer threadblocks, fewer steps, then names, so
-// that the order is total.
+// Compare orders configurations by time. Tie settles equal times.
 func Compare(a, b Measured) int {
 	return cmp.Or(cmp.Compare(a.TimeUS, b.TimeUS), Tie(a.Trial, b.Trial))
 }
 
-// Tie orders trials that took the same time.
+// Tie orders trials of equal time by properties that don't vary between measurements:
+// fewer threadblocks, fewer steps, then names. The order is total.
 func Tie(a, b *results.Trial) int {
 	if c := cmp.Or(
 		cmp.Compare(a.Threadblocks, b.Threadblocks),
@@ -157,7 +156,7 @@ func briefParameters(p map[string]any) string {
 	return strings.Join(words, " ")
 }
 
-// Title names what was measured with its knobs, in a line that people read.
+// Title names the configuration with its knobs, in one line.
 func (m *Measured) Title() string {
 	name := m.Algorithm
 	if p := briefParameters(m.Parameters); p != "" {
@@ -169,7 +168,7 @@ func (m *Measured) Title() string {
 	return fmt.Sprintf("%s ×%d %s tile %s", name, m.Instances, m.Protocol, units.Bytes(m.TileBytes).String())
 }
 
-// Title names a range's winner, in a line that people read.
+// Title names a range's winner, in one line.
 func (r *Range) Title() string {
 	if p := briefParameters(r.Parameters); p != "" {
 		return r.Algorithm + " " + p

@@ -36,13 +36,13 @@ type Row struct {
 	Protocol   string         `json:"protocol"`
 	TileBytes  int64          `json:"tile_bytes"`
 	TimeUS     float64        `json:"time_us"`    // median
-	TimeCIUS   [2]float64     `json:"time_ci_us"` // MedianCI
-	AlgBW      float64        `json:"algbw_gbps"`
-	BusBW      *float64       `json:"busbw_gbps"` // null where ranks share a GPU
+	TimeCIUS   [2]float64     `json:"time_ci_us"` // results.MedianCI
+	AlgBW      float64        `json:"algbw_gbps"` // decimal GB/s
+	BusBW      *float64       `json:"busbw_gbps"` // decimal GB/s; null where ranks share a GPU
 	// Checked reports whether the executor checked the data of every measurement
 	// behind the time. Null: no data were moved, or the journal does not say.
 	Checked *bool `json:"checked"`
-	// What the row is compared with; null where unknown.
+	// The vendor's library and the bound of every routing; null where unknown.
 	Baseline       *string  `json:"baseline"`
 	BaselineTimeUS *float64 `json:"baseline_time_us"`
 	Speedup        *float64 `json:"speedup"` // baseline ÷ winner
@@ -82,7 +82,7 @@ type Range struct {
 	evidence Evidence
 }
 
-// Candidates says what became of every candidate.
+// Candidates counts the candidates by what became of them.
 type Candidates struct {
 	Enumerated int            `json:"enumerated"`
 	Refused    map[string]int `json:"refused"` // by reason
@@ -97,13 +97,13 @@ type Spent struct {
 	Failed      int               `json:"failed"`
 	Seconds     float64           `json:"seconds"` // of all trials added up; differs between equal campaigns
 	Finished    bool              `json:"finished"`
-	Simulated   bool              `json:"simulated"`   // its times are a model's
-	SharedGPUs  *int              `json:"shared_gpus"` // on how many GPUs the ranks share; null: they don't
+	Simulated   bool              `json:"simulated"`   // a model computed the times
+	SharedGPUs  *int              `json:"shared_gpus"` // number of GPUs if ranks share them, else null
 	Fingerprint map[string]string `json:"fingerprint"`
 }
 
-// Build makes the winning table of what a campaign has measured so far. Sizes without
-// a time have no row.
+// Build makes the winning table of a campaign's trials so far. Sizes without a time have
+// no row. The error is about a collective that this build does not know.
 func Build(c *results.Campaign) (*Table, error) {
 	plan := c.Plan()
 	col, err := collective.OfName(collective.Spec{Name: plan.Collective, Ranks: plan.Topology.Ranks, Chunks: 1, Root: plan.Root})
@@ -169,8 +169,8 @@ func spentOn(plan results.Plan, trials []results.Trial, tally results.Tally, exe
 	return s
 }
 
-// newRow is the row of a winner, all but what depends on the collective, on the
-// executor and on what it is compared with.
+// newRow returns the row of a winner, without what depends on the collective, the
+// executor and the baseline.
 func newRow(plan results.Plan, at Cell, w *Measured) Row {
 	row := Row{
 		Collective: plan.Collective, Topology: plan.Topology.Name, Nodes: plan.Topology.Nodes, Ranks: plan.Topology.Ranks,
@@ -190,8 +190,8 @@ func newRow(plan results.Plan, at Cell, w *Measured) Row {
 	return row
 }
 
-// Compare replaces the baselines by others, which at gives for a size and
-// placement, with their times. A row for which it has none loses its baseline.
+// Compare replaces the baselines by those that at returns for a size and placement, with
+// their times. A row for which it returns nil loses its baseline.
 func (t *Table) Compare(at func(bytes int64, placement string) *results.Baseline) {
 	for i := range t.Rows {
 		r := &t.Rows[i]
@@ -203,17 +203,17 @@ func (t *Table) Compare(at func(bytes int64, placement string) *results.Baseline
 	t.addNotes()
 }
 
-// setBaseline fills in what a row is compared with.
+// setBaseline fills in a row's baseline and speedup.
 func (r *Row) setBaseline(name string, us float64, e Evidence) {
 	speedup := us / r.TimeUS
 	r.Baseline, r.BaselineTimeUS, r.Speedup = &name, &us, &speedup
 	r.baseline, r.BaselineChecked = e, e.IsChecked()
 }
 
-// BaselineEvidence is what is known of the data behind the baseline's time.
+// BaselineEvidence returns the evidence of the baseline's time.
 func (r *Row) BaselineEvidence() Evidence { return r.baseline }
 
-// Evidence is what is known of the data behind the times of a range.
+// Evidence returns the sum of the evidence of a range's rows.
 func (r *Range) Evidence() Evidence { return r.evidence }
 
 // compare fills in the baseline and the bound of a row.

@@ -10,38 +10,39 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/draw"
 )
 
-// fact is a line about what was asked, or about a winner.
-type fact struct {
+// detail is a line about the request or about a winner.
+type detail struct {
 	Name, Value string
-	Code        bool // shown as something to type
+	Code        bool // in the font of code
 }
 
-// mostFacts limits the lines for a fingerprint, or for the files of a plan.
-const mostFacts = 40
+// maxDetails limits the lines for a fingerprint, or for the files of a plan.
+const maxDetails = 40
 
-// asked lists the facts of a plan and of the executor that ran it.
-func asked(plan results.Plan, executor results.Executor, known, simulated bool) []fact {
-	add := []fact{
+// requestDetails lists the details of a plan and of its executor, if that is known.
+func requestDetails(plan results.Plan, executor results.Executor, known, simulated bool) []detail {
+	add := []detail{
 		{"command", clip(plan.Command(), 4000), true},
-		{"topology", fmt.Sprintf("%s, %s, %s, graph %s", clip(plan.Topology.Name, nameRoom), many(plan.Topology.Nodes, "node"), many(plan.Topology.Ranks, "rank"), clip(short(plan.Topology.Hash), nameRoom)), false},
+		{"topology", fmt.Sprintf("%s, %s, %s, graph %s", clip(plan.Topology.Name, nameRoom), units.Count(plan.Topology.Nodes, "node"), units.Count(plan.Topology.Ranks, "rank"), clip(results.ShortHash(plan.Topology.Hash), nameRoom)), false},
 		{"collective", collectiveText(plan), false},
 		{"sizes", sizesText(plan), false},
 		{"iterations", fmt.Sprintf("%d timed, after %d to warm up", plan.Iters, plan.Warmup), false},
 		{"seed", strconv.FormatInt(plan.Seed, 10), false},
 	}
 	for i, f := range plan.Files {
-		if i == mostFacts {
+		if i == maxDetails {
 			break
 		}
-		add = append(add, fact{clip(f.Kind, wordRoom), clip(f.Name, nameRoom), false})
+		add = append(add, detail{clip(f.Kind, wordRoom), clip(f.Name, nameRoom), false})
 	}
 	if !known {
-		return append(add, fact{"executor", clip(plan.Executor, nameRoom) + ", nothing run yet", false})
+		return append(add, detail{"executor", clip(plan.Executor, nameRoom) + ", nothing run yet", false})
 	}
 	kind := "its times are measured"
 	if simulated {
@@ -50,22 +51,22 @@ func asked(plan results.Plan, executor results.Executor, known, simulated bool) 
 	if executor.Deterministic {
 		kind += ", and never vary"
 	}
-	add = append(add, fact{"executor", fmt.Sprintf("%s, version %s; %s", clip(executor.Name, nameRoom), clip(executor.Version, nameRoom), kind), false})
+	add = append(add, detail{"executor", fmt.Sprintf("%s, version %s; %s", clip(executor.Name, nameRoom), clip(executor.Version, nameRoom), kind), false})
 	var prints []string
 	for i, name := range slices.Sorted(maps.Keys(executor.Fingerprint)) {
-		if i == mostFacts {
+		if i == maxDetails {
 			prints = append(prints, "…")
 			break
 		}
 		prints = append(prints, clip(name, wordRoom)+" "+clip(executor.Fingerprint[name], nameRoom))
 	}
 	if len(prints) > 0 {
-		add = append(add, fact{"fingerprint", strings.Join(prints, "; "), false})
+		add = append(add, detail{"fingerprint", strings.Join(prints, "; "), false})
 	}
-	return append(add, fact{"colltune", clip(plan.Version, nameRoom), false})
+	return append(add, detail{"colltune", clip(plan.Version, nameRoom), false})
 }
 
-// collectiveText says which collective, with which type and operation, and where.
+// collectiveText names the collective with its type, operation, root and placement.
 func collectiveText(plan results.Plan) string {
 	s := fmt.Sprintf("%s, %s, %s", clip(plan.Collective, nameRoom), clip(plan.DType, wordRoom), clip(plan.Op, wordRoom))
 	if plan.Root != 0 {
@@ -94,7 +95,7 @@ func sizesOf(plan results.Plan) []int64 {
 type system struct {
 	Picture template.HTML // made by draw.SVG, which escapes names
 	Text    string        // where a picture would be too large
-	Without string        // why there is neither
+	Missing string        // why there is neither
 }
 
 // The largest picture, and the longest text to take its place.
@@ -110,9 +111,9 @@ func systemOf(plan results.Plan) system {
 	t, err := topologyOf(plan)
 	switch {
 	case err != nil:
-		return system{Without: "It is not drawn: this version of colltune does not read it as the campaign's."}
+		return system{Missing: "It is not drawn: this version of colltune does not read it as the campaign's."}
 	case len(t.Edges) > mostEdges:
-		return system{Without: fmt.Sprintf("It is not drawn: it has %d links.", len(t.Edges))}
+		return system{Missing: fmt.Sprintf("It is not drawn: it has %d links.", len(t.Edges))}
 	}
 	var b bytes.Buffer
 	if err := draw.SVG(&b, t); err == nil && b.Len() <= mostPicture {
@@ -120,7 +121,7 @@ func systemOf(plan results.Plan) system {
 	}
 	b.Reset()
 	if err := draw.Text(&b, t); err != nil {
-		return system{Without: "It is not drawn."}
+		return system{Missing: "It is not drawn."}
 	}
 	return system{Text: clip(b.String(), mostText)}
 }

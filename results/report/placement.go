@@ -7,16 +7,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
 )
 
-// place is what a page shows of one placement.
-type place struct {
+// placement is the part of a page about one placement.
+type placement struct {
 	Name     string // in or out
 	Title    string // if there are two
 	Verdict  []string
 	Rows     []row
-	Left     string // says how many rows there was no room for
+	Omitted  string // a note on omitted rows; empty: none
 	Interval bool   // times vary
 	Compared bool   // some row has a baseline
 	Bounded  bool   // some row has a bound
@@ -38,12 +40,11 @@ type row struct {
 	Unchecked                                          bool // some of its measurements' data were not checked
 }
 
-// mostTableRows is how long a table may be to be printed whole. Of a longer one
-// the rows that begin or end a range are printed.
+// mostTableRows is the most rows of a table that is printed whole. Of a longer one the
+// rows that begin or end a range are printed.
 const mostTableRows = 200
 
-// palette is how many colours there are. If there are more algorithms, some share
-// one.
+// palette is the number of colours. If there are more algorithms, some share one.
 const palette = 8
 
 // colours gives a colour to every algorithm that wins somewhere; the first colour
@@ -67,9 +68,8 @@ func colours(t *table.Table) map[string]string {
 	return of
 }
 
-// placeOf collects what the page shows of one placement; nil if nothing of it was
-// measured.
-func placeOf(name string, sizes []int64, t *table.Table, curves []table.Curve, colour map[string]string) *place {
+// newPlacement makes the part about one placement; nil if nothing of it was measured.
+func newPlacement(name string, sizes []int64, t *table.Table, curves []table.Curve, colour map[string]string) *placement {
 	var rows []*table.Row
 	for i := range t.Rows {
 		if t.Rows[i].Placement == name {
@@ -79,7 +79,7 @@ func placeOf(name string, sizes []int64, t *table.Table, curves []table.Curve, c
 	if len(rows) == 0 {
 		return nil
 	}
-	p := &place{Name: name, Title: placementText(name)}
+	p := &placement{Name: name, Title: placementText(name)}
 	for _, r := range rows {
 		p.Interval = p.Interval || r.TimeCIUS[0] != r.TimeCIUS[1]
 		p.Compared = p.Compared || r.Speedup != nil
@@ -97,8 +97,8 @@ func placeOf(name string, sizes []int64, t *table.Table, curves []table.Curve, c
 	return p
 }
 
-// table fills in the rows of the table, as many as there is room for.
-func (p *place) table(rows []*table.Row, colour map[string]string) {
+// table fills in the rows of the table, at most mostTableRows.
+func (p *placement) table(rows []*table.Row, colour map[string]string) {
 	begins := func(i int) bool {
 		return i == 0 || rows[i].IR != rows[i-1].IR || rows[i].Algorithm != rows[i-1].Algorithm || rows[i].Protocol != rows[i-1].Protocol ||
 			rows[i].TileBytes != rows[i-1].TileBytes || parametersText(rows[i].Parameters) != parametersText(rows[i-1].Parameters)
@@ -115,7 +115,7 @@ func (p *place) table(rows []*table.Row, colour map[string]string) {
 			Size: sizeText(r.Bytes), Algorithm: clip(r.Algorithm, wordRoom), Parameters: parametersText(r.Parameters), Protocol: r.Protocol,
 			Channels: r.Channels, Instances: r.Instances,
 			Time: brief(r.TimeUS), Low: brief(r.TimeCIUS[0]), High: brief(r.TimeCIUS[1]), AlgBW: brief(r.AlgBW), BusBW: briefOr(r.BusBW), Unchecked: r.Checked != nil && !*r.Checked,
-			BaselineTime: briefOr(r.BaselineTimeUS), Speedup: briefOr(r.Speedup), Bound: briefOr(r.BoundRatio), IR: short(r.IR),
+			BaselineTime: briefOr(r.BaselineTimeUS), Speedup: briefOr(r.Speedup), Bound: briefOr(r.BoundRatio), IR: results.ShortHash(r.IR),
 			Colour: colour[r.Algorithm], Begins: begins(i),
 		}
 		if r.TileBytes > 0 {
@@ -127,7 +127,7 @@ func (p *place) table(rows []*table.Row, colour map[string]string) {
 		p.Rows = append(p.Rows, line)
 	}
 	if n := len(rows) - len(p.Rows); n > 0 {
-		p.Left = fmt.Sprintf("%d of %d sizes; the others are left out, of those with one winner all but the first and the last. colltune results prints all.", len(p.Rows), len(rows))
+		p.Omitted = fmt.Sprintf("%d of %d sizes; the others are left out, of those with one winner all but the first and the last. colltune results prints all.", len(p.Rows), len(rows))
 	}
 }
 
@@ -155,7 +155,7 @@ func verdict(rows []*table.Row) (says []string) {
 		}
 	}
 	if most != nil {
-		says = append(says, fmt.Sprintf("Faster than the baseline at %d of %s", faster, many(compared, "size")))
+		says = append(says, fmt.Sprintf("Faster than the baseline at %d of %s", faster, units.Count(compared, "size")))
 		says = append(says, fmt.Sprintf("Speedup %s× in the geometric mean, at most %s× (%s)", brief(math.Exp(logs/float64(compared))), brief(*most.Speedup), sizeText(most.Bytes)))
 	}
 	if busiest != nil {
@@ -184,9 +184,9 @@ func bandwidth(sizes []int64, rows []*table.Row) *chart {
 			continue
 		}
 		at := func(us float64) float64 { return *r.BusBW * r.TimeUS / us }
-		won.points = append(won.points, point{bytes: r.Bytes, value: *r.BusBW, low: at(r.TimeCIUS[1]), high: at(r.TimeCIUS[0]), tell: fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(*r.BusBW), brief(r.TimeUS), clip(r.Algorithm, wordRoom))})
+		won.points = append(won.points, point{bytes: r.Bytes, value: *r.BusBW, low: at(r.TimeCIUS[1]), high: at(r.TimeCIUS[0]), tooltip: fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(*r.BusBW), brief(r.TimeUS), clip(r.Algorithm, wordRoom))})
 		if r.BaselineTimeUS != nil {
-			base.points = append(base.points, point{bytes: r.Bytes, value: at(*r.BaselineTimeUS), tell: fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(at(*r.BaselineTimeUS)), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
+			base.points = append(base.points, point{bytes: r.Bytes, value: at(*r.BaselineTimeUS), tooltip: fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(at(*r.BaselineTimeUS)), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
 		}
 		if r.BoundUS != nil {
 			bound.points = append(bound.points, point{bytes: r.Bytes, value: at(*r.BoundUS)})
@@ -206,7 +206,7 @@ func speedup(sizes []int64, rows []*table.Row) *chart {
 			continue
 		}
 		low, high = min(low, *r.Speedup), max(high, *r.Speedup)
-		s.points = append(s.points, point{bytes: r.Bytes, value: *r.Speedup, tell: fmt.Sprintf("%s: %s×, %s us against %s us of %s", sizeText(r.Bytes), brief(*r.Speedup), brief(r.TimeUS), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
+		s.points = append(s.points, point{bytes: r.Bytes, value: *r.Speedup, tooltip: fmt.Sprintf("%s: %s×, %s us against %s us of %s", sizeText(r.Bytes), brief(*r.Speedup), brief(r.TimeUS), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
 	}
 	if len(s.points) == 0 {
 		return nil
@@ -259,11 +259,11 @@ func strip(sizes []int64, placement string, ranges []table.Range, colour map[str
 	}
 	for i := range c.Bands {
 		b := &c.Bands[i]
-		b.Tell = b.Label
+		b.Tooltip = b.Label
 		if room := int(b.Width / 7); len([]rune(b.Label)) > room {
 			b.Label = ""
 			if room >= 6 {
-				b.Label = clip(b.Tell, room)
+				b.Label = clip(b.Tooltip, room)
 			}
 		}
 	}
