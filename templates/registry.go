@@ -97,8 +97,8 @@ var builtin = sync.OnceValue(func() []*Family {
 })
 
 // Files returns the path of a template file itself or, of a folder, those of its *.star
-// files, sorted by name. The error is about a missing file, a folder without templates,
-// or a path that is not a regular file.
+// files, sorted by name. The error is about a missing path, a folder without templates, or
+// one in which a *.star is not a regular file.
 func Files(name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
