@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/internal/child"
-	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/internal/suggest"
 )
 
 // pluginPrefix begins the names of plugins' binaries.
@@ -159,7 +159,7 @@ func findKind(name string, dirs []string) (command, error) {
 	for _, f := range List(dirs...) {
 		known = append(known, f.Name)
 	}
-	return command{}, fmt.Errorf("%w: %q%s: want one of %s, or the path of a plugin", ErrNotFound, name, topologies.DidYouMean(name, known), strings.Join(known, ", "))
+	return command{}, fmt.Errorf("%w: %q%s: want one of %s, or the path of a plugin", ErrNotFound, name, suggest.DidYouMean(name, known), strings.Join(known, ", "))
 }
 
 // pluginName names a plugin that is given by its path: after its file, but never

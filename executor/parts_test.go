@@ -82,7 +82,7 @@ func TestFind(t *testing.T) {
 		{name: dir, says: "not a program"},
 		{name: "./nowhere", says: "no such file"},
 		{name: "", says: "executor not found"},
-		{name: "othr", says: `"othr" (did you mean "other"?): want one of `},
+		{name: "othr", says: `"othr" (did you mean other?): want one of `},
 	} {
 		c, err := find(tc.name, []string{dir})
 		if tc.says == "" && (err != nil || c.path != tc.path) {

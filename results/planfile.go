@@ -1,16 +1,14 @@
 package results
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
 
-	"github.com/BurntSushi/toml"
-
 	"github.com/colltune/colltune/internal/safe"
+	"github.com/colltune/colltune/internal/tomlfile"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -146,19 +144,15 @@ func decodePlan(text string) (Plan, error) {
 // parsePlan reads a plan, whatever its values.
 func parsePlan(text string) (Plan, error) {
 	var d planDocument
-	meta, err := toml.Decode(text, &d)
+	meta, lines, err := tomlfile.Decode(text, &d)
 	if err != nil {
-		var syntax toml.ParseError
-		if errors.As(err, &syntax) {
-			return Plan{}, fmt.Errorf("line %d: %s", syntax.Position.Line, syntax.Message)
-		}
 		return Plan{}, err
 	}
 	if d.Schema != PlanSchema {
-		return Plan{}, fmt.Errorf("line %d: schema %.80q: want %q", lineOfKey(text, nil, "schema"), d.Schema, PlanSchema)
+		return Plan{}, fmt.Errorf("line %d: schema %.80q: want %q", lines.Of("schema"), d.Schema, PlanSchema)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return Plan{}, unknownKey(text, unknown[0])
+		return Plan{}, unknownKey(lines, unknown[0])
 	}
 	p := Plan{
 		Version: d.Version, Topology: Topology(d.Topology), Collective: d.Collective, Root: d.Root,
@@ -168,7 +162,7 @@ func parsePlan(text string) (Plan, error) {
 	if d.Memory != "" {
 		n, err := units.ParseBytes(d.Memory)
 		if err != nil {
-			return Plan{}, fmt.Errorf("line %d: memory: %w", lineOfKey(text, nil, "memory"), err)
+			return Plan{}, fmt.Errorf("line %d: memory: %w", lines.Of("memory"), err)
 		}
 		p.Memory = int64(n)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/templates"
 )
 
@@ -112,7 +113,7 @@ func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) 
 	for _, name := range slices.Sorted(maps.Keys(o.Parameters)) {
 		if !slices.Contains(names, name) && !o.unknown() {
 			return nil, nil, &ParameterError{fmt.Sprintf("unknown parameter %q%s: the families for %s have %s",
-				name, script.DidYouMean(name, names), p.Collective, strings.Join(names, ", "))}
+				name, suggest.DidYouMean(name, names), p.Collective, strings.Join(names, ", "))}
 		}
 	}
 	for _, f := range asked {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/internal/files"
+	"github.com/colltune/colltune/internal/suggest"
 )
 
 //go:embed families/*.star library/*.star
@@ -224,7 +225,7 @@ func Find(families []*Family, name, coll string) (*Family, error) {
 		return f, nil
 	}
 	slices.Sort(names)
-	return nil, fmt.Errorf("unknown family %q%s: there are %s", name, script.DidYouMean(strings.ToLower(name), names), strings.Join(slices.Compact(names), ", "))
+	return nil, fmt.Errorf("unknown family %q%s: there are %s", name, suggest.DidYouMean(strings.ToLower(name), names), strings.Join(slices.Compact(names), ", "))
 }
 
 // ForCollective selects the families that implement a collective, in order.

@@ -1,5 +1,7 @@
 package topologies
 
+import "github.com/colltune/colltune/internal/suggest"
+
 // readFabric reads [fabric].
 func (b *blueprint) readFabric(t *table) *fabricPlan {
 	f := &fabricPlan{name: t.text("name", "fabric"), planes: 1}
@@ -77,7 +79,7 @@ func (b *blueprint) readCables(t *table) (cables []cablePlan) {
 		case string:
 			c.next = v == "next"
 			if !c.next && v != "all" {
-				t.fail("nodes", `unknown value %q%s: want "all", "next", or pairs of nodes such as [[0, 1]]`, v, DidYouMean(v, []string{"all", "next"}))
+				t.fail("nodes", `unknown value %q%s: want "all", "next", or pairs of nodes such as [[0, 1]]`, v, suggest.DidYouMean(v, []string{"all", "next"}))
 			}
 		default:
 			for _, p := range t.couples("nodes", maxRanks) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/colltune/colltune/internal/tomlfile"
 )
 
 // readBlueprint reads a topology file, whose format is in docs/topologies.md. The
@@ -86,7 +88,7 @@ func (t *table) labels(key string) (labels []string, mixed bool) {
 	}
 	for _, x := range list {
 		label, ok := x.(string)
-		if !ok || label == "" || len(label) > 80 || strings.ContainsFunc(label, func(r rune) bool { return !bare(r) }) {
+		if !ok || label == "" || len(label) > 80 || strings.ContainsFunc(label, func(r rune) bool { return !tomlfile.Bare(r) }) {
 			t.fail(key, "%v: want a number, or kinds of node such as [\"big\", \"small\"], each described by [node.big]", shown(x))
 			return nil, true
 		}
@@ -102,7 +104,7 @@ func (t *table) labels(key string) (labels []string, mixed bool) {
 // checkName makes sure that a name from a file can be used in file names, tables
 // and other formats.
 func checkName(name string) error {
-	fits := func(r rune) bool { return bare(r) || strings.ContainsRune(".+:@,", r) }
+	fits := func(r rune) bool { return tomlfile.Bare(r) || strings.ContainsRune(".+:@,", r) }
 	if name == "" || len(name) > 80 || name[0] == '.' || name[0] == '-' ||
 		strings.ContainsFunc(name, func(r rune) bool { return !fits(r) }) {
 		return fmt.Errorf("%s is not a name: want 1 to 80 letters, digits and . _ + : @ , -, not beginning with . or -", shown(name))

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -123,7 +124,7 @@ func generatorKinds() []string {
 func generate(kind, rest string) (*blueprint, error) {
 	i := slices.IndexFunc(generators, func(g generator) bool { return g.kind == kind })
 	if i < 0 {
-		return nil, fmt.Errorf("unknown generator %q%s: want one of %s", kind, DidYouMean(strings.ToLower(kind), generatorKinds()), strings.Join(generatorKinds(), ", "))
+		return nil, fmt.Errorf("unknown generator %q%s: want one of %s", kind, suggest.DidYouMean(strings.ToLower(kind), generatorKinds()), strings.Join(generatorKinds(), ", "))
 	}
 	g := &generators[i]
 	shape, speed, hasSpeed := strings.Cut(rest, "@")

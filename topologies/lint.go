@@ -78,7 +78,7 @@ func (r *reader) strayCables(b *blueprint, nodes int) (all []Finding) {
 		for _, p := range c.nodes {
 			if n := max(p[0], p[1]); n >= nodes && !told[n] {
 				told[n] = true
-				all = append(all, Finding{lineOf(r.lines, "fabric.direct"), "fabric.direct", fmt.Sprintf("a cable leads to node %d, and there are %d nodes: it is left out", n, nodes)})
+				all = append(all, Finding{r.lines.Of("fabric.direct"), "fabric.direct", fmt.Sprintf("a cable leads to node %d, and there are %d nodes: it is left out", n, nodes)})
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func (r *reader) narrowBuses(b *blueprint) (all []Finding) {
 	for _, k := range b.kinds {
 		for _, n := range k.nics {
 			if n.bus < n.bandwidth {
-				all = append(all, Finding{lineOf(r.lines, k.at("nic")), k.at("nic"), fmt.Sprintf("nic %d carries %v, and the way to it %v", n.number, n.bandwidth, n.bus)})
+				all = append(all, Finding{r.lines.Of(k.at("nic")), k.at("nic"), fmt.Sprintf("nic %d carries %v, and the way to it %v", n.number, n.bandwidth, n.bus)})
 			}
 		}
 	}

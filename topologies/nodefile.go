@@ -3,6 +3,8 @@ package topologies
 import (
 	"fmt"
 	"slices"
+
+	"github.com/colltune/colltune/internal/suggest"
 )
 
 // nodeLinks are the kinds of link that a node may have inside, in the order in
@@ -162,7 +164,7 @@ func (n *nodePlan) switchNamed(t *table, key, name string) (int, bool) {
 		for j, s := range n.switches {
 			names[j] = s.name
 		}
-		t.fail(key, "unknown switch %s%s: want the name of a [[%s]]", shown(name), DidYouMean(name, names), n.at("switch"))
+		t.fail(key, "unknown switch %s%s: want the name of a [[%s]]", shown(name), suggest.DidYouMean(name, names), n.at("switch"))
 	}
 	return i, i >= 0
 }

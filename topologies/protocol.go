@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -108,7 +109,7 @@ func (t *table) like() (all [3]Protocol, ok bool) {
 	case name == "":
 		return all, false
 	case !known:
-		t.fail("like", "unknown topology %s%s: want one of the catalogue's, %s", shown(name), DidYouMean(name, Names()), strings.Join(Names(), ", "))
+		t.fail("like", "unknown topology %s%s: want one of the catalogue's, %s", shown(name), suggest.DidYouMean(name, Names()), strings.Join(Names(), ", "))
 		return all, false
 	case t.r.alike == maxLike:
 		t.fail("like", "more than %d entries, each like the next", maxLike)

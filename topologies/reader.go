@@ -1,14 +1,15 @@
 package topologies
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
 	"sort"
 	"strings"
 
-	"github.com/BurntSushi/toml"
-
+	"github.com/colltune/colltune/internal/suggest"
+	"github.com/colltune/colltune/internal/tomlfile"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -18,7 +19,7 @@ const maxFile = 1 << 20
 // reader collects all faults of one file.
 type reader struct {
 	file  string
-	lines map[string]int
+	lines tomlfile.Lines
 	errs  ErrorList
 	alike int // length of the chain of entries that led here by `like`
 	notes []sourceNote
@@ -42,15 +43,16 @@ func parse(file string, text []byte) (*table, error) {
 	if len(text) > maxFile {
 		return nil, ErrorList{{File: file, Msg: fmt.Sprintf("%d bytes: want at most %d", len(text), maxFile)}}
 	}
-	lines, err := scanLines(file, string(text))
+	keys := map[string]any{}
+	_, lines, err := tomlfile.Decode(string(text), &keys)
 	if err != nil {
-		return nil, ErrorList{err}
+		fault := &Error{File: file, Msg: err.Error()}
+		if at := (*tomlfile.Error)(nil); errors.As(err, &at) {
+			fault.Line, fault.Msg = at.Line, at.Msg
+		}
+		return nil, ErrorList{fault}
 	}
 	r.lines = lines
-	keys := map[string]any{}
-	if _, err := toml.Decode(string(text), &keys); err != nil {
-		return nil, ErrorList{syntaxError(file, string(text), lines, err)}
-	}
 	return &table{r: r, keys: keys}, nil
 }
 
@@ -77,7 +79,7 @@ func (t *table) at(key string) string {
 func (t *table) fail(key, format string, args ...any) {
 	path := t.at(key)
 	t.r.errs = append(t.r.errs, &Error{
-		File: t.r.file, Line: lineOf(t.r.lines, path), Key: path, Msg: fmt.Sprintf(format, args...),
+		File: t.r.file, Line: t.r.lines.Of(path), Key: path, Msg: fmt.Sprintf(format, args...),
 	})
 }
 
@@ -110,7 +112,7 @@ func (t *table) done() {
 	known := slices.Clone(t.asked)
 	sort.Strings(known)
 	for _, k := range unknown {
-		t.fail(quoteKey(k), "unknown key%s: want one of %s", DidYouMean(k, t.likely(k, known)), strings.Join(known, ", "))
+		t.fail(tomlfile.Key(k), "unknown key%s: want one of %s", suggest.DidYouMean(k, t.likely(k, known)), strings.Join(known, ", "))
 	}
 }
 
@@ -196,7 +198,7 @@ func (t *table) choice(key string, allowed ...string) string {
 	}
 	s, _ := t.keys[key].(string)
 	if !slices.Contains(allowed, s) {
-		t.fail(key, "unknown value %q%s: want one of %s", fmt.Sprint(t.keys[key]), DidYouMean(s, allowed), strings.Join(allowed, ", "))
+		t.fail(key, "unknown value %q%s: want one of %s", fmt.Sprint(t.keys[key]), suggest.DidYouMean(s, allowed), strings.Join(allowed, ", "))
 		return allowed[0]
 	}
 	return s

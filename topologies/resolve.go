@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/colltune/colltune/internal/files"
+	"github.com/colltune/colltune/internal/suggest"
 )
 
 //go:embed catalogue
@@ -153,7 +154,7 @@ func open(arg string) (file string, text []byte, err error) {
 		return "", nil, unknown(fmt.Sprintf("topology %q is a generator: want its size too, %s", arg, generatorUsage))
 	case errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(arg, ".toml"):
 		return "", nil, unknown(fmt.Sprintf("unknown topology %q%s: want one of %s, a .toml file, or a generator %s",
-			arg, DidYouMean(strings.ToLower(arg), Names()), strings.Join(Names(), ", "), generatorUsage))
+			arg, suggest.DidYouMean(strings.ToLower(arg), Names()), strings.Join(Names(), ", "), generatorUsage))
 	case err != nil:
 		return "", nil, fmt.Errorf("topology file %s: %w", arg, err)
 	}

@@ -83,16 +83,16 @@ func TestResolveRefuses(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{"dgx-a10", Options{}, `unknown topology "dgx-a10" (did you mean "dgx-a100"?)`},
+		{"dgx-a10", Options{}, `unknown topology "dgx-a10" (did you mean dgx-a100?)`},
 		{"generator-protocols", Options{}, "unknown topology"},
 		{"no-such.toml", Options{}, "no-such.toml"},
 		{t.TempDir(), Options{}, "is a folder: want a file"},
-		{"rnig:8", Options{}, `unknown generator "rnig" (did you mean "ring"?): want one of ring, mesh`},
+		{"rnig:8", Options{}, `unknown generator "rnig" (did you mean ring?): want one of ring, mesh`},
 		{"ring:", Options{}, "want its GPUs in a cycle, 2 to 65536"},
 		{"ring:1", Options{}, "want its GPUs in a cycle, 2 to 65536"},
 		{"hypercube:17", Options{}, `"17" is not a size of hypercube: want its dimensions, 1 to 16`},
 		{"ring", Options{}, `topology "ring" is a generator: want its size too, KIND:DIMS`},
-		{"RING:8", Options{}, `unknown generator "RING" (did you mean "ring"?)`},
+		{"RING:8", Options{}, `unknown generator "RING" (did you mean ring?)`},
 		{"nowhere.toml", Options{}, "topology file nowhere.toml: no such file"},
 		{"ring:8x8", Options{}, "ring takes one number"},
 		{"ring:-8", Options{}, "not a size"},

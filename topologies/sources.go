@@ -67,5 +67,5 @@ func (t *table) source() {
 func (t *table) note(key string) {
 	text := t.text(key, "")
 	path := t.at(key)
-	t.r.notes = append(t.r.notes, sourceNote{lineOf(t.r.lines, path), path, text})
+	t.r.notes = append(t.r.notes, sourceNote{t.r.lines.Of(path), path, text})
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/search"
@@ -121,7 +121,7 @@ func baselineOf(cmd *cobra.Command) (*search.BaselineFile, error) {
 	}
 	text, err := readFile(cmd.Context(), path, maxBaseline)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usagef("--baseline %w%s: want nccl, or a file of nccl-tests' output", err, script.DidYouMean(path, []string{"nccl"}))
+		return nil, usagef("--baseline %w%s: want nccl, or a file of nccl-tests' output", err, suggest.DidYouMean(path, []string{"nccl"}))
 	}
 	if err != nil {
 		return nil, err

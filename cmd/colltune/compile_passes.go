@@ -10,7 +10,7 @@ import (
 
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/msccl"
-	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -74,7 +74,7 @@ func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 		case slices.Contains(passNames(), p):
 			return nil, usagef("--disable-pass: pass %q cannot be left out: want some of %s", p, strings.Join(optional, ", "))
 		default:
-			return nil, usagef("--disable-pass %q%s: want some of %s", p, script.DidYouMean(p, optional), strings.Join(optional, ", "))
+			return nil, usagef("--disable-pass %q%s: want some of %s", p, suggest.DidYouMean(p, optional), strings.Join(optional, ", "))
 		}
 	}
 	if flagValue(cmd, "to") == "msccl-xml" {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -33,7 +33,7 @@ func (c *choice) Set(s string) error {
 		c.value = v
 		return nil
 	}
-	return fmt.Errorf("want one of %s%s", strings.Join(c.of, ", "), script.DidYouMean(s, c.of))
+	return fmt.Errorf("want one of %s%s", strings.Join(c.of, ", "), suggest.DidYouMean(s, c.of))
 }
 
 // choiceFlag adds a flag whose values are known, and so are in its help and
@@ -117,5 +117,5 @@ func flagError(cmd *cobra.Command, err error) error {
 			names = append(names, "--"+f.Name)
 		}
 	})
-	return usagef("%w%s; see %s --help", err, script.DidYouMean("--"+unknown.GetSpecifiedName(), names), cmd.CommandPath())
+	return usagef("%w%s; see %s --help", err, suggest.DidYouMean("--"+unknown.GetSpecifiedName(), names), cmd.CommandPath())
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/topologies"
 )
@@ -78,7 +78,7 @@ func collectiveName(cmd *cobra.Command, more ...string) (string, error) {
 	}
 	plain := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(written))
 	if !slices.Contains(names, plain) {
-		return "", usagef("unknown collective %q%s: want one of %s", written, script.DidYouMean(plain, names), strings.Join(names, ", "))
+		return "", usagef("unknown collective %q%s: want one of %s", written, suggest.DidYouMean(plain, names), strings.Join(names, ", "))
 	}
 	return plain, nil
 }

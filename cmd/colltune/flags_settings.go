@@ -13,11 +13,11 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/internal/suggest"
+	"github.com/colltune/colltune/internal/tomlfile"
 )
 
 // A flag that isn't given takes its value from COLLTUNE_NAME in the
@@ -129,7 +129,7 @@ func misspelt(known, environment []string, stderr io.Writer) {
 		if !ours || value == "" || contains(names, short) || strings.HasPrefix(short, "EXECUTOR_") {
 			continue
 		}
-		if meant := script.Nearest(short, names); meant != "" {
+		if meant := suggest.Nearest(short, names); meant != "" {
 			fmt.Fprintf(stderr, "%s is no setting (did you mean %s%s?): left alone\n", name, variablePrefix, meant)
 		}
 	}
@@ -244,26 +244,26 @@ func readSettings(path string, known []string) (settings, error) {
 		return none, err
 	}
 	var raw map[string]any
-	if _, err := toml.Decode(string(text), &raw); err != nil {
-		var at toml.ParseError
-		if errors.As(err, &at) {
-			return none, fmt.Errorf("%s:%d: %s", path, at.Position.Line, at.Message)
+	_, lines, err := tomlfile.Decode(string(text), &raw)
+	if err != nil {
+		if at := (*tomlfile.Error)(nil); errors.As(err, &at) {
+			return none, fmt.Errorf("%s:%d: %s", path, at.Line, at.Msg)
 		}
 		return none, fmt.Errorf("%s: %w", path, err)
 	}
 	all := settings{map[string]setting{}, map[string]executorTable{}}
 	for key, v := range raw {
 		if table, ok := v.(map[string]any); ok && key == "executor" {
-			if err := all.readExecutors(path, string(text), table); err != nil {
+			if err := all.readExecutors(path, lines, table); err != nil {
 				return none, err
 			}
 			continue
 		}
-		where := fmt.Sprintf("%s:%d: %s", path, lineOf(string(text), key), key)
+		where := fmt.Sprintf("%s:%d: %s", path, lines.Of(tomlfile.Key(key)), key)
 		if !contains(known, key) {
 			nearest := ""
 			if len(key) > 1 { // every short name is close to a flag's letter
-				nearest = script.DidYouMean(key, known)
+				nearest = suggest.DidYouMean(key, known)
 			}
 			return none, fmt.Errorf("%s: unknown key%s: want the long name of a flag", where, nearest)
 		}
@@ -279,17 +279,14 @@ func readSettings(path string, known []string) (settings, error) {
 
 // readExecutors reads the tables executor.NAME, and executor.default, which is the
 // value of --executor.
-func (s *settings) readExecutors(path, text string, tables map[string]any) error {
+func (s *settings) readExecutors(path string, lines tomlfile.Lines, tables map[string]any) error {
 	for name, v := range tables {
 		where := func(key string) string {
-			line := lineOf(text, "executor."+name)
-			if _, table := v.(map[string]any); !table {
-				line = lineAfter(text, lineOf(text, "executor"), name)
+			at := "executor." + tomlfile.Key(name)
+			if key != "" {
+				at += "." + tomlfile.Key(key)
 			}
-			if key == "" {
-				return fmt.Sprintf("%s:%d: executor.%s", path, line, name)
-			}
-			return fmt.Sprintf("%s:%d: executor.%s.%s", path, lineAfter(text, line, key), name, key)
+			return fmt.Sprintf("%s:%d: %s", path, lines.Of(at), at)
 		}
 		switch v := v.(type) {
 		case map[string]any:
@@ -335,29 +332,4 @@ func flagValues(v any) ([]string, error) {
 		return values, nil
 	}
 	return nil, errors.New("want a string, a number, a boolean or a list of them")
-}
-
-// lineAfter is the line on which a key is set, in the table whose heading is on an
-// earlier line.
-func lineAfter(text string, heading int, key string) int {
-	lines := strings.Split(text, "\n")
-	for i := heading; i < len(lines); i++ {
-		if line := strings.TrimSpace(lines[i]); strings.HasPrefix(line, "[") {
-			break
-		} else if before, _, ok := strings.Cut(line, "="); ok && strings.HasPrefix(strings.Trim(strings.TrimSpace(before), `"'`), key) {
-			return i + 1
-		}
-	}
-	return heading
-}
-
-// lineOf is the line on which a top-level key is set.
-func lineOf(text, key string) int {
-	for i, line := range strings.Split(text, "\n") {
-		before, _, ok := strings.Cut(line, "=")
-		if ok && strings.Trim(strings.TrimSpace(before), `"'`) == key || strings.Trim(strings.TrimSpace(line), "[]") == key {
-			return i + 1
-		}
-	}
-	return 1
 }

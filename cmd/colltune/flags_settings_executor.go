@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -46,7 +46,7 @@ func (t executorTable) configure(name string) error {
 			err = ownSetting(&c, key, value)
 		} else {
 			known := append(slices.Sorted(maps.Keys(executorKeys)), own...)
-			err = fmt.Errorf("unknown key%s: want one of %s", script.DidYouMean(key, known), strings.Join(known, ", "))
+			err = fmt.Errorf("unknown key%s: want one of %s", suggest.DidYouMean(key, known), strings.Join(known, ", "))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.where(key), err)

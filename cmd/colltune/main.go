@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/internal/child"
 	"github.com/colltune/colltune/internal/safe"
+	"github.com/colltune/colltune/internal/suggest"
 )
 
 func main() {
@@ -174,7 +174,7 @@ func group(cmd *cobra.Command, args []string) error {
 	if len(names) == 0 {
 		return usagef("unknown command %q: %s holds no others", args[0], cmd.CommandPath())
 	}
-	return usagef("unknown command %q for %s%s: want one of %s", args[0], cmd.CommandPath(), script.DidYouMean(args[0], names), strings.Join(names, ", "))
+	return usagef("unknown command %q for %s%s: want one of %s", args[0], cmd.CommandPath(), suggest.DidYouMean(args[0], names), strings.Join(names, ", "))
 }
 
 // verbose tells whether -v was given.

@@ -15,8 +15,6 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/search"
-
-	"github.com/colltune/colltune/compiler/script"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -63,18 +61,6 @@ func TestSheetForms(t *testing.T) {
 		var b bytes.Buffer
 		if err := tc.write(&s, &b); err != nil || b.String() != tc.want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", tc.form, err, b.String(), tc.want)
-		}
-	}
-}
-
-func TestDidYouMean(t *testing.T) {
-	words := []string{"search", "resume", "results", "export"}
-	for written, want := range map[string]string{"serach": "search", "result": "results", "Search": "search", "zzz": "", "": "", strings.Repeat("x", 1000): ""} {
-		if want != "" {
-			want = " (did you mean " + want + "?)"
-		}
-		if got := script.DidYouMean(written, words); got != want {
-			t.Errorf("%.10s: %q, want %q", written, got, want)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/draw"
 )
@@ -224,7 +224,7 @@ func showSource(cmd *cobra.Command, name string) error {
 	}
 	source, ok := topologies.Source(name)
 	if !ok {
-		return usagef("%q is not in the catalogue%s: -o toml prints the files of %s", name, script.DidYouMean(name, topologies.Names()), strings.Join(topologies.Names(), ", "))
+		return usagef("%q is not in the catalogue%s: -o toml prints the files of %s", name, suggest.DidYouMean(name, topologies.Names()), strings.Join(topologies.Names(), ", "))
 	}
 	return deliver(cmd, func(w io.Writer) error {
 		_, err := w.Write(source)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/internal/suggest"
 )
 
 // bufferOf returns the buffer with one of the three standard names, short or
@@ -93,8 +94,8 @@ func (s *session) named(name string) (collective.Buffer, error) {
 		return b, nil
 	}
 	for _, n := range []string{"input", "output", "scratch"} {
-		if distance(strings.ToLower(name), n) < 2 || strings.EqualFold(name, "in") || strings.EqualFold(name, "out") {
-			return 0, fmt.Errorf("unknown buffer %q%s: want \"in\", \"out\", \"sc\", or a scratch buffer's own name", name, DidYouMean(strings.ToLower(name), []string{"input", "output", "scratch", "in", "out"}))
+		if suggest.Distance(strings.ToLower(name), n) < 2 || strings.EqualFold(name, "in") || strings.EqualFold(name, "out") {
+			return 0, fmt.Errorf("unknown buffer %q%s: want \"in\", \"out\", \"sc\", or a scratch buffer's own name", name, suggest.DidYouMean(strings.ToLower(name), []string{"input", "output", "scratch", "in", "out"}))
 		}
 	}
 	if !bufferName.MatchString(name) {
@@ -127,7 +128,7 @@ func (s *session) hintMisspelling(err error, buf collective.Buffer) error {
 	}
 	if name != "" {
 		slices.Sort(others)
-		unset.Msg += DidYouMean(name, others)
+		unset.Msg += suggest.DidYouMean(name, others)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/suggest"
 )
 
 // A template declares itself by calling family(…) once at its top level, with
@@ -74,7 +75,7 @@ func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	for i := range collectives.Len() {
 		c, _ := starlark.AsString(collectives.Index(i))
 		if names := d.names(); !slices.Contains(names, c) {
-			return nil, fmt.Errorf("family: unknown collective %s%s: want some of %s, or one that collective(…) has declared before", kindOf(collectives.Index(i)), DidYouMean(c, names), strings.Join(names, ", "))
+			return nil, fmt.Errorf("family: unknown collective %s%s: want some of %s, or one that collective(…) has declared before", kindOf(collectives.Index(i)), suggest.DidYouMean(c, names), strings.Join(names, ", "))
 		}
 		if slices.Contains(d.collectives, c) {
 			return nil, fmt.Errorf("family: collective %s is there twice", c)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+
+	"github.com/colltune/colltune/internal/suggest"
 )
 
 // pythonSyntax lists Python syntax that Starlark lacks: the prefix of the
@@ -50,6 +52,6 @@ func similarName(message string) string {
 			known = append(known, n)
 		}
 	}
-	near := slices.DeleteFunc(known, func(n string) bool { return distance(name, n) > 1+len(name)/8 })
-	return DidYouMean(name, near)
+	near := slices.DeleteFunc(known, func(n string) bool { return suggest.Distance(name, n) > 1+len(name)/8 })
+	return suggest.DidYouMean(name, near)
 }

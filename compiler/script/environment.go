@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+
+	"github.com/colltune/colltune/internal/suggest"
 )
 
 // predeclared is the environment of every template in addition to Starlark's
@@ -80,7 +82,7 @@ func (l *library) load(th *starlark.Thread, name string) (starlark.StringDict, e
 		if len(names) == 0 {
 			return nil, fmt.Errorf("there are no modules")
 		}
-		return nil, fmt.Errorf("no such module%s: there are %s", DidYouMean(name, names), strings.Join(names, ", "))
+		return nil, fmt.Errorf("no such module%s: there are %s", suggest.DidYouMean(name, names), strings.Join(names, ", "))
 	}
 	l.loaded[name] = nil // while it is being loaded
 	m := &module{}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"go.starlark.net/starlark"
+
+	"github.com/colltune/colltune/internal/suggest"
 )
 
 // signature describes the parameters of a builtin that is called too often for
@@ -39,7 +41,7 @@ next:
 			into[i] = kw[1]
 			continue next
 		}
-		return fmt.Errorf("%s: unknown argument %s%s", g.fn, key, DidYouMean(key, g.names))
+		return fmt.Errorf("%s: unknown argument %s%s", g.fn, key, suggest.DidYouMean(key, g.names))
 	}
 	for i := range g.required {
 		if into[i] == nil {

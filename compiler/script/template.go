@@ -12,6 +12,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/internal/suggest"
 )
 
 // Template is a loaded .star file. It is immutable and safe for concurrent use.
@@ -92,7 +93,7 @@ func (t *Template) Parameter(name string) (Parameter, error) {
 	if len(names) == 0 {
 		return Parameter{}, fmt.Errorf("%s has no parameter %s: it has none", t.Name, name)
 	}
-	return Parameter{}, fmt.Errorf("%s has no parameter %s%s: it has %s", t.Name, name, DidYouMean(name, names), strings.Join(names, ", "))
+	return Parameter{}, fmt.Errorf("%s has no parameter %s%s: it has %s", t.Name, name, suggest.DidYouMean(name, names), strings.Join(names, ", "))
 }
 
 // Bind completes the given values, as a program or a JSON document has them, with

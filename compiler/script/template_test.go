@@ -357,18 +357,6 @@ func TestOneTemplateInManyGoroutines(t *testing.T) {
 	}
 }
 
-func TestDidYouMean(t *testing.T) {
-	names := []string{"ring", "all-pairs", "two-step"}
-	for name, want := range map[string]string{
-		"rnig": " (did you mean ring?)", "allpairs": " (did you mean all-pairs?)", "two-stpe": " (did you mean two-step?)",
-		"tree": "", "": "", "x": "",
-	} {
-		if got := DidYouMean(name, names); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
-	}
-}
-
 // FuzzLoad loads and runs whatever text it is given: nothing but an error may
 // come of it.
 func FuzzLoad(f *testing.F) {

@@ -303,7 +303,7 @@ func TestRefuses(t *testing.T) {
 		{"bad count", xml(`<pci busid="1"><gpu rank="0" sm="80"><nvlink target="1" count="0"/></gpu></pci>`), Options{}, `count="0": want a whole number from 1 to 1024`},
 		{"two kinds", xml(gpu("a", "") + `<pci busid="b"><gpu rank="1" sm="90"/></pci>`), Options{}, "not like the first"},
 		{"two hosts", `<system version="1"><cpu host_hash="1"/><cpu host_hash="2"/></system>`, Options{}, "it describes 2 machines"},
-		{"unknown GPU", xml(gpu("a", "")), Options{GPU: "a101"}, `unknown GPU "a101" (did you mean "a100"?): want --gpu with one of`},
+		{"unknown GPU", xml(gpu("a", "")), Options{GPU: "a101"}, `unknown GPU "a101" (did you mean a100?): want --gpu with one of`},
 		{"many GPUs", xml(strings.Repeat(`<pci class="0x030000"/>`, maxDevices+1)), Options{}, "257 GPUs and 0 NICs: want at most 256"},
 		{"a wide table", "GPU0 " + strings.Repeat("GPU1 ", 1000) + "\n", Options{GPU: "t4"}, "a header of 1001 names: want at most 512 devices"},
 		{"no model", table, Options{}, "want --gpu"},

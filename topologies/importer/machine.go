@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -91,7 +92,7 @@ func (m *machine) chooseModel(asked string) error {
 	if asked != "" {
 		chosen := modelNamed(asked)
 		if chosen == nil {
-			return fmt.Errorf("unknown GPU %q%s: want --gpu with one of %s", asked, topologies.DidYouMean(strings.ToLower(asked), ModelNames()), strings.Join(ModelNames(), ", "))
+			return fmt.Errorf("unknown GPU %q%s: want --gpu with one of %s", asked, suggest.DidYouMean(strings.ToLower(asked), ModelNames()), strings.Join(ModelNames(), ", "))
 		}
 		if m.model != nil && m.model.runtime() != chosen.runtime() {
 			return fmt.Errorf("its GPUs are %s, not %s: want --gpu of the same maker, or none", m.model.name, chosen.name)

@@ -1,28 +1,31 @@
-package topologies
+package tomlfile
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Limits on the nesting of a topology file, since the TOML reader is recursive.
-// The format itself needs 3 parts in a key and 2 brackets in a value.
+// Limits on the nesting of a file, since the TOML reader is recursive. No file of ours
+// needs more than 3 parts in a key and 2 brackets in a value.
 const (
 	maxKeyParts = 8
 	maxBrackets = 16
 )
 
-// scanLines finds the line of every key of a TOML text, by its dotted path with
-// indices for arrays of tables, as table.path writes it:
+// Lines are the lines of a text's keys and tables, from 1, by dotted path. Tables of an
+// array have indices:
 //
 //	[[node.link]]            node.link[0]            line 1
 //	bandwidth = "25 GB/s"    node.link[0].bandwidth  line 2
 //
-// It is a scanner, not a parser: in text that is not TOML it finds lines of
-// anything that looks like a key. It returns an error if nesting is too deep
-// for the parser.
-func scanLines(file, text string) (map[string]int, *Error) {
-	keys := keyLines{lines: map[string]int{}, counts: map[string]int{}}
+// Parts of a path that are no bare words are quoted, as Key does.
+type Lines map[string]int
+
+// Scan finds the lines of a TOML text. It is a scanner, not a parser: in text that is
+// not TOML it finds lines of anything that looks like a key. It returns a *Error
+// if the text is nested too deep for the parser.
+func Scan(text string) (Lines, error) {
+	keys := keyLines{lines: Lines{}, counts: map[string]int{}}
 	var s scanner
 	for i, line := range strings.Split(text, "\n") {
 		parts := 0
@@ -32,9 +35,9 @@ func scanLines(file, text string) (map[string]int, *Error) {
 		s.line(line)
 		switch {
 		case max(parts, s.parts) > maxKeyParts:
-			return nil, &Error{File: file, Line: i + 1, Msg: fmt.Sprintf("a key of more than %d parts", maxKeyParts)}
+			return nil, &Error{i + 1, fmt.Sprintf("a key of more than %d parts", maxKeyParts)}
 		case s.deepest > maxBrackets:
-			return nil, &Error{File: file, Line: i + 1, Msg: fmt.Sprintf("brackets nested more than %d deep", maxBrackets)}
+			return nil, &Error{i + 1, fmt.Sprintf("brackets nested more than %d deep", maxBrackets)}
 		}
 	}
 	return keys.lines, nil
@@ -42,7 +45,7 @@ func scanLines(file, text string) (map[string]int, *Error) {
 
 // keyLines collects the lines of keys and headers.
 type keyLines struct {
-	lines  map[string]int // by path
+	lines  Lines
 	counts map[string]int // tables of [[path]] so far
 	prefix string         // path of the table that keys now belong to
 }
@@ -83,7 +86,7 @@ func (k *keyLines) addLine(line string, number int) int {
 }
 
 // note keeps the first line of a path.
-func note(lines map[string]int, path string, line int) {
+func note(lines Lines, path string, line int) {
 	if _, ok := lines[path]; !ok {
 		lines[path] = line
 	}
@@ -105,11 +108,10 @@ func indexed(counts map[string]int, parts []string) string {
 	return path
 }
 
-// lineOf returns the line of a path, or of the nearest table around it; 0 if
-// there is none.
-func lineOf(lines map[string]int, path string) int {
+// Of returns the line of a path, or of the nearest table around it; 0 if there is none.
+func (l Lines) Of(path string) int {
 	for path != "" {
-		if n, ok := lines[path]; ok {
+		if n, ok := l[path]; ok {
 			return n
 		}
 		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
@@ -129,9 +131,9 @@ func keyParts(s string) (parts []string, rest string) {
 			if end < 0 {
 				return parts, s
 			}
-			part, s = quoteKey(s[1:end+1]), s[end+2:]
+			part, s = Key(s[1:end+1]), s[end+2:]
 		default:
-			end := strings.IndexFunc(s, func(r rune) bool { return !bare(r) })
+			end := strings.IndexFunc(s, func(r rune) bool { return !Bare(r) })
 			if end < 0 {
 				end = len(s)
 			}
@@ -150,17 +152,18 @@ func keyParts(s string) (parts []string, rest string) {
 	return parts, s
 }
 
-func bare(r rune) bool {
+// Bare reports whether a letter may be in a key without quotes.
+func Bare(r rune) bool {
 	return r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// quoteKey prints a key as part of a path: quoted if it is no bare word, and cut
+// Key prints a key as part of a path: quoted if it is no bare word, and cut
 // if it is long.
-func quoteKey(k string) string {
+func Key(k string) string {
 	if len(k) > 100 {
 		k = k[:100]
 	}
-	if k != "" && strings.IndexFunc(k, func(r rune) bool { return !bare(r) }) < 0 {
+	if k != "" && strings.IndexFunc(k, func(r rune) bool { return !Bare(r) }) < 0 {
 		return k
 	}
 	return fmt.Sprintf("%q", k)

@@ -1,4 +1,4 @@
-package topologies
+package tomlfile
 
 import (
 	"fmt"
@@ -24,10 +24,10 @@ type mistake struct {
 // mistakes are tried in this order.
 var mistakes = []mistake{
 	{"open tables", regexp.MustCompile(`^\[\[([^\[\]]*)\]?$`), func(f []string) string {
-		return fmt.Sprintf("%s is not closed: want [[%s]]", shown(f[0]), strings.TrimSpace(f[1]))
+		return fmt.Sprintf("%s is not closed: want [[%s]]", short(f[0]), strings.TrimSpace(f[1]))
 	}},
 	{"open table", regexp.MustCompile(`^\[([^\[\]]*)$`), func(f []string) string {
-		return fmt.Sprintf("%s is not closed: want [%s]", shown(f[0]), strings.TrimSpace(f[1]))
+		return fmt.Sprintf("%s is not closed: want [%s]", short(f[0]), strings.TrimSpace(f[1]))
 	}},
 	{"no value", regexp.MustCompile(`^([\w.-]+)\s*=$`), func(f []string) string {
 		return fmt.Sprintf("%s has no value: want one behind the =", f[1])
@@ -47,13 +47,35 @@ var mistakes = []mistake{
 	}},
 	{"no key", regexp.MustCompile(`^=`), func([]string) string { return "a value without a key: want one before the =" }},
 	{"a word", regexp.MustCompile(`^[\w.-]+$`), func(f []string) string {
-		return fmt.Sprintf("%s alone: want a key and a value, %s = …", shown(f[0]), f[0])
+		return fmt.Sprintf("%s alone: want a key and a value, %s = …", short(f[0]), f[0])
 	}},
 }
 
+// Error is a fault of a text as TOML.
+type Error struct {
+	Line int // from 1, of the line to be changed; 0 if it is not known
+	Msg  string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Msg) }
+
+// Decode parses a TOML text into v, a pointer, as toml.Decode does. A text that is no
+// TOML, or is nested too deep, is an *Error.
+func Decode(text string, v any) (toml.MetaData, Lines, error) {
+	lines, err := Scan(text)
+	if err != nil {
+		return toml.MetaData{}, nil, err
+	}
+	meta, err := toml.Decode(text, v)
+	if err != nil {
+		return meta, lines, syntaxError(text, lines, err)
+	}
+	return meta, lines, nil
+}
+
 // syntaxError converts a parser's error to one at the line to be changed.
-func syntaxError(file, text string, lines map[string]int, err error) *Error {
-	e := &Error{File: file, Msg: err.Error()}
+func syntaxError(text string, lines Lines, err error) *Error {
+	e := &Error{Msg: err.Error()}
 	p, ok := err.(toml.ParseError)
 	if !ok {
 		return e
@@ -108,3 +130,12 @@ func openBracket(all []string, line int) int {
 }
 
 var keyed = regexp.MustCompile(`^\s*([\w.-]+\s*=|\[\[?\w[\w.-]*\]\]?\s*(#.*)?$)`)
+
+// short is a text quoted, and cut if it is long.
+func short(s string) string {
+	s = fmt.Sprintf("%q", s)
+	if len(s) > 60 {
+		s = s[:57] + "..."
+	}
+	return s
+}

@@ -1,9 +1,10 @@
-package script
+// Package suggest finds the known name that an unknown one is probably a misspelling of,
+// for errors.
+package suggest
 
 import "fmt"
 
-// DidYouMean returns " (did you mean …?)" if one of the names is a probable
-// misspelling of name, and empty if none is.
+// DidYouMean returns " (did you mean …?)" with the nearest of names, or "".
 func DidYouMean(name string, names []string) string {
 	best := Nearest(name, names)
 	if best == "" {
@@ -12,21 +13,21 @@ func DidYouMean(name string, names []string) string {
 	return fmt.Sprintf(" (did you mean %s?)", best)
 }
 
-// Nearest returns the one of names that name is probably a misspelling of, or
-// empty.
+// Nearest returns the one of names that name is probably a misspelling of: a third of
+// its letters may differ. It returns "" if there is none, and the first of several.
 func Nearest(name string, names []string) string {
 	best, least := "", (len(name)+2)/3+1
 	for _, n := range names {
-		if d := distance(name, n); d < least {
+		if d := Distance(name, n); d < least {
 			best, least = n, d
 		}
 	}
 	return best
 }
 
-// distance returns the number of letters to insert, remove, replace or swap with
+// Distance returns the number of letters to insert, remove, replace or swap with
 // their neighbour to make a into b.
-func distance(a, b string) int {
+func Distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return len(a) + len(b) // too different to matter
 	}
