@@ -13,7 +13,7 @@
 //	           │ unsat   │ sat              │ unsat, timeout       checks, on the
 //	           ▼         ▼                  ▼                      topology alone
 //
-// Bounds come first: distances, package bounds, and maximum flows over the network
+// Known routings are tried before all of these. Bounds come next: distances, package bounds, and maximum flows over the network
 // unrolled in steps. Solvers get the queries that these do not settle.
 //
 //   - Chunks with one destination each are an integer flow for each source. With one

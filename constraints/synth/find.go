@@ -15,16 +15,18 @@ type Answer struct {
 	Status constraints.Status
 	// By is the method that settled it: Bound, Mixing, or the name of the solver.
 	By       string
-	Detail   string   // Unsat by a bound: the argument; Timeout: which limit was met
+	Detail   string   // Unsat by a bound: the argument; Known: the file; Timeout: which limit was met
 	Schedule Schedule // Sat: confirmed by Replay
 	Items    []Item   // by Send.Item
 	Unit     units.Bandwidth
 	Seconds  float64 // wall-clock time
 }
 
-// Values of Answer.By for bounds, and for routings found by column packing.
+// Values of Answer.By for bounds, for known routings, and for routings found by column
+// packing.
 const (
 	Bound  = "bound"
+	Known  = "known"
 	Mixing = "mixing"
 )
 
@@ -78,6 +80,9 @@ func (q Query) findUntil(s *constraints.Solvers, ask solveBudget, until context.
 }
 
 func (p *problem) find(s *constraints.Solvers, ask solveBudget) (Answer, error) {
+	if a, found, err := p.findKnown(); found || err != nil {
+		return a, err
+	}
 	if !ask.atLeast {
 		if r := p.belowRateBound(); r != nil {
 			return Answer{Status: constraints.Unsat, By: Bound, Detail: r.Reason}, nil

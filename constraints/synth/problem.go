@@ -18,6 +18,7 @@ type Query struct {
 	Steps      int
 	Rounds     int             // of all steps together; each step has at least one
 	Unit       units.Bandwidth // bandwidth of one chunk a round; 0 means that of the slowest link any lane uses
+	Known      []KnownRouting  // tried before the built-in ones
 }
 
 // ChunksOf converts the number of chunks as the literature counts them, which for

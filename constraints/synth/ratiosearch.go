@@ -82,7 +82,7 @@ func (c *ratioSearch) ask(ctx context.Context, try rcRatio, over bool) (Answer, 
 	if err != nil {
 		return Answer{}, err
 	}
-	q := Query{Topology: c.p.Topology, Collective: coll, Steps: c.steps, Rounds: try.rounds, Unit: c.p.net.unit}
+	q := Query{Topology: c.p.Topology, Collective: coll, Steps: c.steps, Rounds: try.rounds, Unit: c.p.net.unit, Known: c.p.Known}
 	ask := c.w.budget(ctx)
 	from := ask.now()
 	ask.net, ask.mixed = c.p.net, over
