@@ -18,7 +18,7 @@ func (s *schedule) advanceStalled() bool {
 			break
 		}
 		if n := &s.nodes[i]; n.queued && !n.done {
-			if s.conns[n.put].slotsHeld+s.size(i) <= s.u.opt.Slots {
+			if s.conns[n.put].slotsHeld+s.size(i) <= s.prog.opt.Slots {
 				s.commit(i) // giving up the spare slot
 				return true
 			}
@@ -64,9 +64,9 @@ func (s *schedule) commitChain(i int32) {
 // chainBreak returns the instruction at which a chain that begins with i cannot
 // proceed at once, or none.
 func (s *schedule) chainBreak(i int32) int32 {
-	u := s.u
+	prog := s.prog
 	passed := map[int32]bool{}
-	rank := func(i int32) int32 { return u.ins[u.ranked[i]].rank }
+	rank := func(i int32) int32 { return prog.ins[prog.ranked[i]].rank }
 	for {
 		n := &s.nodes[i]
 		if n.put == none {
@@ -84,9 +84,9 @@ func (s *schedule) chainBreak(i int32) int32 {
 // splitFused splits a fused instruction and offers its two halves.
 func (s *schedule) splitFused(a int32) {
 	b := s.nodes[a].fused
-	s.u.split(s.u.ranked[a])
-	s.refresh(s.u.ranked[a])
-	s.refresh(s.u.ranked[b])
+	s.prog.split(s.prog.ranked[a])
+	s.refresh(s.prog.ranked[a])
+	s.refresh(s.prog.ranked[b])
 	s.nodes[s.nodes[b].to].from = b
 	s.left++
 	s.nodes[a].queued = false

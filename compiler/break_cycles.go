@@ -15,13 +15,13 @@ import "slices"
 //	        5 to 8   these run as if split; also one of each cycle met then, and so on
 //	        9        all that have fused instructions of several chunks
 func (e *execution) breakCycles(slots int) (all []int32) {
-	u := e.u
-	if u.cycleBreaks++; u.cycleBreaks > lookaheadAttempts {
-		return u.fusedMultiChunk()
+	prog := e.prog
+	if prog.cycleBreaks++; prog.cycleBreaks > lookaheadAttempts {
+		return prog.fusedMultiChunk()
 	}
 	e.finish(slots)
 	all = e.cycleVictims()
-	if u.cycleBreaks <= oneVictimAttempts {
+	if prog.cycleBreaks <= oneVictimAttempts {
 		return all
 	}
 	for more := all; len(more) > 0; {
@@ -43,9 +43,9 @@ var (
 )
 
 // fusedMultiChunk lists the threadblocks with fused instructions of several chunks.
-func (u *program) fusedMultiChunk() (all []int32) {
-	for t := range u.tbs {
-		if slices.ContainsFunc(u.tbs[t].steps, func(i int32) bool { return u.ins[i].fused != none && u.ins[i].count > 1 }) {
+func (prog *program) fusedMultiChunk() (all []int32) {
+	for t := range prog.tbs {
+		if slices.ContainsFunc(prog.tbs[t].steps, func(i int32) bool { return prog.ins[i].fused != none && prog.ins[i].count > 1 }) {
 			all = append(all, int32(t))
 		}
 	}
@@ -102,7 +102,7 @@ func (e *execution) slotFreed(t int32) {
 // sendPending sends the calls that t has received but not yet sent, as slots
 // permit.
 func (e *execution) sendPending(t int32) {
-	to := e.u.tbs[t].put
+	to := e.prog.tbs[t].put
 	if n := min(e.pending[t], e.slots-(e.sent[to]-e.taken[to])); n > 0 {
 		e.pending[t] -= n
 		e.sent[to] += n
@@ -114,10 +114,10 @@ func (e *execution) sendPending(t int32) {
 // the fewest fused instructions among those that are needed at one connection
 // while blocked at the other.
 func (e *execution) cycleVictims() []int32 {
-	u := e.u
+	prog := e.prog
 	var all []int32
-	seen := make([]int32, len(u.tbs)) // by threadblock: 1 + the start of the walk that visited it
-	for first := range u.tbs {
+	seen := make([]int32, len(prog.tbs)) // by threadblock: 1 + the start of the walk that visited it
+	for first := range prog.tbs {
 		t := int32(first)
 		for e.stop[t] != ended && seen[t] == 0 {
 			seen[t] = int32(first) + 1
@@ -129,7 +129,7 @@ func (e *execution) cycleVictims() []int32 {
 		best, fewest := int32(none), 0
 		for w, from := t, true; from || w != t; from = false {
 			x := e.blocker(w)
-			if n := e.fusedCount(x); n > 0 && e.neededAtSend(w) != e.stoppedAtSend(x) && (best == none || n < fewest || n == fewest && u.canonicalID(x) < u.canonicalID(best)) {
+			if n := e.fusedCount(x); n > 0 && e.neededAtSend(w) != e.stoppedAtSend(x) && (best == none || n < fewest || n == fewest && prog.canonicalID(x) < prog.canonicalID(best)) {
 				best, fewest = x, n
 			}
 			w = x
@@ -147,8 +147,8 @@ func (e *execution) fusedCount(tb int32) (n int) {
 	if e.halved != nil && e.halved[tb] {
 		return 0
 	}
-	for _, i := range e.u.tbs[tb].steps {
-		if e.u.ins[i].fused != none {
+	for _, i := range e.prog.tbs[tb].steps {
+		if e.prog.ins[i].fused != none {
 			n++
 		}
 	}
@@ -159,9 +159,9 @@ func (e *execution) fusedCount(tb int32) (n int) {
 func (e *execution) blocker(t int32) int32 {
 	switch e.stop[t] {
 	case forMessage:
-		return e.putTB[e.u.tbs[t].get]
+		return e.putTB[e.prog.tbs[t].get]
 	case forSlot:
-		return e.getTB[e.u.tbs[t].put]
+		return e.getTB[e.prog.tbs[t].put]
 	}
 	return e.waitsOf(e.currentStep(t))[e.waitsMet[t]].tb
 }

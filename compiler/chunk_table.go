@@ -16,10 +16,10 @@ const (
 )
 
 // uses returns the use of every buffer, by rank and buffer.
-func (u *program) uses() [][3]use {
-	all := make([][3]use, u.col.Ranks)
-	for i := range u.ops {
-		o := &u.ops[i]
+func (prog *program) uses() [][3]use {
+	all := make([][3]use, prog.col.Ranks)
+	for i := range prog.ops {
+		o := &prog.ops[i]
 		from, to := &all[o.src][o.srcBuf], &all[o.dst][o.dstBuf]
 		*from |= reads
 		*to |= writes
@@ -43,21 +43,21 @@ type chunkTable[T any] struct {
 
 // newChunkTable returns a table of the buffers that are used in all of the
 // given ways, with zero entries.
-func newChunkTable[T any](u *program, uses [][3]use, all use) chunkTable[T] {
-	first, n := tableLayout(u, uses, all)
+func newChunkTable[T any](prog *program, uses [][3]use, all use) chunkTable[T] {
+	first, n := tableLayout(prog, uses, all)
 	return chunkTable[T]{first: first, entries: make([]T, n)}
 }
 
 // tableLayout returns the index of each buffer's first entry and the number of
 // entries.
-func tableLayout(u *program, uses [][3]use, all use) (first [][3]int, n int) {
+func tableLayout(prog *program, uses [][3]use, all use) (first [][3]int, n int) {
 	first = make([][3]int, len(uses))
 	for r := range uses {
 		for b := range uses[r] {
 			first[r][b] = none
 			if uses[r][b]&all == all {
 				first[r][b] = n
-				n += u.size(int32(r), collective.Buffer(b))
+				n += prog.size(int32(r), collective.Buffer(b))
 			}
 		}
 	}
@@ -66,9 +66,9 @@ func tableLayout(u *program, uses [][3]use, all use) (first [][3]int, n int) {
 
 // newIndexTable returns a table of indices, all none. The caller gives its
 // entries back to the pool.
-func newIndexTable(u *program, uses [][3]use, all use) chunkTable[int32] {
-	first, n := tableLayout(u, uses, all)
-	return chunkTable[int32]{first: first, entries: fill(u.pool.Take(n), none)}
+func newIndexTable(prog *program, uses [][3]use, all use) chunkTable[int32] {
+	first, n := tableLayout(prog, uses, all)
+	return chunkTable[int32]{first: first, entries: fill(prog.pool.Take(n), none)}
 }
 
 // of returns the entries from the first of the chunks to the last, including
@@ -104,23 +104,23 @@ func fill(all []int32, with int32) []int32 {
 
 // markLiveOut marks the chunks that the caller may read after the collective:
 // results, and its input.
-func markLiveOut(l *chunkTable[bool], u *program) {
-	container.Ranges(u.col.Ranks, len(l.entries), func(from, to int) {
+func markLiveOut(l *chunkTable[bool], prog *program) {
+	container.Ranges(prog.col.Ranks, len(l.entries), func(from, to int) {
 		for r := from; r < to; r++ {
 			if l.first[r][collective.In] == none && l.first[r][collective.Out] == none {
 				continue
 			}
 			mark := func(b collective.Buffer, i int) {
-				if b, off := u.col.Place(r, b, i); l.first[r][b] != none {
+				if b, off := prog.col.Place(r, b, i); l.first[r][b] != none {
 					l.entries[l.first[r][b]+off] = true
 				}
 			}
-			for i := range u.col.OutChunks(r) {
-				if u.col.Want(r, i).Kind != collective.WantNothing {
+			for i := range prog.col.OutChunks(r) {
+				if prog.col.Want(r, i).Kind != collective.WantNothing {
 					mark(collective.Out, i)
 				}
 			}
-			for i := range u.col.InChunks(r) {
+			for i := range prog.col.InChunks(r) {
 				mark(collective.In, i)
 			}
 		}

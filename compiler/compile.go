@@ -142,67 +142,67 @@ func newProgram(p *lang.Program, o Options) *program {
 
 // compile runs the passes, beginning with index first: those before the schedule, those
 // of the schedule until its slots suffice, and emit.
-func (u *program) compile(first int, skip map[string]bool) (*Result, error) {
-	o, res := u.opt, &Result{}
+func (prog *program) compile(first int, skip map[string]bool) (*Result, error) {
+	o, res := prog.opt, &Result{}
 	schedule, emit := passIndex("depths"), passIndex("emit")
-	if err := u.run(passes[min(first, schedule):schedule], skip, res); err != nil {
+	if err := prog.run(passes[min(first, schedule):schedule], skip, res); err != nil {
 		return nil, err
 	}
 	for from := max(first, schedule); ; from = schedule {
-		if err := u.run(passes[min(from, emit):emit], skip, res); err != nil {
+		if err := prog.run(passes[min(from, emit):emit], skip, res); err != nil {
 			return nil, err
 		}
-		if u.slotsSuffice() {
+		if prog.slotsSuffice() {
 			break
 		}
 		start := time.Now()
-		u.relax()
+		prog.relax()
 		res.addTime("slots", time.Since(start))
 	}
-	if err := u.run(passes[max(first, emit):], skip, res); err != nil {
+	if err := prog.run(passes[max(first, emit):], skip, res); err != nil {
 		return nil, err
 	}
-	if err := o.Limits.Check(u.out); err != nil {
+	if err := o.Limits.Check(prog.out); err != nil {
 		return nil, err
 	}
-	res.Program, res.Split = u.out, u.splits
-	res.Slots, res.SlotsSplit = u.slotsWhole, u.slotsSplit
-	if len(u.ops) > manyOps {
-		*u = program{}
+	res.Program, res.Split = prog.out, prog.splits
+	res.Slots, res.SlotsSplit = prog.slotsWhole, prog.slotsSplit
+	if len(prog.ops) > manyOps {
+		*prog = program{}
 		runtime.GC() // the verifier or simulator, which come next, can use the passes' memory
 	}
 	return res, nil
 }
 
 // run runs passes from top to bottom.
-func (u *program) run(passes []pass, skip map[string]bool, res *Result) error {
-	o := &u.opt
+func (prog *program) run(passes []pass, skip map[string]bool, res *Result) error {
+	o := &prog.opt
 	for _, pass := range passes {
 		if o.Context != nil && o.Context.Err() != nil {
 			return fmt.Errorf("stopped before pass %s: %w", pass.name, o.Context.Err())
 		}
 		if !skip[pass.name] {
 			start := time.Now()
-			if err := pass.run(u); err != nil {
+			if err := pass.run(prog); err != nil {
 				var at *lang.Error
 				if errors.As(err, &at) {
 					return at
 				}
 				return fmt.Errorf("%s: %w", pass.name, err)
 			}
-			if len(u.ops) > manyOps {
+			if len(prog.ops) > manyOps {
 				runtime.GC()
 			}
 			res.addTime(pass.name, time.Since(start))
 		}
-		u.after = pass.name
+		prog.after = pass.name
 		if o.CheckEachPass {
-			if err := u.check(); err != nil {
+			if err := prog.check(); err != nil {
 				return fmt.Errorf("after pass %s: %w", pass.name, err)
 			}
 		}
-		if o.Dump != nil && (o.DumpAfter == pass.name || o.DumpAfter == "all") && u.slotsSuffice() {
-			o.Dump(pass.name, u.text())
+		if o.Dump != nil && (o.DumpAfter == pass.name || o.DumpAfter == "all") && prog.slotsSuffice() {
+			o.Dump(pass.name, prog.text())
 		}
 	}
 	return nil

@@ -25,8 +25,8 @@ const maxChainLength = 1 << 8
 
 func newDependencyChain(f *copyPropagation) dependencyChain {
 	return dependencyChain{
-		copies: f, pred: f.u.pool.Take(len(f.u.ops)),
-		writer: newIndexTable(f.u, f.uses, reads|writes), tentative: newIndexTable(f.u, f.uses, copyFrom|writes),
+		copies: f, pred: f.prog.pool.Take(len(f.prog.ops)),
+		writer: newIndexTable(f.prog, f.uses, reads|writes), tentative: newIndexTable(f.prog, f.uses, copyFrom|writes),
 	}
 }
 
@@ -49,7 +49,7 @@ func (l *dependencyChain) recordWrite(i int32) {
 	if l.copies == nil {
 		return
 	}
-	o := &l.copies.u.ops[i]
+	o := &l.copies.prog.ops[i]
 	src, dst := o.ends()
 	l.pred[i] = none
 	if o.reduce {
@@ -61,7 +61,7 @@ func (l *dependencyChain) recordWrite(i int32) {
 	reader := l.tentative.of(o.dst, dst)
 	for k := 0; k < len(reader); k += int(dst.stride) {
 		if sum := reader[k]; sum != none && !l.dependsOn(i, sum) {
-			r := &l.copies.u.ops[sum]
+			r := &l.copies.prog.ops[sum]
 			_, own := r.ends()
 			r.setWith(own)
 		}

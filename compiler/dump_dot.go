@@ -27,7 +27,8 @@ func Graphs() []string {
 }
 
 // GraphPass returns the pass whose dump draws a graph: the chunk DAG, the
-// instruction DAG, or the instructions within their threadblocks.
+// instruction DAG, or the instructions within their threadblocks. It returns an error for
+// a name that is none of Graphs.
 func GraphPass(graph string) (string, error) {
 	for _, g := range graphs {
 		if g.name == graph {
@@ -39,39 +40,40 @@ func GraphPass(graph string) (string, error) {
 
 // DOT draws the dump for Graphviz. Each rank, or each threadblock once there are
 // any, is a box. An arrow points from the earlier to the later; a bold arrow is a
-// message, and a dashed one a dependency that another one implies.
+// message, and a dashed one a dependency that another one implies. It returns an error
+// for a dump of pass emit, which has no graph, and the errors of w.
 func (d *Dump) DOT(w io.Writer) error {
-	u, err := readUnit(d.text)
+	prog, err := readUnit(d.text)
 	if err != nil {
 		return err
 	}
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "digraph %s {\n  rankdir=LR; node [shape=box, fontname=monospace];\n", safe.DOT(u.in.Name))
+	fmt.Fprintf(b, "digraph %s {\n  rankdir=LR; node [shape=box, fontname=monospace];\n", safe.DOT(prog.in.Name))
 	switch {
-	case u.out != nil:
+	case prog.out != nil:
 		return errors.New("the IR has no graph: want a dump of a pass before emit")
-	case u.tbs != nil:
-		for t := range u.tbs {
-			tb := &u.tbs[t]
-			cluster(b, fmt.Sprintf("rank %d tb %d ch %d", tb.rank, int32(t)-u.gpuTBs[tb.rank], tb.channel), t, tb.steps, u.instrLabel)
+	case prog.tbs != nil:
+		for t := range prog.tbs {
+			tb := &prog.tbs[t]
+			cluster(b, fmt.Sprintf("rank %d tb %d ch %d", tb.rank, int32(t)-prog.gpuTBs[tb.rank], tb.channel), t, tb.steps, prog.instrLabel)
 			for n := 1; n < len(tb.steps); n++ {
 				fmt.Fprintf(b, "  %d -> %d [weight=8];\n", tb.steps[n-1], tb.steps[n])
 			}
 		}
-		u.instrArrows(b)
-	case u.ins != nil:
-		byRank := make([][]int32, u.col.Ranks)
-		for i := range u.ins {
-			if u.live(int32(i)) {
-				byRank[u.ins[i].rank] = append(byRank[u.ins[i].rank], int32(i))
+		prog.instrArrows(b)
+	case prog.ins != nil:
+		byRank := make([][]int32, prog.col.Ranks)
+		for i := range prog.ins {
+			if prog.live(int32(i)) {
+				byRank[prog.ins[i].rank] = append(byRank[prog.ins[i].rank], int32(i))
 			}
 		}
 		for r, list := range byRank {
-			cluster(b, fmt.Sprintf("rank %d", r), r, list, u.instrLabel)
+			cluster(b, fmt.Sprintf("rank %d", r), r, list, prog.instrLabel)
 		}
-		u.instrArrows(b)
+		prog.instrArrows(b)
 	default:
-		u.opGraph(b)
+		prog.opGraph(b)
 	}
 	b.WriteString("}\n")
 	return b.Flush()
@@ -91,8 +93,8 @@ func cluster(b *bufio.Writer, label string, n int, nodes []int32, text func(int3
 
 // instrLabel describes an instruction, except for its messages and
 // dependencies, which are drawn as arrows.
-func (u *program) instrLabel(i int32) string {
-	in := &u.ins[i]
+func (prog *program) instrLabel(i int32) string {
+	in := &prog.ins[i]
 	src, dst := in.src(), in.dst()
 	switch {
 	case in.op.ReadsSrc() && in.op.WritesDst() && src != dst:
@@ -104,32 +106,32 @@ func (u *program) instrLabel(i int32) string {
 }
 
 // instrArrows draws messages and dependencies.
-func (u *program) instrArrows(b *bufio.Writer) {
-	for m := range u.msgs {
-		msg := &u.msgs[m]
+func (prog *program) instrArrows(b *bufio.Writer) {
+	for m := range prog.msgs {
+		msg := &prog.msgs[m]
 		fmt.Fprintf(b, "  %d -> %d [style=bold", msg.sender, msg.receiver)
 		if msg.channel != none {
 			fmt.Fprintf(b, ", label=%q", fmt.Sprintf("ch %d", msg.channel))
 		}
 		b.WriteString("];\n")
 	}
-	for i := range u.ins {
-		if !u.live(int32(i)) {
+	for i := range prog.ins {
+		if !prog.live(int32(i)) {
 			continue
 		}
 		waited := map[int32]bool{}
-		if u.waits.start != nil {
-			for _, p := range u.waits.row(int32(i)) {
+		if prog.waits.start != nil {
+			for _, p := range prog.waits.row(int32(i)) {
 				waited[p] = true
 				fmt.Fprintf(b, "  %d -> %d [label=waits];\n", p, i)
 			}
 		}
-		for _, p := range u.preds.row(int32(i)) {
-			a := u.alias[p]
+		for _, p := range prog.preds.row(int32(i)) {
+			a := prog.alias[p]
 			switch {
-			case u.waits.start == nil:
+			case prog.waits.start == nil:
 				fmt.Fprintf(b, "  %d -> %d;\n", a, i)
-			case !waited[a] && u.tbOf[a] != u.tbOf[i]:
+			case !waited[a] && prog.tbOf[a] != prog.tbOf[i]:
 				fmt.Fprintf(b, "  %d -> %d [style=dashed];\n", a, i)
 			}
 		}
@@ -137,9 +139,9 @@ func (u *program) instrArrows(b *bufio.Writer) {
 }
 
 // opGraph draws the operations, with their dependencies from pass chunk dag on.
-func (u *program) opGraph(b *bufio.Writer) {
-	for i := range u.ops {
-		o := &u.ops[i]
+func (prog *program) opGraph(b *bufio.Writer) {
+	for i := range prog.ops {
+		o := &prog.ops[i]
 		kind := "copy"
 		if o.reduce {
 			kind = "reduce"
@@ -150,11 +152,11 @@ func (u *program) opGraph(b *bufio.Writer) {
 			label += fmt.Sprintf(" with %v", o.with())
 		}
 		fmt.Fprintf(b, "  %d [label=%q];\n", i, label)
-		if u.srcDeps.start == nil {
+		if prog.srcDeps.start == nil {
 			continue
 		}
 		drawn := map[int32]bool{}
-		for _, deps := range [2][]int32{u.srcDeps.row(int32(i)), u.dstDeps.row(int32(i))} {
+		for _, deps := range [2][]int32{prog.srcDeps.row(int32(i)), prog.dstDeps.row(int32(i))} {
 			for _, d := range deps {
 				if !drawn[d] {
 					drawn[d] = true

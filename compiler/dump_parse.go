@@ -26,36 +26,36 @@ type Dump struct {
 // or the instruction where no single line is at fault. The program's results
 // are not checked: package verify does that for the IR.
 func ParseDump(text string) (*Dump, error) {
-	u, err := readUnit(text)
+	prog, err := readUnit(text)
 	if err != nil {
 		return nil, err
 	}
-	return &Dump{Pass: u.after, text: text}, nil
+	return &Dump{Pass: prog.after, text: text}, nil
 }
 
 // String prints the text again, as Options.Dump would get it for the same program.
 func (d *Dump) String() string {
-	u, err := readUnit(d.text)
+	prog, err := readUnit(d.text)
 	if err != nil {
 		return ""
 	}
-	return u.text()
+	return prog.text()
 }
 
 // Compile runs the remaining passes. Options.Instances is ignored, because the
-// dump has its instances already.
+// dump has its instances already. Errors are those of package function Compile.
 func (d *Dump) Compile(o Options) (*Result, error) {
 	skip, err := o.complete()
 	if err != nil {
 		return nil, err
 	}
-	u, err := readUnit(d.text)
+	prog, err := readUnit(d.text)
 	if err != nil {
 		return nil, err
 	}
-	u.callPerChunk = u.callPerChunk || o.CallPerChunk
-	u.opt = o
-	return u.compile(passIndex(d.Pass)+1, skip)
+	prog.callPerChunk = prog.callPerChunk || o.CallPerChunk
+	prog.opt = o
+	return prog.compile(passIndex(d.Pass)+1, skip)
 }
 
 // maxDumpPlaces bounds the chunks of all buffers of all ranks of a dump.
@@ -245,10 +245,10 @@ func (r *dumpReader) cyclesLine(words []string) error {
 
 // places returns the number of chunks in all buffers, or some number above
 // maxDumpPlaces.
-func (u *program) places() (n int) {
-	for rank := range u.col.Ranks {
+func (prog *program) places() (n int) {
+	for rank := range prog.col.Ranks {
 		for b := collective.In; b <= collective.Scratch && n <= maxDumpPlaces; b++ {
-			n += u.size(int32(rank), b)
+			n += prog.size(int32(rank), b)
 		}
 	}
 	return n

@@ -210,8 +210,8 @@ func FuzzParseDump(f *testing.F) {
 		if got := e.String(); got != again {
 			t.Fatalf("written again as\n%s\nfrom\n%s", got, again)
 		}
-		u, _ := readUnit(text)
-		if u.out == nil && u.instances < 64 && u.places() < 1<<16 && len(u.in.Scopes) < 3 {
+		prog, _ := readUnit(text)
+		if prog.out == nil && prog.instances < 64 && prog.places() < 1<<16 && len(prog.in.Scopes) < 3 {
 			_, _ = d.Compile(Options{CheckEachPass: true})
 		}
 	})

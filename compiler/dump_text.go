@@ -25,36 +25,36 @@ import (
 //	  - "3+6": receive 3 is fused with send 6. Send n is received by instruction n+1.
 //	  - "at N": position in the global order, once there are threadblocks.
 //	  - "waits": the part of "after" that is waited for explicitly.
-func (u *program) text() string {
+func (prog *program) text() string {
 	var b strings.Builder
 	switch {
-	case u.out != nil:
-		if err := ir.Print(&b, u.out); err != nil {
+	case prog.out != nil:
+		if err := ir.Print(&b, prog.out); err != nil {
 			panic(err) // writing to a strings.Builder never fails
 		}
 		return b.String()
-	case u.col.Ranks == 0:
+	case prog.col.Ranks == 0:
 		return ""
 	}
-	u.headText(&b)
+	prog.headText(&b)
 	switch {
-	case u.tbs != nil:
-		u.threadblocksText(&b)
-	case u.seq != nil:
-		for _, i := range u.seq {
-			u.instrText(&b, i)
+	case prog.tbs != nil:
+		prog.threadblocksText(&b)
+	case prog.seq != nil:
+		for _, i := range prog.seq {
+			prog.instrText(&b, i)
 			b.WriteByte('\n')
 		}
-	case u.ins != nil:
-		for i := range u.ins {
-			if u.live(int32(i)) {
-				u.instrText(&b, int32(i))
+	case prog.ins != nil:
+		for i := range prog.ins {
+			if prog.live(int32(i)) {
+				prog.instrText(&b, int32(i))
 				b.WriteByte('\n')
 			}
 		}
 	default:
-		for i := range u.ops {
-			u.opText(&b, int32(i))
+		for i := range prog.ops {
+			prog.opText(&b, int32(i))
 		}
 	}
 	return b.String()
@@ -62,48 +62,48 @@ func (u *program) text() string {
 
 // headText writes the lines above operations and instructions. Lines with
 // default values are left out.
-func (u *program) headText(b *strings.Builder) {
-	fmt.Fprintf(b, "after %s of %q\n%s\n", u.after, u.in.Name, ir.Heading(u.col.Spec))
-	if slices.ContainsFunc(u.scratch, func(n int32) bool { return n > 0 }) {
+func (prog *program) headText(b *strings.Builder) {
+	fmt.Fprintf(b, "after %s of %q\n%s\n", prog.after, prog.in.Name, ir.Heading(prog.col.Spec))
+	if slices.ContainsFunc(prog.scratch, func(n int32) bool { return n > 0 }) {
 		b.WriteString("scratch")
-		numbers(b, u.scratch)
+		numbers(b, prog.scratch)
 		b.WriteByte('\n')
 	}
-	if u.instances > 1 {
-		fmt.Fprintf(b, "instances %d × %d\n", u.instances/u.scopeInstances, u.scopeInstances)
+	if prog.instances > 1 {
+		fmt.Fprintf(b, "instances %d × %d\n", prog.instances/prog.scopeInstances, prog.scopeInstances)
 	}
-	if u.callPerChunk {
+	if prog.callPerChunk {
 		b.WriteString("calls of one chunk\n")
 	}
-	if u.cycleBreaks > 0 {
-		fmt.Fprintf(b, "cycles broken %d\n", u.cycleBreaks)
+	if prog.cycleBreaks > 0 {
+		fmt.Fprintf(b, "cycles broken %d\n", prog.cycleBreaks)
 	}
-	if u.instances == 1 && u.after == passes[0].name {
-		for s := 1; s < len(u.in.Scopes); s++ {
-			fmt.Fprintf(b, "scope %d in %d by %d\n", s, u.in.Scopes[s].Parent, u.in.Scopes[s].Factor)
+	if prog.instances == 1 && prog.after == passes[0].name {
+		for s := 1; s < len(prog.in.Scopes); s++ {
+			fmt.Fprintf(b, "scope %d in %d by %d\n", s, prog.in.Scopes[s].Parent, prog.in.Scopes[s].Factor)
 		}
 	}
 }
 
 // threadblocksText writes the threadblocks with their instructions.
-func (u *program) threadblocksText(b *strings.Builder) {
-	at := make([]int, len(u.ins))
-	for n, i := range u.seq {
+func (prog *program) threadblocksText(b *strings.Builder) {
+	at := make([]int, len(prog.ins))
+	for n, i := range prog.seq {
 		at[i] = n
 	}
-	for t := range u.tbs {
-		tb := &u.tbs[t]
-		fmt.Fprintf(b, "rank %d tb %d", tb.rank, int32(t)-u.gpuTBs[tb.rank])
+	for t := range prog.tbs {
+		tb := &prog.tbs[t]
+		fmt.Fprintf(b, "rank %d tb %d", tb.rank, int32(t)-prog.gpuTBs[tb.rank])
 		if tb.put != none {
-			fmt.Fprintf(b, " → %d", u.conns[tb.put].to)
+			fmt.Fprintf(b, " → %d", prog.conns[tb.put].to)
 		}
 		if tb.get != none {
-			fmt.Fprintf(b, " ← %d", u.conns[tb.get].from)
+			fmt.Fprintf(b, " ← %d", prog.conns[tb.get].from)
 		}
 		fmt.Fprintf(b, " ch %d\n", tb.channel)
 		for _, i := range tb.steps {
 			b.WriteString("  ")
-			u.instrText(b, i)
+			prog.instrText(b, i)
 			fmt.Fprintf(b, " at %d\n", at[i])
 		}
 	}
@@ -118,8 +118,8 @@ func numbers(b *strings.Builder, list []int32) {
 	}
 }
 
-func (u *program) opText(b *strings.Builder, i int32) {
-	o := &u.ops[i]
+func (prog *program) opText(b *strings.Builder, i int32) {
+	o := &prog.ops[i]
 	kind := "copy"
 	if o.reduce {
 		kind = "reduce"
@@ -132,28 +132,28 @@ func (u *program) opText(b *strings.Builder, i int32) {
 	if o.channel != none {
 		fmt.Fprintf(b, " ch %d", o.channel)
 	}
-	if o.scope != 0 && u.after == passes[0].name {
+	if o.scope != 0 && prog.after == passes[0].name {
 		fmt.Fprintf(b, " scope %d", o.scope)
 	}
 	if o.instance != 0 {
 		fmt.Fprintf(b, " instance %d", o.instance)
 	}
-	if u.srcDeps.start != nil {
-		if src, dst := u.srcDeps.row(i), u.dstDeps.row(i); len(src)+len(dst) > 0 {
+	if prog.srcDeps.start != nil {
+		if src, dst := prog.srcDeps.row(i), prog.dstDeps.row(i); len(src)+len(dst) > 0 {
 			b.WriteString(" after")
 			numbers(b, src)
 			b.WriteString(" |")
 			numbers(b, dst)
 		}
-		if u.writesResult[i] {
+		if prog.writesResult[i] {
 			b.WriteString(" result")
 		}
 	}
 	b.WriteByte('\n')
 }
 
-func (u *program) instrText(b *strings.Builder, i int32) {
-	in := &u.ins[i]
+func (prog *program) instrText(b *strings.Builder, i int32) {
+	in := &prog.ins[i]
 	fmt.Fprintf(b, "%d", i)
 	if in.fused != none {
 		fmt.Fprintf(b, "+%d", in.fused)
@@ -173,13 +173,13 @@ func (u *program) instrText(b *strings.Builder, i int32) {
 	}
 	got, sent := int32(none), int32(none)
 	if in.get != none {
-		got = u.msgs[in.get].channel
+		got = prog.msgs[in.get].channel
 		sent = got
-		fmt.Fprintf(b, " ← %d", u.msgs[in.get].from)
+		fmt.Fprintf(b, " ← %d", prog.msgs[in.get].from)
 	}
 	if in.put != none {
-		sent = u.msgs[in.put].channel
-		fmt.Fprintf(b, " → %d", u.msgs[in.put].to)
+		sent = prog.msgs[in.put].channel
+		fmt.Fprintf(b, " → %d", prog.msgs[in.put].to)
 		if in.get == none {
 			got = sent
 		}
@@ -190,21 +190,21 @@ func (u *program) instrText(b *strings.Builder, i int32) {
 	case got != none:
 		fmt.Fprintf(b, " ch %d", got)
 	}
-	if key := u.ops[in.of].instance; key != 0 {
+	if key := prog.ops[in.of].instance; key != 0 {
 		fmt.Fprintf(b, " instance %d", key)
 	}
-	if u.depth != nil {
-		fmt.Fprintf(b, " depth %d of %d", u.depth[i], u.depth[i]+u.height[i])
-	} else if u.writesResult[in.of] && in.op != ir.Send {
+	if prog.depth != nil {
+		fmt.Fprintf(b, " depth %d of %d", prog.depth[i], prog.depth[i]+prog.height[i])
+	} else if prog.writesResult[in.of] && in.op != ir.Send {
 		b.WriteString(" result")
 	}
-	if after := u.preds.row(i); len(after) > 0 {
+	if after := prog.preds.row(i); len(after) > 0 {
 		b.WriteString(" after")
 		numbers(b, after)
 	}
-	if u.waits.start != nil && len(u.waits.row(i)) > 0 {
+	if prog.waits.start != nil && len(prog.waits.row(i)) > 0 {
 		b.WriteString(" waits")
-		numbers(b, u.waits.row(i))
+		numbers(b, prog.waits.row(i))
 	}
 }
 

@@ -71,7 +71,7 @@ type times [sizes]int64
 
 // timing executes the program at all sizes at once.
 type timing struct {
-	u              *program
+	prog           *program
 	started, ended []times     // by instruction
 	now            []times     // by threadblock
 	slots          []slotTimes // by connection
@@ -90,14 +90,14 @@ type slotTimes struct {
 
 // estimate executes all tiles in the global order, in which every instruction
 // comes after those it waits for.
-func (u *program) estimate() (all estimate) {
+func (prog *program) estimate() (all estimate) {
 	t := timing{
-		u: u, started: make([]times, len(u.ins)), ended: make([]times, len(u.ins)),
-		now: make([]times, len(u.tbs)), slots: make([]slotTimes, len(u.conns)),
+		prog: prog, started: make([]times, len(prog.ins)), ended: make([]times, len(prog.ins)),
+		now: make([]times, len(prog.tbs)), slots: make([]slotTimes, len(prog.conns)),
 	}
 	var first times
 	for tile := range tiles {
-		for _, i := range u.seq {
+		for _, i := range prog.seq {
 			t.execute(i)
 		}
 		switch tile + 1 {
@@ -116,39 +116,39 @@ func (u *program) estimate() (all estimate) {
 // execute sets the times of an instruction, its threadblock and its
 // connections.
 func (t *timing) execute(i int32) {
-	in := &t.u.ins[i]
+	in := &t.prog.ins[i]
 	at := t.start(i, in)
 	var done times
 	for k := range at {
 		c := &costsAt[k]
 		done[k] = at[k] + c.of(in)
 		if in.get != none {
-			done[k] = max(done[k], t.ended[t.u.msgs[in.get].sender][k]+c.latency)
+			done[k] = max(done[k], t.ended[t.prog.msgs[in.get].sender][k]+c.latency)
 		}
 		t.end[k] = max(t.end[k], done[k])
 	}
 	if in.put != none {
-		t.slots[t.u.msgs[in.put].conn].sent++
+		t.slots[t.prog.msgs[in.put].conn].sent++
 	}
 	if in.get != none {
-		from := &t.slots[t.u.msgs[in.get].conn]
+		from := &t.slots[t.prog.msgs[in.get].conn]
 		for k := range done {
 			c := &costsAt[k]
 			from.free[from.taken%c.slots][k] = done[k] + c.slotLatency
 		}
 		from.taken++
 	}
-	t.started[i], t.ended[i], t.now[t.u.tbOf[i]] = at, done, done
+	t.started[i], t.ended[i], t.now[t.prog.tbOf[i]] = at, done, done
 }
 
 // start returns when an instruction can begin: its threadblock has reached it,
 // its dependencies are complete, its message begins to arrive, and the
 // connection it sends on has a free slot.
 func (t *timing) start(i int32, in *instr) times {
-	u, tb := t.u, t.u.tbOf[i]
+	prog, tb := t.prog, t.prog.tbOf[i]
 	at, awaited := t.now[tb], false
-	for _, p := range u.preds.row(i) {
-		if a := u.alias[p]; u.tbOf[a] != tb {
+	for _, p := range prog.preds.row(i) {
+		if a := prog.alias[p]; prog.tbOf[a] != tb {
 			awaited = true
 			for k := range at {
 				at[k] = max(at[k], t.ended[a][k])
@@ -158,13 +158,13 @@ func (t *timing) start(i int32, in *instr) times {
 	for k := range at {
 		c := &costsAt[k]
 		if in.get != none {
-			at[k] = max(at[k], t.started[u.msgs[in.get].sender][k]+c.latency)
+			at[k] = max(at[k], t.started[prog.msgs[in.get].sender][k]+c.latency)
 		}
 		if awaited {
 			at[k] += c.wait
 		}
 		if in.put != none {
-			to := &t.slots[u.msgs[in.put].conn]
+			to := &t.slots[prog.msgs[in.put].conn]
 			at[k] = max(at[k], to.free[to.sent%c.slots][k])
 		}
 	}

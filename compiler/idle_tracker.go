@@ -33,28 +33,28 @@ type tbHeaps struct {
 }
 
 // newIdleTracker adds all threadblocks to their heaps.
-func newIdleTracker(u *program) *idleTracker {
-	n := len(u.tbs)
-	w := &idleTracker{since: make([]int32, n), ofRank: tbHeaps{make([][]int32, u.col.Ranks), nil}}
+func newIdleTracker(prog *program) *idleTracker {
+	n := len(prog.tbs)
+	w := &idleTracker{since: make([]int32, n), ofRank: tbHeaps{make([][]int32, prog.col.Ranks), nil}}
 	order := make([]int32, n)
 	for tb := range order {
 		order[tb] = int32(tb)
 	}
-	for r := range u.col.Ranks {
-		own := order[u.gpuTBs[r]:u.gpuTBs[r+1]:u.gpuTBs[r+1]]
-		slices.SortFunc(own, func(a, b int32) int { return cmp.Compare(u.canonicalID(a), u.canonicalID(b)) })
+	for r := range prog.col.Ranks {
+		own := order[prog.gpuTBs[r]:prog.gpuTBs[r+1]:prog.gpuTBs[r+1]]
+		slices.SortFunc(own, func(a, b int32) int { return cmp.Compare(prog.canonicalID(a), prog.canonicalID(b)) })
 		for k, tb := range own {
 			w.since[tb] = int32(k - len(own))
 		}
 		w.ofRank.heaps[r] = own
 	}
 	w.ofRank.heapTime = slices.Clone(w.since)
-	if u.instances == 1 {
+	if prog.instances == 1 {
 		return w
 	}
 	w.key, w.ofInstance.heapTime = map[rankInstance]int32{}, slices.Clone(w.since)
 	for _, tb := range order {
-		at := rankInstance{u.tbs[tb].rank, u.tbs[tb].instance}
+		at := rankInstance{prog.tbs[tb].rank, prog.tbs[tb].instance}
 		line, known := w.key[at]
 		if !known {
 			line = int32(len(w.key))

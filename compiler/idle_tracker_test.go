@@ -9,41 +9,41 @@ import (
 // TestIdleness compares the lines with a look at all threadblocks of the rank.
 func TestIdleness(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		u := &program{instances: int32(rapid.IntRange(1, 3).Draw(t, "instances"))}
-		u.col.Ranks = rapid.IntRange(1, 3).Draw(t, "ranks")
-		u.gpuTBs = []int32{0}
-		for r := range u.col.Ranks {
+		prog := &program{instances: int32(rapid.IntRange(1, 3).Draw(t, "instances"))}
+		prog.col.Ranks = rapid.IntRange(1, 3).Draw(t, "ranks")
+		prog.gpuTBs = []int32{0}
+		for r := range prog.col.Ranks {
 			for range rapid.IntRange(1, 5).Draw(t, "threadblocks") {
-				q := int32(len(u.tbs))
-				tb := threadblock{rank: int32(r), put: q, get: none, instance: rapid.Int32Range(0, u.instances-1).Draw(t, "key")}
+				q := int32(len(prog.tbs))
+				tb := threadblock{rank: int32(r), put: q, get: none, instance: rapid.Int32Range(0, prog.instances-1).Draw(t, "key")}
 				if rapid.Bool().Draw(t, "receives") {
 					tb.put, tb.get = none, q
 				}
-				u.tbs = append(u.tbs, tb)
+				prog.tbs = append(prog.tbs, tb)
 			}
-			u.gpuTBs = append(u.gpuTBs, int32(len(u.tbs)))
+			prog.gpuTBs = append(prog.gpuTBs, int32(len(prog.tbs)))
 		}
-		latest := make([]int, len(u.tbs))
+		latest := make([]int, len(prog.tbs))
 		longest := func(rank, key int32) int32 {
 			best, own := int32(none), false
-			for tb := u.gpuTBs[rank]; tb < u.gpuTBs[rank+1]; tb++ {
-				mine := u.instances == 1 || u.tbs[tb].instance == key
-				earlier := best != none && (latest[tb] < latest[best] || latest[tb] == latest[best] && u.canonicalID(tb) < u.canonicalID(best))
+			for tb := prog.gpuTBs[rank]; tb < prog.gpuTBs[rank+1]; tb++ {
+				mine := prog.instances == 1 || prog.tbs[tb].instance == key
+				earlier := best != none && (latest[tb] < latest[best] || latest[tb] == latest[best] && prog.canonicalID(tb) < prog.canonicalID(best))
 				if best == none || mine && !own || mine == own && earlier {
 					best, own = tb, mine
 				}
 			}
 			return best
 		}
-		idle := newIdleTracker(u)
+		idle := newIdleTracker(prog)
 		for at := range rapid.IntRange(0, 40).Draw(t, "instructions") {
-			rank, key := rapid.Int32Range(0, int32(u.col.Ranks)-1).Draw(t, "rank"), rapid.Int32Range(0, u.instances-1).Draw(t, "of")
+			rank, key := rapid.Int32Range(0, int32(prog.col.Ranks)-1).Draw(t, "rank"), rapid.Int32Range(0, prog.instances-1).Draw(t, "of")
 			got, want := idle.longestIdle(rank, key), longest(rank, key)
 			if got != want {
 				t.Fatalf("instruction %d, rank %d instance %d: threadblock %d, want %d", at, rank, key, got, want)
 			}
 			if rapid.Bool().Draw(t, "elsewhere") {
-				got = rapid.Int32Range(0, int32(len(u.tbs))-1).Draw(t, "threadblock")
+				got = rapid.Int32Range(0, int32(len(prog.tbs))-1).Draw(t, "threadblock")
 			}
 			idle.recordWork(got, int32(at))
 			latest[got] = at + 1

@@ -24,33 +24,33 @@ import (
 //
 // Every instance has channels of its own. Those of the first instance keep the
 // program's numbers, and the others get free numbers.
-func channels(u *program) error {
+func channels(prog *program) error {
 	b := connPairing{
 		conns: container.NewConnTable(),
-		limit: max(1, int32(u.opt.MaxChannels)/u.instances),
+		limit: max(1, int32(prog.opt.MaxChannels)/prog.instances),
 	}
 	chain := make([]int32, 0, 64)
-	free := slices.ContainsFunc(u.msgs, func(m message) bool { return m.channel == none })
+	free := slices.ContainsFunc(prog.msgs, func(m message) bool { return m.channel == none })
 	for pass := range 2 {
 		if pass == 1 && !free {
 			break
 		}
-		for m := range u.msgs {
-			if u.ins[u.msgs[m].sender].get != none {
+		for m := range prog.msgs {
+			if prog.ins[prog.msgs[m].sender].get != none {
 				continue // not the head of its chain
 			}
 			chain = chain[:0]
 			directive := int32(none)
-			for n := int32(m); n != none; n = u.ins[u.msgs[n].receiver].put {
+			for n := int32(m); n != none; n = prog.ins[prog.msgs[n].receiver].put {
 				chain = append(chain, n)
-				directive = max(directive, u.msgs[n].channel)
+				directive = max(directive, prog.msgs[n].channel)
 			}
 			if directed := directive != none; directed == (pass == 0) {
-				b.placeChain(u, chain, directive)
+				b.placeChain(prog, chain, directive)
 			}
 		}
 	}
-	return u.numberChannels()
+	return prog.numberChannels()
 }
 
 // connPairing records which connections are paired by fused instructions.
@@ -68,20 +68,20 @@ type fusedPeers struct{ next, prev int32 }
 
 // placeChain chooses the channel of a chain and records it in the chain's
 // messages.
-func (b *connPairing) placeChain(u *program, chain []int32, directive int32) {
+func (b *connPairing) placeChain(prog *program, chain []int32, directive int32) {
 	if directive != none {
-		b.commit(u, chain, directive)
+		b.commit(prog, chain, directive)
 		return
 	}
 	if len(chain) == 1 {
-		b.commit(u, chain, 0)
+		b.commit(prog, chain, 0)
 		return
 	}
 	best, fewest := int32(0), len(chain)
 	for c := range b.limit {
-		clashes := b.try(u, chain, c)
+		clashes := b.try(prog, chain, c)
 		if clashes == 0 {
-			b.record(u, chain, c)
+			b.record(prog, chain, c)
 			return
 		}
 		b.undo()
@@ -89,7 +89,7 @@ func (b *connPairing) placeChain(u *program, chain []int32, directive int32) {
 			best, fewest = c, clashes
 		}
 	}
-	b.commit(u, chain, best)
+	b.commit(prog, chain, best)
 }
 
 // conn returns the number of message m's connection on channel c.
@@ -125,10 +125,10 @@ func (b *connPairing) undo() {
 
 // try pairs the chain's connections on channel c, and counts the places where
 // that is impossible.
-func (b *connPairing) try(u *program, chain []int32, c int32) (clashes int) {
-	in := b.conn(&u.msgs[chain[0]], c)
+func (b *connPairing) try(prog *program, chain []int32, c int32) (clashes int) {
+	in := b.conn(&prog.msgs[chain[0]], c)
 	for _, m := range chain[1:] {
-		out := b.conn(&u.msgs[m], c)
+		out := b.conn(&prog.msgs[m], c)
 		if !b.bind(in, out) {
 			clashes++
 		}
@@ -138,51 +138,51 @@ func (b *connPairing) try(u *program, chain []int32, c int32) (clashes int) {
 }
 
 // record sets channel c in the messages of a chain whose pairs have been made.
-func (b *connPairing) record(u *program, chain []int32, c int32) {
+func (b *connPairing) record(prog *program, chain []int32, c int32) {
 	b.added = b.added[:0]
 	for _, m := range chain {
-		u.msgs[m].channel = c
+		prog.msgs[m].channel = c
 	}
 }
 
 // commit pairs the chain's connections on channel c, and undoes the fusions
 // where that is impossible.
-func (b *connPairing) commit(u *program, chain []int32, c int32) {
+func (b *connPairing) commit(prog *program, chain []int32, c int32) {
 	if len(chain) == 1 {
-		b.record(u, chain, c)
+		b.record(prog, chain, c)
 		return
 	}
-	in := b.conn(&u.msgs[chain[0]], c)
+	in := b.conn(&prog.msgs[chain[0]], c)
 	for _, m := range chain[1:] {
-		out := b.conn(&u.msgs[m], c)
+		out := b.conn(&prog.msgs[m], c)
 		if !b.bind(in, out) {
-			u.split(u.msgs[m].sender)
+			prog.split(prog.msgs[m].sender)
 		}
 		in = out
 	}
-	b.record(u, chain, c)
+	b.record(prog, chain, c)
 }
 
 // numberChannels assigns a final channel number to every owner, and lists the
 // connections. A channel number only has to be unique between two ranks, so
 // instances whose messages use different links, such as those of a phase within
 // nodes and of one between them, can share numbers.
-func (u *program) numberChannels() error {
-	links := u.linksByOwner()
+func (prog *program) numberChannels() error {
+	links := prog.linksByOwner()
 	numbers, count := numberOwners(links)
-	if count > u.opt.MaxChannels {
+	if count > prog.opt.MaxChannels {
 		return fmt.Errorf("%d channels needed, %d by each of %d instances and by their directives: the limit is %d",
-			count, (len(links)+int(u.instances)-1)/int(u.instances), u.instances, u.opt.MaxChannels)
+			count, (len(links)+int(prog.instances)-1)/int(prog.instances), prog.instances, prog.opt.MaxChannels)
 	}
 	number, before := int32(0), owner{none, none}
-	for i := range u.msgs {
-		m := &u.msgs[i]
+	for i := range prog.msgs {
+		m := &prog.msgs[i]
 		if o := (owner{m.instance, m.channel}); o != before { // messages of an owner often follow each other
 			before, number = o, numbers[o]
 		}
 		m.channel = number
 	}
-	u.listConns()
+	prog.listConns()
 	return nil
 }
 
@@ -194,16 +194,16 @@ type link struct{ from, to int32 }
 
 // linksByOwner lists the links that the messages of each owner use. They are
 // left out if there is a single instance, which keeps its numbers.
-func (u *program) linksByOwner() map[owner]map[link]bool {
+func (prog *program) linksByOwner() map[owner]map[link]bool {
 	links := map[owner]map[link]bool{}
 	before := owner{none, none}
-	for i := range u.msgs {
-		m := &u.msgs[i]
+	for i := range prog.msgs {
+		m := &prog.msgs[i]
 		o := owner{m.instance, m.channel}
 		if o != before && links[o] == nil {
 			links[o] = map[link]bool{}
 		}
-		if u.instances > 1 {
+		if prog.instances > 1 {
 			links[o][link{m.from, m.to}] = true
 		}
 		before = o
@@ -245,13 +245,13 @@ func numberOwners(links map[owner]map[link]bool) (numbers map[owner]int32, count
 }
 
 // listConns numbers the connections that messages use.
-func (u *program) listConns() {
+func (prog *program) listConns() {
 	ids := container.NewConnTable()
-	for i := range u.msgs {
-		m := &u.msgs[i]
+	for i := range prog.msgs {
+		m := &prog.msgs[i]
 		id, made := ids.Number(container.ConnKey{From: m.from, To: m.to, Channel: m.channel})
 		if made {
-			u.conns = append(u.conns, conn{m.from, m.to, m.channel})
+			prog.conns = append(prog.conns, conn{m.from, m.to, m.channel})
 		}
 		m.conn = id
 	}

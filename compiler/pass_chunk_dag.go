@@ -23,31 +23,31 @@ const maxTouched = 1 << 29
 // itself only if there are no readers, since readers waited for it.
 // Dependencies at the rank that is read and at the rank that is written are
 // separate lists, since they become waits of different instructions.
-func chunkDAG(u *program) error {
-	t, err := newCells(u)
+func chunkDAG(prog *program) error {
+	t, err := newCells(prog)
 	if err != nil {
 		return err
 	}
-	touched := u.touched()
+	touched := prog.touched()
 	if touched > maxTouched {
 		return fmt.Errorf("%d chunks moved over all operations: want at most %d", touched, maxTouched)
 	}
-	nodes := int(min(touched, 2*int64(len(u.ops)))) // upper bound on simultaneously recorded readers
+	nodes := int(min(touched, 2*int64(len(prog.ops)))) // upper bound on simultaneously recorded readers
 	t.reader, t.next = make([]int32, 0, nodes), make([]int32, 0, nodes)
-	u.srcDeps, u.dstDeps = newCSR(len(u.ops)), newCSR(len(u.ops))
-	seen := u.pool.Take(len(u.ops)) // by operation: 1 + the last row it was added to
-	defer func() { u.pool.Give(t.writer, t.last, t.readers, t.reader, t.next, seen) }()
-	for i := range u.ops {
-		o, id := &u.ops[i], int32(i)
+	prog.srcDeps, prog.dstDeps = newCSR(len(prog.ops)), newCSR(len(prog.ops))
+	seen := prog.pool.Take(len(prog.ops)) // by operation: 1 + the last row it was added to
+	defer func() { prog.pool.Give(t.writer, t.last, t.readers, t.reader, t.next, seen) }()
+	for i := range prog.ops {
+		o, id := &prog.ops[i], int32(i)
 		src := t.at(o.src, o.srcBuf, o.srcOff)
 		dst := t.at(o.dst, o.dstBuf, o.dstOff)
 
 		row := 2*id + 1
 		for c, end := src, src+int(o.count)*int(o.srcStride); c < end; c += int(o.srcStride) {
-			add(&u.srcDeps, seen, t.writer[c], row)
+			add(&prog.srcDeps, seen, t.writer[c], row)
 			t.read(c, id)
 		}
-		u.srcDeps.end()
+		prog.srcDeps.end()
 
 		if !o.local() {
 			row++ // a local operation becomes one instruction, so both ends share a row
@@ -55,53 +55,53 @@ func chunkDAG(u *program) error {
 		if o.withStride > 0 {
 			with := t.at(o.dst, o.withBuf, o.withOff)
 			for c, end := with, with+int(o.count)*int(o.withStride); c < end; c += int(o.withStride) {
-				add(&u.dstDeps, seen, t.writer[c], row)
+				add(&prog.dstDeps, seen, t.writer[c], row)
 				t.read(c, id)
 			}
 		}
 		for c, end := dst, dst+int(o.count)*int(o.dstStride); c < end; c += int(o.dstStride) {
 			if o.reduce && o.withStride == 0 || t.readers[c] == none {
-				add(&u.dstDeps, seen, t.writer[c], row)
+				add(&prog.dstDeps, seen, t.writer[c], row)
 			}
 			for n := t.readers[c]; n != none; n = t.next[n] {
 				if t.reader[n] != id {
-					add(&u.dstDeps, seen, t.reader[n], row)
+					add(&prog.dstDeps, seen, t.reader[n], row)
 				}
 			}
 			t.write(c, id)
 		}
-		u.dstDeps.end()
-		if len(u.srcDeps.list)+len(u.dstDeps.list) > math.MaxInt32/2 {
+		prog.dstDeps.end()
+		if len(prog.srcDeps.list)+len(prog.dstDeps.list) > math.MaxInt32/2 {
 			return fmt.Errorf("more than %d dependencies", math.MaxInt32/2)
 		}
 	}
-	if u.writesResult == nil { // otherwise only scratch has moved since, which holds no results
-		u.markResults(t)
+	if prog.writesResult == nil { // otherwise only scratch has moved since, which holds no results
+		prog.markResults(t)
 	}
 	return nil
 }
 
 // markResults marks the operations that write a part of the result, given the
 // state of every cell at the end.
-func (u *program) markResults(t *cells) {
-	u.writesResult = make([]bool, len(u.ops))
-	for r := range u.col.Ranks {
-		for i := range u.col.OutChunks(r) {
-			if u.col.Want(r, i).Kind == collective.WantNothing {
+func (prog *program) markResults(t *cells) {
+	prog.writesResult = make([]bool, len(prog.ops))
+	for r := range prog.col.Ranks {
+		for i := range prog.col.OutChunks(r) {
+			if prog.col.Want(r, i).Kind == collective.WantNothing {
 				continue
 			}
-			b, off := u.col.Place(r, collective.Out, i)
+			b, off := prog.col.Place(r, collective.Out, i)
 			if w := t.writer[t.at(int32(r), b, int32(off))]; w != none {
-				u.writesResult[w] = true
+				prog.writesResult[w] = true
 			}
 		}
 	}
 }
 
 // touched returns the total number of chunks that the operations move.
-func (u *program) touched() (n int64) {
-	for i := range u.ops {
-		n += int64(u.ops[i].count)
+func (prog *program) touched() (n int64) {
+	for i := range prog.ops {
+		n += int64(prog.ops[i].count)
 	}
 	return n
 }
@@ -126,17 +126,17 @@ type cells struct {
 	free    int32   // list of nodes that can be reused
 }
 
-func newCells(u *program) (*cells, error) {
-	base, n, err := u.cellBases()
+func newCells(prog *program) (*cells, error) {
+	base, n, err := prog.cellBases()
 	if err != nil {
 		return nil, err
 	}
-	t := &cells{base: base, free: none, writer: u.pool.Take(n), last: u.pool.Take(n), readers: u.pool.Take(n)}
+	t := &cells{base: base, free: none, writer: prog.pool.Take(n), last: prog.pool.Take(n), readers: prog.pool.Take(n)}
 	fill(t.writer, none)
 	fill(t.last, none)
 	fill(t.readers, none)
-	for i := range u.ops {
-		o := &u.ops[i]
+	for i := range prog.ops {
+		o := &prog.ops[i]
 		dst := t.at(o.dst, o.dstBuf, o.dstOff)
 		for c, end := dst, dst+int(o.count)*int(o.dstStride); c < end; c += int(o.dstStride) {
 			t.last[c] = int32(i)
@@ -147,12 +147,12 @@ func newCells(u *program) (*cells, error) {
 
 // cellBases numbers the chunks of all buffers. It returns each buffer's first
 // number, by rank and buffer, and the number of cells.
-func (u *program) cellBases() (base [][3]int, n int, err error) {
-	base = make([][3]int, u.col.Ranks)
+func (prog *program) cellBases() (base [][3]int, n int, err error) {
+	base = make([][3]int, prog.col.Ranks)
 	for r := range base {
 		for b := collective.In; b <= collective.Scratch; b++ {
 			base[r][b] = n
-			n += u.size(int32(r), b)
+			n += prog.size(int32(r), b)
 		}
 	}
 	if n > math.MaxInt32/2 {

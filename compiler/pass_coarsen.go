@@ -12,10 +12,10 @@ package compiler
 // fewer chunks occupy fewer slots. A program with strided references is left
 // alone: next to each of a strided reference's chunks lies one that it does not
 // touch, so no larger chunk would hold only chunks of the reference.
-func coarsen(u *program) error {
-	by := int64(u.col.Chunks)
-	for i := range u.ops {
-		o := &u.ops[i]
+func coarsen(prog *program) error {
+	by := int64(prog.col.Chunks)
+	for i := range prog.ops {
+		o := &prog.ops[i]
 		if o.strided() {
 			return nil // its chunks are distinguished from those between them
 		}
@@ -24,17 +24,17 @@ func coarsen(u *program) error {
 			return nil
 		}
 	}
-	if by == 1 || len(u.ops) == 0 {
+	if by == 1 || len(prog.ops) == 0 {
 		return nil
 	}
 	g := int32(by)
-	for i := range u.ops {
-		o := &u.ops[i]
+	for i := range prog.ops {
+		o := &prog.ops[i]
 		o.count, o.srcOff, o.dstOff = o.count/g, o.srcOff/g, o.dstOff/g
 	}
-	u.col.Chunks /= int(by)
-	for r, n := range u.scratch {
-		u.scratch[r] = (n + g - 1) / g
+	prog.col.Chunks /= int(by)
+	for r, n := range prog.scratch {
+		prog.scratch[r] = (n + g - 1) / g
 	}
 	return nil
 }

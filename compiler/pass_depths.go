@@ -6,21 +6,21 @@ import "github.com/colltune/colltune/compiler/internal/container"
 // program and to its end, counted in instructions along waits and messages (GC3
 // 5.2, steps 2 and 3). It ranks instructions by smaller depth first, then by
 // larger height, then in traced order.
-func depths(u *program) error {
-	u.depth, u.height = u.pool.Take(len(u.ins)), u.pool.Take(len(u.ins))
+func depths(prog *program) error {
+	prog.depth, prog.height = prog.pool.Take(len(prog.ins)), prog.pool.Take(len(prog.ins))
 	both := [...]func(){
-		func() { u.computeDepths(u.depth) },
-		func() { u.computeHeights(u.height) },
+		func() { prog.computeDepths(prog.depth) },
+		func() { prog.computeHeights(prog.height) },
 	}
-	container.Ranges(len(both), len(u.ins), func(from, to int) {
+	container.Ranges(len(both), len(prog.ins), func(from, to int) {
 		for _, measure := range both[from:to] {
 			measure()
 		}
 	})
-	u.ranked = u.rankByDepth(u.depth, u.height)
-	if u.opt.Dump == nil { // later passes use only the ranking; dumps print these
-		u.pool.Give(u.depth, u.height)
-		u.depth, u.height = nil, nil
+	prog.ranked = prog.rankByDepth(prog.depth, prog.height)
+	if prog.opt.Dump == nil { // later passes use only the ranking; dumps print these
+		prog.pool.Give(prog.depth, prog.height)
+		prog.depth, prog.height = nil, nil
 	}
 	return nil
 }
@@ -28,18 +28,18 @@ func depths(u *program) error {
 // computeDepths computes the longest path from the start to each instruction. A
 // fused send counts one more than the receive it is part of, in case the two
 // are split again.
-func (u *program) computeDepths(depth []int32) {
-	for i := range u.ins {
-		if a := u.alias[i]; int(a) != i {
+func (prog *program) computeDepths(depth []int32) {
+	for i := range prog.ins {
+		if a := prog.alias[i]; int(a) != i {
 			depth[i] = depth[a] + 1
 			continue
 		}
 		d := int32(0)
-		for _, p := range u.preds.row(int32(i)) {
-			d = max(d, depth[u.alias[p]]+1)
+		for _, p := range prog.preds.row(int32(i)) {
+			d = max(d, depth[prog.alias[p]]+1)
 		}
-		if m := u.ins[i].get; m != none {
-			d = max(d, depth[u.msgs[m].sender]+1)
+		if m := prog.ins[i].get; m != none {
+			d = max(d, depth[prog.msgs[m].sender]+1)
 		}
 		depth[i] = d
 	}
@@ -48,30 +48,30 @@ func (u *program) computeDepths(depth []int32) {
 // computeHeights computes the longest path from each instruction to the end, in
 // h, which is all zeros. A fused send has the height of the receive it is part
 // of.
-func (u *program) computeHeights(h []int32) []int32 {
-	for i := len(u.ins) - 1; i >= 0; i-- {
-		if !u.live(int32(i)) {
+func (prog *program) computeHeights(h []int32) []int32 {
+	for i := len(prog.ins) - 1; i >= 0; i-- {
+		if !prog.live(int32(i)) {
 			continue
 		}
-		for _, p := range u.preds.row(int32(i)) {
-			a := u.alias[p]
+		for _, p := range prog.preds.row(int32(i)) {
+			a := prog.alias[p]
 			h[a] = max(h[a], h[i]+1)
 		}
-		if m := u.ins[i].get; m != none {
-			a := u.msgs[m].sender
+		if m := prog.ins[i].get; m != none {
+			a := prog.msgs[m].sender
 			h[a] = max(h[a], h[i]+1)
 		}
 	}
 	for i := range h {
-		h[i] = h[u.alias[i]]
+		h[i] = h[prog.alias[i]]
 	}
 	return h
 }
 
 // rankByDepth sorts the instructions by rising depth, then falling height, then
 // index, with two counting sorts, of which the second is stable.
-func (u *program) rankByDepth(depth, height []int32) []int32 {
-	byIndex, byHeight := u.pool.Take(len(depth)), u.pool.Take(len(depth))
+func (prog *program) rankByDepth(depth, height []int32) []int32 {
+	byIndex, byHeight := prog.pool.Take(len(depth)), prog.pool.Take(len(depth))
 	for i := range byIndex {
 		byIndex[i] = int32(i)
 	}
@@ -86,7 +86,7 @@ func (u *program) rankByDepth(depth, height []int32) []int32 {
 	}
 	sorted := byIndex
 	countingSort(sorted, byHeight, deepest, func(i int32) int32 { return depth[i] })
-	u.pool.Give(byHeight)
+	prog.pool.Give(byHeight)
 	return sorted
 }
 

@@ -14,39 +14,39 @@ import (
 // (threadblock, step), and a mark on each step that is waited for. Scratch ends
 // with the last chunk that any step accesses. That can be earlier than in the
 // program, since sums that are sent without being stored need no scratch.
-func emit(u *program) error {
-	steps := make([]ir.Step, len(u.seq))
+func emit(prog *program) error {
+	steps := make([]ir.Step, len(prog.seq))
 	p := &ir.Program{
-		Name:       u.in.Name,
-		Collective: u.col.Spec,
-		GPUs:       make([]ir.GPU, u.col.Ranks),
+		Name:       prog.in.Name,
+		Collective: prog.col.Spec,
+		GPUs:       make([]ir.GPU, prog.col.Ranks),
 	}
-	if n := u.instances / u.scopeInstances; n > 1 {
+	if n := prog.instances / prog.scopeInstances; n > 1 {
 		p.Comment = fmt.Sprintf("%d instances", n)
 	}
-	blocks := make([]ir.Threadblock, len(u.tbs))
+	blocks := make([]ir.Threadblock, len(prog.tbs))
 	for r := range p.GPUs {
 		p.GPUs[r] = ir.GPU{
-			Threadblocks: blocks[u.gpuTBs[r]:u.gpuTBs[r+1]:u.gpuTBs[r+1]],
+			Threadblocks: blocks[prog.gpuTBs[r]:prog.gpuTBs[r+1]:prog.gpuTBs[r+1]],
 		}
 	}
-	for t := range u.tbs {
-		tb := &u.tbs[t]
+	for t := range prog.tbs {
+		tb := &prog.tbs[t]
 		n := len(tb.steps)
 		b := ir.Threadblock{Send: none, Recv: none, Channel: int(tb.channel), Steps: steps[:n:n]}
 		steps = steps[n:]
 		if tb.put != none {
-			b.Send = int(u.conns[tb.put].to)
+			b.Send = int(prog.conns[tb.put].to)
 		}
 		if tb.get != none {
-			b.Recv = int(u.conns[tb.get].from)
+			b.Recv = int(prog.conns[tb.get].from)
 		}
 		blocks[t] = b
 	}
-	container.Ranges(u.col.Ranks, len(u.seq), func(from, to int) {
-		u.emitSteps(p.GPUs, blocks, u.gpuTBs[from], u.gpuTBs[to])
+	container.Ranges(prog.col.Ranks, len(prog.seq), func(from, to int) {
+		prog.emitSteps(p.GPUs, blocks, prog.gpuTBs[from], prog.gpuTBs[to])
 	})
-	u.out = p
+	prog.out = p
 	return nil
 }
 
@@ -54,7 +54,7 @@ func emit(u *program) error {
 const depBlock = 1 << 12
 
 // emitSteps writes the steps of the threadblocks of consecutive ranks.
-func (u *program) emitSteps(gpus []ir.GPU, blocks []ir.Threadblock, from, to int32) {
+func (prog *program) emitSteps(gpus []ir.GPU, blocks []ir.Threadblock, from, to int32) {
 	var deps []ir.Dep
 	touch := func(rank int32, c chunks) ir.Loc {
 		if c.buf == collective.Scratch {
@@ -63,9 +63,9 @@ func (u *program) emitSteps(gpus []ir.GPU, blocks []ir.Threadblock, from, to int
 		return c.loc()
 	}
 	for t := from; t < to; t++ {
-		tb := &u.tbs[t]
+		tb := &prog.tbs[t]
 		for s, i := range tb.steps {
-			in := &u.ins[i]
+			in := &prog.ins[i]
 			step := &blocks[t].Steps[s]
 			step.Op, step.Count = in.op, in.count
 			if in.op.ReadsSrc() {
@@ -74,17 +74,17 @@ func (u *program) emitSteps(gpus []ir.GPU, blocks []ir.Threadblock, from, to int
 			if in.op.WritesDst() {
 				step.Dst = touch(tb.rank, in.dst())
 			}
-			waits := u.waits.row(i)
+			waits := prog.waits.row(i)
 			if len(waits) == 0 {
 				continue
 			}
 			if len(deps) < len(waits) {
-				deps = make([]ir.Dep, max(min(depBlock, len(u.waits.list)), len(waits)))
+				deps = make([]ir.Dep, max(min(depBlock, len(prog.waits.list)), len(waits)))
 			}
 			step.Deps, deps = deps[:len(waits):len(waits)], deps[len(waits):]
 			for d, w := range waits {
-				step.Deps[d] = ir.Dep{TB: u.tbOf[w] - u.gpuTBs[tb.rank], Step: u.posOf[w]}
-				blocks[u.tbOf[w]].Steps[u.posOf[w]].HasDep = true
+				step.Deps[d] = ir.Dep{TB: prog.tbOf[w] - prog.gpuTBs[tb.rank], Step: prog.posOf[w]}
+				blocks[prog.tbOf[w]].Steps[prog.posOf[w]].HasDep = true
 			}
 			slices.SortFunc(step.Deps, func(a, b ir.Dep) int { return cmp.Compare(a.TB, b.TB) })
 		}

@@ -24,50 +24,50 @@ const maxOps = 1 << 25
 // is read after it was overwritten. A copy onto itself is removed.
 //
 // Places that do not exist are errors, since later passes use them as indices.
-func expand(u *program) error {
-	p := u.in
-	u.col = p.Collective
-	u.instances, u.scopeInstances = 1, 1
+func expand(prog *program) error {
+	p := prog.in
+	prog.col = p.Collective
+	prog.instances, prog.scopeInstances = 1, 1
 	if p.Collective.Ranks < 1 {
 		return fmt.Errorf("program %q has no collective", p.Name)
 	}
 	if len(p.Scratch) > p.Collective.Ranks {
 		return fmt.Errorf("scratch of %d ranks, in a collective over %d", len(p.Scratch), p.Collective.Ranks)
 	}
-	u.scratch = make([]int32, p.Collective.Ranks)
+	prog.scratch = make([]int32, p.Collective.Ranks)
 	for r, n := range p.Scratch {
 		if n < 0 || n > math.MaxInt32 {
 			return fmt.Errorf("rank %d has %d chunks of scratch: want 0 to %d", r, n, math.MaxInt32)
 		}
-		u.scratch[r] = int32(n)
+		prog.scratch[r] = int32(n)
 	}
 	for i, s := range p.Scopes {
 		if s.Factor < 1 || i > 0 && (s.Parent < 0 || int(s.Parent) >= i) {
 			return fmt.Errorf("scope %d has factor %d and parent %d: want at least 1, and an earlier scope", i, s.Factor, s.Parent)
 		}
 	}
-	if err := u.expandOps(); err != nil {
+	if err := prog.expandOps(); err != nil {
 		return err
 	}
 	// The traced operations take more memory than these, and no later pass reads
 	// them.
-	u.in = &lang.Program{Name: p.Name, Collective: p.Collective, Scopes: p.Scopes}
+	prog.in = &lang.Program{Name: p.Name, Collective: p.Collective, Scopes: p.Scopes}
 	return nil
 }
 
 // expandOps converts the operations in parts, in parallel. Each part has
 // capacity for one operation per traced one. That is usually exactly the number
 // it produces, and then the results need no copying.
-func (u *program) expandOps() error {
+func (prog *program) expandOps() error {
 	const parts = 16
-	n, sizes := len(u.in.Ops), u.sizes()
+	n, sizes := len(prog.in.Ops), prog.sizes()
 	room := make([]op, n)
 	var found [parts][]op
 	var failed [parts]error
 	container.Ranges(parts, n, func(from, to int) {
 		for k := from; k < to; k++ {
 			first, end := n*k/parts, n*(k+1)/parts
-			found[k], failed[k] = u.expandPart(room[first:first:end], u.in.Ops[first:end], sizes)
+			found[k], failed[k] = prog.expandPart(room[first:first:end], prog.in.Ops[first:end], sizes)
 		}
 	})
 	total, inPlace := 0, true
@@ -82,16 +82,16 @@ func (u *program) expandOps() error {
 	case total > maxOps:
 		return fmt.Errorf("more than %d operations", maxOps)
 	case inPlace:
-		u.ops = room
+		prog.ops = room
 	default:
-		u.ops = slices.Concat(found[:]...)
+		prog.ops = slices.Concat(found[:]...)
 	}
 	return nil
 }
 
 // expandPart appends the operations of some traced ones.
-func (u *program) expandPart(ops []op, traced []lang.Op, sizes [][collective.Scratch + 1]int32) ([]op, error) {
-	p := u.in
+func (prog *program) expandPart(ops []op, traced []lang.Op, sizes [][collective.Scratch + 1]int32) ([]op, error) {
+	p := prog.in
 	for i := range traced {
 		t := &traced[i]
 		for _, s := range [2]*lang.Span{&t.Src, &t.Dst} {
@@ -103,7 +103,7 @@ func (u *program) expandPart(ops []op, traced []lang.Op, sizes [][collective.Scr
 		case t.Src.Count != t.Dst.Count:
 			return nil, &lang.Error{Pos: p.Pos(t), Msg: fmt.Sprintf("%d chunks to %d: the counts differ", t.Src.Count, t.Dst.Count)}
 		case t.Channel < none || t.Channel >= math.MaxInt16:
-			return nil, &lang.Error{Pos: p.Pos(t), Msg: fmt.Sprintf("channel %d: want 0 to %d", t.Channel, u.opt.MaxChannels-1)}
+			return nil, &lang.Error{Pos: p.Pos(t), Msg: fmt.Sprintf("channel %d: want 0 to %d", t.Channel, prog.opt.MaxChannels-1)}
 		case t.Scope != 0 && (t.Scope < 0 || int(t.Scope) >= len(p.Scopes)):
 			return nil, &lang.Error{Pos: p.Pos(t), Msg: fmt.Sprintf("scope %d, of %d", t.Scope, len(p.Scopes))}
 		}
@@ -115,13 +115,13 @@ func (u *program) expandPart(ops []op, traced []lang.Op, sizes [][collective.Scr
 }
 
 // sizes returns the number of chunks in each buffer, by rank.
-func (u *program) sizes() [][collective.Scratch + 1]int32 {
-	all := make([][collective.Scratch + 1]int32, u.col.Ranks)
+func (prog *program) sizes() [][collective.Scratch + 1]int32 {
+	all := make([][collective.Scratch + 1]int32, prog.col.Ranks)
 	for r := range all {
 		for b := collective.In; b < collective.Scratch; b++ {
-			all[r][b] = int32(u.col.BufferChunks(r, b))
+			all[r][b] = int32(prog.col.BufferChunks(r, b))
 		}
-		all[r][collective.Scratch] = u.scratch[r]
+		all[r][collective.Scratch] = prog.scratch[r]
 	}
 	return all
 }

@@ -20,59 +20,59 @@ import "github.com/colltune/colltune/compiler/ir"
 // available, and pass order whether their slots suffice; both can undo a
 // fusion.
 
-func fuseRCS(u *program) error { return u.fuseSends(ir.Recv, ir.RecvCopySend) }
+func fuseRCS(prog *program) error { return prog.fuseSends(ir.Recv, ir.RecvCopySend) }
 
-func fuseRRCS(u *program) error { return u.fuseSends(ir.RecvReduceCopy, ir.RecvReduceCopySend) }
+func fuseRRCS(prog *program) error { return prog.fuseSends(ir.RecvReduceCopy, ir.RecvReduceCopySend) }
 
-func (u *program) fuseSends(from, to ir.Op) error {
+func (prog *program) fuseSends(from, to ir.Op) error {
 	var best, height []int32 // by receive: the best send so far; height is computed if there are several
-	for i := range u.ins {
+	for i := range prog.ins {
 		b := int32(i)
-		s := &u.ins[b]
-		if s.op != ir.Send || !u.live(b) {
+		s := &prog.ins[b]
+		if s.op != ir.Send || !prog.live(b) {
 			continue
 		}
-		waits := u.preds.row(b)
+		waits := prog.preds.row(b)
 		if len(waits) != 1 {
 			continue
 		}
 		a := waits[0]
-		r := &u.ins[a]
-		if r.op != from || r.dst() != s.src() || !u.canShareChannel(r.get, s.put) {
+		r := &prog.ins[a]
+		if r.op != from || r.dst() != s.src() || !prog.canShareChannel(r.get, s.put) {
 			continue
 		}
 		if best == nil {
-			best = u.pool.Take(len(u.ins))
+			best = prog.pool.Take(len(prog.ins))
 			for i := range best {
 				best[i] = none
 			}
 		}
 		if best[a] != none && height == nil {
-			height = u.computeHeights(u.pool.Take(len(u.ins)))
+			height = prog.computeHeights(prog.pool.Take(len(prog.ins)))
 		}
 		if best[a] == none || height[b] > height[best[a]] {
 			best[a] = b
 		}
 	}
 	var routes *channelSets // nil if the program names at most one channel: any messages can share it
-	if best != nil && u.directives() > 1 {
-		routes = u.channelSets()
+	if best != nil && prog.directives() > 1 {
+		routes = prog.channelSets()
 	}
 	for a, b := range best {
-		if b != none && (routes == nil || routes.join(u.ins[a].get, u.ins[b].put)) {
-			u.fuse(int32(a), b, to)
+		if b != none && (routes == nil || routes.join(prog.ins[a].get, prog.ins[b].put)) {
+			prog.fuse(int32(a), b, to)
 		}
 	}
-	u.pool.Give(best, height)
+	prog.pool.Give(best, height)
 	return nil
 }
 
 // directives returns the number of different channels that the program names,
 // but at most 2.
-func (u *program) directives() int {
+func (prog *program) directives() int {
 	one := int32(none)
-	for m := range u.msgs {
-		switch c := u.msgs[m].channel; {
+	for m := range prog.msgs {
+		switch c := prog.msgs[m].channel; {
 		case c == none || c == one:
 		case one != none:
 			return 2
@@ -88,8 +88,8 @@ func (u *program) directives() int {
 
 // canShareChannel reports whether two messages could be in one chain, as far as
 // instances and directives of these two go.
-func (u *program) canShareChannel(m, n int32) bool {
-	a, b := &u.msgs[m], &u.msgs[n]
+func (prog *program) canShareChannel(m, n int32) bool {
+	a, b := &prog.msgs[m], &prog.msgs[n]
 	return a.instance == b.instance && (a.channel == b.channel || a.channel == none || b.channel == none)
 }
 
@@ -101,13 +101,13 @@ type channelSets struct {
 }
 
 // channelSets returns the sets of the fusions made so far.
-func (u *program) channelSets() *channelSets {
-	c := &channelSets{parent: make([]int32, len(u.msgs)), channel: make([]int32, len(u.msgs))}
-	for m := range u.msgs {
-		c.parent[m], c.channel[m] = int32(m), u.msgs[m].channel
+func (prog *program) channelSets() *channelSets {
+	c := &channelSets{parent: make([]int32, len(prog.msgs)), channel: make([]int32, len(prog.msgs))}
+	for m := range prog.msgs {
+		c.parent[m], c.channel[m] = int32(m), prog.msgs[m].channel
 	}
-	for i := range u.ins {
-		if in := &u.ins[i]; in.fused != none {
+	for i := range prog.ins {
+		if in := &prog.ins[i]; in.fused != none {
 			c.join(in.get, in.put)
 		}
 	}
@@ -147,19 +147,19 @@ func (c *channelSets) join(m, n int32) bool {
 // It is not needed if no other instruction reads any of the chunks before they
 // are overwritten, and none of them holds part of the collective's result at
 // the end. The chunks then keep their old value, which is not read either.
-func fuseRRS(u *program) error {
-	read := make([]bool, len(u.ins)) // by instruction: another one reads what it stored
-	for i := range u.ins {
-		x := &u.ins[i]
-		for _, p := range u.preds.row(int32(i)) {
-			w := &u.ins[p]
+func fuseRRS(prog *program) error {
+	read := make([]bool, len(prog.ins)) // by instruction: another one reads what it stored
+	for i := range prog.ins {
+		x := &prog.ins[i]
+		for _, p := range prog.preds.row(int32(i)) {
+			w := &prog.ins[p]
 			if w.op == ir.RecvReduceCopySend && w.fused != int32(i) && x.reads(w.dst()) {
 				read[p] = true
 			}
 		}
 	}
-	for i := range u.ins {
-		if in := &u.ins[i]; in.op == ir.RecvReduceCopySend && !read[i] && !u.writesResult[in.of] {
+	for i := range prog.ins {
+		if in := &prog.ins[i]; in.op == ir.RecvReduceCopySend && !read[i] && !prog.writesResult[in.of] {
 			in.op = ir.RecvReduceSend
 		}
 	}

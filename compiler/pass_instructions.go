@@ -16,32 +16,32 @@ import (
 // rrc is the value at its destination, or where pass propagate copies found it. A
 // wait for an operation becomes a wait for that operation's instruction at the
 // same rank.
-func instructions(u *program) error {
-	u.pool = container.SlicePool{} // most of its slices have an entry for every chunk, and are too large for later passes
+func instructions(prog *program) error {
+	prog.pool = container.SlicePool{} // most of its slices have an entry for every chunk, and are too large for later passes
 	n := 0
-	first := make([]int32, len(u.ops)+1) // by operation: its first instruction
-	for i := range u.ops {
+	first := make([]int32, len(prog.ops)+1) // by operation: its first instruction
+	for i := range prog.ops {
 		first[i] = int32(n)
 		n++
-		if !u.ops[i].local() {
+		if !prog.ops[i].local() {
 			n++
 		}
 	}
-	first[len(u.ops)] = int32(n)
-	waits := len(u.srcDeps.list) + len(u.dstDeps.list)
-	u.ins = make([]instr, n)
-	u.msgs = make([]message, n-len(u.ops))
-	u.preds = csr{start: make([]int32, n+1), list: make([]int32, waits)}
-	u.preds.start[n] = int32(waits)
-	container.Ranges(len(u.ops), len(u.ops), func(from, to int) {
+	first[len(prog.ops)] = int32(n)
+	waits := len(prog.srcDeps.list) + len(prog.dstDeps.list)
+	prog.ins = make([]instr, n)
+	prog.msgs = make([]message, n-len(prog.ops))
+	prog.preds = csr{start: make([]int32, n+1), list: make([]int32, waits)}
+	prog.preds.start[n] = int32(waits)
+	container.Ranges(len(prog.ops), len(prog.ops), func(from, to int) {
 		for i := from; i < to; i++ {
-			u.instructionsOf(int32(i), first)
+			prog.instructionsOf(int32(i), first)
 		}
 	})
-	u.srcDeps, u.dstDeps = csr{}, csr{} // replaced by the instructions' own
-	u.alias = make([]int32, len(u.ins))
-	for i := range u.alias {
-		u.alias[i] = int32(i)
+	prog.srcDeps, prog.dstDeps = csr{}, csr{} // replaced by the instructions' own
+	prog.alias = make([]int32, len(prog.ins))
+	for i := range prog.alias {
+		prog.alias[i] = int32(i)
 	}
 	return nil
 }
@@ -50,30 +50,30 @@ func instructions(u *program) error {
 // waits. Their positions are known in advance: an operation has one instruction
 // and the same number of waits as before, and a remote one has a second
 // instruction and a message.
-func (u *program) instructionsOf(i int32, first []int32) {
-	o, id, m := &u.ops[i], first[i], first[i]-i
-	list := u.preds.list[u.srcDeps.start[i]+u.dstDeps.start[i]:][:0]
-	u.preds.start[id] = u.srcDeps.start[i] + u.dstDeps.start[i]
+func (prog *program) instructionsOf(i int32, first []int32) {
+	o, id, m := &prog.ops[i], first[i], first[i]-i
+	list := prog.preds.list[prog.srcDeps.start[i]+prog.dstDeps.start[i]:][:0]
+	prog.preds.start[id] = prog.srcDeps.start[i] + prog.dstDeps.start[i]
 	// after adds waits for the instructions that the given operations have at a
 	// rank.
 	after := func(deps []int32, rank int32) {
 		for _, d := range deps {
 			at := first[d]
-			if o := &u.ops[d]; !o.local() && o.dst == rank {
+			if o := &prog.ops[d]; !o.local() && o.dst == rank {
 				at++
 			}
 			list = append(list, at)
 		}
 	}
 	src := instr{op: ir.Send, rank: o.src, srcBuf: o.srcBuf, srcOff: o.srcOff, srcStride: o.srcStride, dstStride: 1, count: o.count, get: none, put: none, fused: none, of: i}
-	after(u.srcDeps.row(i), o.src)
+	after(prog.srcDeps.row(i), o.src)
 	if o.local() {
 		src.op, src.dstBuf, src.dstOff, src.dstStride = ir.Copy, o.dstBuf, o.dstOff, o.dstStride
 		if o.reduce {
 			src.op = ir.Reduce
 		}
-		after(u.dstDeps.row(i), o.src)
-		u.ins[id] = src
+		after(prog.dstDeps.row(i), o.src)
+		prog.ins[id] = src
 		return
 	}
 	dst := instr{op: ir.Recv, rank: o.dst, dstBuf: o.dstBuf, dstOff: o.dstOff, srcStride: 1, dstStride: o.dstStride, count: o.count, get: m, put: none, fused: none, of: i}
@@ -82,10 +82,10 @@ func (u *program) instructionsOf(i int32, first []int32) {
 		dst.op, dst.srcBuf, dst.srcOff, dst.srcStride = ir.RecvReduceCopy, with.buf, with.off, with.stride
 	}
 	src.put = m
-	u.preds.start[id+1] = u.srcDeps.start[i+1] + u.dstDeps.start[i]
-	after(u.dstDeps.row(i), o.dst)
-	u.ins[id], u.ins[id+1] = src, dst
-	u.msgs[m] = message{
+	prog.preds.start[id+1] = prog.srcDeps.start[i+1] + prog.dstDeps.start[i]
+	after(prog.dstDeps.row(i), o.dst)
+	prog.ins[id], prog.ins[id+1] = src, dst
+	prog.msgs[m] = message{
 		from: o.src, to: o.dst, sender: id, receiver: id + 1,
 		count: o.count, channel: o.channel, instance: o.instance, conn: none,
 	}

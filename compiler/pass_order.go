@@ -34,8 +34,8 @@ import (
 // sent completely before it is taken. It passes through all ranks of its chain
 // at once, with nothing in between; and a chain that would pass a rank twice is
 // split there.
-func order(u *program) error {
-	s := newSchedule(u)
+func order(prog *program) error {
+	s := newSchedule(prog)
 	for n := range s.nodes {
 		s.offer(int32(n))
 	}
@@ -51,16 +51,16 @@ func order(u *program) error {
 			return fmt.Errorf("%d instructions can never be ordered: their waits form a cycle", s.left)
 		}
 	}
-	u.pool.Give(s.at, s.succs.start, s.succs.list, u.ranked)
-	u.ranked = nil
+	prog.pool.Give(s.at, s.succs.start, s.succs.list, prog.ranked)
+	prog.ranked = nil
 	return nil
 }
 
 // schedule is the order under construction. It refers to instructions by their
-// positions in unit.ranked, because it visits them nearly in that order, which
+// positions in program.ranked, because it visits them nearly in that order, which
 // makes good use of the caches.
 type schedule struct {
-	u          *program
+	prog       *program
 	at         []int32 // by instruction: its position
 	succs      csr
 	left       int // live instructions not yet in the order
@@ -93,44 +93,44 @@ type connState struct {
 	heldSends  container.Heap // other sends waiting for room
 }
 
-func newSchedule(u *program) *schedule {
+func newSchedule(prog *program) *schedule {
 	s := &schedule{
-		u: u, at: u.pool.Take(len(u.ins)),
-		nodes: make([]node, len(u.ins)), conns: make([]connState, len(u.conns)),
-		ready: container.NewReadySet(len(u.ins)),
+		prog: prog, at: prog.pool.Take(len(prog.ins)),
+		nodes: make([]node, len(prog.ins)), conns: make([]connState, len(prog.conns)),
+		ready: container.NewReadySet(len(prog.ins)),
 	}
-	for n, i := range u.ranked {
+	for n, i := range prog.ranked {
 		s.at[i] = int32(n)
 	}
 	for i := range s.conns {
 		s.conns[i].head, s.conns[i].tail = none, none
 	}
-	container.Ranges(len(u.ins), len(u.ins), func(from, to int) {
+	container.Ranges(len(prog.ins), len(prog.ins), func(from, to int) {
 		for i := int32(from); i < int32(to); i++ {
-			s.nodes[s.at[i]].unordered = int32(len(u.preds.row(i)))
+			s.nodes[s.at[i]].unordered = int32(len(prog.preds.row(i)))
 			s.refresh(i)
 		}
 	})
-	for i := range u.ins {
-		if u.live(int32(i)) {
+	for i := range prog.ins {
+		if prog.live(int32(i)) {
 			s.left++
 		}
 	}
 	s.buildSuccs()
-	u.seq = u.pool.Take(s.left)[:0]
+	prog.seq = prog.pool.Take(s.left)[:0]
 	return s
 }
 
 // refresh copies an instruction's current state into its node.
 func (s *schedule) refresh(i int32) {
-	n, in := &s.nodes[s.at[i]], &s.u.ins[i]
-	n.get, n.put, n.from, n.to, n.fused, n.live = none, none, none, none, none, s.u.live(i)
+	n, in := &s.nodes[s.at[i]], &s.prog.ins[i]
+	n.get, n.put, n.from, n.to, n.fused, n.live = none, none, none, none, none, s.prog.live(i)
 	if in.get != none {
-		m := &s.u.msgs[in.get]
+		m := &s.prog.msgs[in.get]
 		n.get, n.from = m.conn, s.at[m.sender]
 	}
 	if in.put != none {
-		m := &s.u.msgs[in.put]
+		m := &s.prog.msgs[in.put]
 		n.put, n.to = m.conn, s.at[m.receiver]
 	}
 	if in.fused != none {
@@ -140,18 +140,18 @@ func (s *schedule) refresh(i int32) {
 
 // buildSuccs lists the instructions that wait for each instruction.
 func (s *schedule) buildSuccs() {
-	preds := &s.u.preds
+	preds := &s.prog.preds
 	// While rows are filled, start[k+1] is where row k continues; afterwards it is
 	// the row's end.
-	start := s.u.pool.Take(len(s.nodes) + 2)
+	start := s.prog.pool.Take(len(s.nodes) + 2)
 	for _, p := range preds.list {
 		start[s.at[p]+2]++
 	}
 	for k := range s.nodes {
 		start[k+2] += start[k+1]
 	}
-	list := s.u.pool.Take(len(preds.list))
-	for i := range s.u.ins {
+	list := s.prog.pool.Take(len(preds.list))
+	for i := range s.prog.ins {
 		for _, p := range preds.row(int32(i)) {
 			next := &start[s.at[p]+1]
 			list[*next] = s.at[i]
@@ -164,8 +164,8 @@ func (s *schedule) buildSuccs() {
 // size returns the number of slots occupied by the message that i sends or
 // receives.
 func (s *schedule) size(i int32) int {
-	if s.u.callPerChunk {
-		return int(s.u.ins[s.u.ranked[i]].count)
+	if s.prog.callPerChunk {
+		return int(s.prog.ins[s.prog.ranked[i]].count)
 	}
 	return 1
 }
@@ -197,7 +197,7 @@ func (s *schedule) tryCommit(i int32) {
 		s.commit(i)
 		return
 	}
-	l, size, slots := &s.conns[n.put], s.size(i), s.u.opt.Slots
+	l, size, slots := &s.conns[n.put], s.size(i), s.prog.opt.Slots
 	begins := n.get == none && s.nodes[n.to].put != none
 	if size > slots {
 		if s.chainBreak(i) == none {
@@ -232,7 +232,7 @@ func (s *schedule) commit(i int32) {
 	n := &s.nodes[i]
 	n.done, n.queued, s.progressed = true, false, true
 	s.left--
-	s.u.seq = append(s.u.seq, s.u.ranked[i])
+	s.prog.seq = append(s.prog.seq, s.prog.ranked[i])
 	if n.get != none {
 		s.take(i)
 	}

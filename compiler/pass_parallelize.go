@@ -23,8 +23,8 @@ import (
 // differently from those of a shorter reference, so an instance may depend on
 // several others. Dependencies are therefore found later, part by part, and may
 // cross instances.
-func parallelize(u *program) error {
-	scopes := u.in.Scopes
+func parallelize(prog *program) error {
+	scopes := prog.in.Scopes
 	product := make([]int64, max(1, len(scopes)))
 	product[0] = 1
 	cut := int64(1)
@@ -46,24 +46,24 @@ func parallelize(u *program) error {
 	}
 	widest := int64(1)
 	total := 0
-	for i := range u.ops {
-		f := product[u.ops[i].scope]
+	for i := range prog.ops {
+		f := product[prog.ops[i].scope]
 		widest = max(widest, f)
 		total += int(f)
 	}
-	if err := u.subdivide(cut, total); err != nil {
+	if err := prog.subdivide(cut, total); err != nil {
 		return err
 	}
-	u.scopeInstances, u.instances = int32(widest), int32(widest)
+	prog.scopeInstances, prog.instances = int32(widest), int32(widest)
 	ops := make([]op, 0, total)
-	for _, o := range u.ops {
+	for _, o := range prog.ops {
 		f := int32(product[o.scope])
 		ops = replicate(ops, o, f, int32(cut), func(k int32) int32 { return k })
 		if len(ops) > maxOps {
 			return fmt.Errorf("more than %d operations", maxOps)
 		}
 	}
-	u.ops = ops
+	prog.ops = ops
 	return nil
 }
 
@@ -84,36 +84,36 @@ func parallelize(u *program) error {
 //	copy rank 0 in[1] → …                      in[2], in[3]
 //	                              blocked:     in[0:2], in[2:4]
 //	                                           in[1], in[3]
-func instances(u *program) error {
-	n := int32(u.opt.Instances)
+func instances(prog *program) error {
+	n := int32(prog.opt.Instances)
 	if n == 1 {
 		return nil
 	}
-	if u.opt.Instances > math.MaxInt16 {
-		return fmt.Errorf("instances %d: want at most %d", u.opt.Instances, math.MaxInt16)
+	if prog.opt.Instances > math.MaxInt16 {
+		return fmt.Errorf("instances %d: want at most %d", prog.opt.Instances, math.MaxInt16)
 	}
-	unit, scratch := int32(u.col.Chunks), slices.Clone(u.scratch)
-	total := len(u.ops) * int(n)
-	if err := u.subdivide(int64(n), total); err != nil {
+	unit, scratch := int32(prog.col.Chunks), slices.Clone(prog.scratch)
+	total := len(prog.ops) * int(n)
+	if err := prog.subdivide(int64(n), total); err != nil {
 		return err
 	}
 	ops := make([]op, 0, total)
-	for _, o := range u.ops {
+	for _, o := range prog.ops {
 		key := o.instance
-		if !u.opt.Blocked {
-			ops = replicate(ops, o, n, n, func(j int32) int32 { return j*u.scopeInstances + key })
+		if !prog.opt.Blocked {
+			ops = replicate(ops, o, n, n, func(j int32) int32 { return j*prog.scopeInstances + key })
 			continue
 		}
 		for j := range n {
-			o.instance = j*u.scopeInstances + key
+			o.instance = j*prog.scopeInstances + key
 			ops = o.inBlock(ops, j, n, unit, scratch)
 		}
 		if len(ops) > maxOps {
 			return fmt.Errorf("more than %d operations", maxOps)
 		}
 	}
-	u.ops = ops
-	u.instances = n * u.scopeInstances
+	prog.ops = ops
+	prog.instances = n * prog.scopeInstances
 	return nil
 }
 
@@ -207,20 +207,20 @@ func (o op) part(srcOff, dstOff, count, srcStride, dstStride int32) op {
 
 // subdivide divides every chunk of the collective and of scratch into cut
 // parts. It returns an error if the operations or chunks would exceed a limit.
-func (u *program) subdivide(cut int64, ops int) error {
+func (prog *program) subdivide(cut int64, ops int) error {
 	if ops > maxOps {
 		return fmt.Errorf("%d operations after replication: want at most %d", ops, maxOps)
 	}
 	largest := int64(0)
-	for r, n := range u.scratch {
-		largest = max(largest, int64(n), int64(u.col.InChunks(r)), int64(u.col.OutChunks(r)))
+	for r, n := range prog.scratch {
+		largest = max(largest, int64(n), int64(prog.col.InChunks(r)), int64(prog.col.OutChunks(r)))
 	}
 	if largest*cut > math.MaxInt32 {
 		return fmt.Errorf("%d chunks cut in %d: want at most %d", largest, cut, math.MaxInt32)
 	}
-	u.col = u.col.Times(int(cut))
-	for r := range u.scratch {
-		u.scratch[r] *= int32(cut)
+	prog.col = prog.col.Times(int(cut))
+	for r := range prog.scratch {
+		prog.scratch[r] *= int32(cut)
 	}
 	return nil
 }

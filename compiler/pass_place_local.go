@@ -61,7 +61,7 @@ func span(h *localPlacer, i, tb int32, end int64) int64 {
 // of chunks plus a fixed overhead, which equals the average step's chunks. A
 // wait costs as much as that overhead, and so does a message's latency.
 type localPlacer struct {
-	u        *program
+	prog     *program
 	overhead int64
 	toEnd    []int64   // by instruction: longest path from its end to the program's, along waits, messages and threadblocks
 	earliest []int64   // by instruction: earliest start if local instructions occupied no threadblock
@@ -80,17 +80,17 @@ type tbState struct {
 }
 
 // newLocalPlacer estimates the instructions with connections.
-func newLocalPlacer(u *program) *localPlacer {
+func newLocalPlacer(prog *program) *localPlacer {
 	h := &localPlacer{
-		u: u, toEnd: make([]int64, len(u.ins)), earliest: make([]int64, len(u.ins)), ended: make([]int64, len(u.ins)),
-		tbs: make([]tbState, len(u.tbs)),
+		prog: prog, toEnd: make([]int64, len(prog.ins)), earliest: make([]int64, len(prog.ins)), ended: make([]int64, len(prog.ins)),
+		tbs: make([]tbState, len(prog.tbs)),
 	}
-	for _, i := range u.seq {
-		h.overhead += int64(u.ins[i].count)
+	for _, i := range prog.seq {
+		h.overhead += int64(prog.ins[i].count)
 	}
-	h.overhead = max(1, h.overhead/int64(len(u.seq)))
-	for _, i := range u.seq {
-		tb := u.tbOf[i]
+	h.overhead = max(1, h.overhead/int64(len(prog.seq)))
+	for _, i := range prog.seq {
+		tb := prog.tbOf[i]
 		if tb < 0 {
 			h.ended[i] = h.readyTime(i, tb) + h.cost(i)
 			continue
@@ -115,11 +115,11 @@ func newLocalPlacer(u *program) *localPlacer {
 
 // computeToEnd fills in toEnd, from the last instruction to the first.
 func (h *localPlacer) computeToEnd() {
-	u := h.u
-	next := fill(make([]int32, len(u.tbs)), none) // by threadblock
-	for n := len(u.seq) - 1; n >= 0; n-- {
-		i := u.seq[n]
-		tb := u.tbOf[i]
+	prog := h.prog
+	next := fill(make([]int32, len(prog.tbs)), none) // by threadblock
+	for n := len(prog.seq) - 1; n >= 0; n-- {
+		i := prog.seq[n]
+		tb := prog.tbOf[i]
 		if tb >= 0 {
 			if x := next[tb]; x != none {
 				h.toEnd[i] = max(h.toEnd[i], h.cost(x)+h.toEnd[x])
@@ -127,24 +127,24 @@ func (h *localPlacer) computeToEnd() {
 			next[tb] = i
 		}
 		all := h.cost(i) + h.toEnd[i]
-		for _, p := range u.preds.row(i) {
-			a := u.alias[p]
+		for _, p := range prog.preds.row(i) {
+			a := prog.alias[p]
 			h.toEnd[a] = max(h.toEnd[a], all+h.waitCost(a, tb))
 		}
-		if m := u.ins[i].get; m != none {
-			s := u.msgs[m].sender
+		if m := prog.ins[i].get; m != none {
+			s := prog.msgs[m].sender
 			h.toEnd[s] = max(h.toEnd[s], h.overhead+h.toEnd[i])
 		}
 	}
 }
 
 // cost returns the cost of a step.
-func (h *localPlacer) cost(i int32) int64 { return h.overhead + int64(h.u.ins[i].count) }
+func (h *localPlacer) cost(i int32) int64 { return h.overhead + int64(h.prog.ins[i].count) }
 
 // waitCost returns the cost for threadblock tb of waiting for instruction a: 0
 // within the same threadblock.
 func (h *localPlacer) waitCost(a, tb int32) int64 {
-	if tb >= 0 && h.u.tbOf[a] == tb {
+	if tb >= 0 && h.prog.tbOf[a] == tb {
 		return 0
 	}
 	return h.overhead
@@ -153,13 +153,13 @@ func (h *localPlacer) waitCost(a, tb int32) int64 {
 // readyTime returns when all dependencies of instruction i are complete for
 // threadblock tb.
 func (h *localPlacer) readyTime(i, tb int32) (at int64) {
-	u := h.u
-	for _, p := range u.preds.row(i) {
-		a := u.alias[p]
+	prog := h.prog
+	for _, p := range prog.preds.row(i) {
+		a := prog.alias[p]
 		at = max(at, h.ended[a]+h.waitCost(a, tb))
 	}
-	if m := u.ins[i].get; m != none {
-		s := u.msgs[m].sender
+	if m := prog.ins[i].get; m != none {
+		s := prog.msgs[m].sender
 		at = max(at, h.ended[s]-h.cost(s)+h.overhead)
 	}
 	return at
@@ -169,8 +169,8 @@ func (h *localPlacer) readyTime(i, tb int32) (at int64) {
 // time. A receive does not finish before its message has arrived.
 func (h *localPlacer) finishTime(i int32, at int64) int64 {
 	at += h.cost(i)
-	if m := h.u.ins[i].get; m != none {
-		at = max(at, h.ended[h.u.msgs[m].sender]+h.overhead)
+	if m := h.prog.ins[i].get; m != none {
+		at = max(at, h.ended[h.prog.msgs[m].sender]+h.overhead)
 	}
 	return at
 }
@@ -188,19 +188,19 @@ func (h *localPlacer) place(i, tb int32) {
 		}
 	}
 	own.free, own.ends = end, max(own.ends, end)
-	h.u.tbOf[i], h.ended[i] = tb, end
+	h.prog.tbOf[i], h.ended[i] = tb, end
 }
 
 // cheapest returns the threadblock of i's instance with the least cost for a
 // local instruction. Ties go to the one that finishes it first, then to the one
 // whose connection is used first.
 func (h *localPlacer) cheapest(i int32, less []criterion) (best int32) {
-	u, in := h.u, &h.u.ins[i]
-	key, own := u.ops[in.of].instance, false
+	prog, in := h.prog, &h.prog.ins[i]
+	key, own := prog.ops[in.of].instance, false
 	var least, soonest int64
 	best = none
-	for tb := u.gpuTBs[in.rank]; tb < u.gpuTBs[in.rank+1]; tb++ {
-		mine := u.instances == 1 || u.tbs[tb].instance == key
+	for tb := prog.gpuTBs[in.rank]; tb < prog.gpuTBs[in.rank+1]; tb++ {
+		mine := prog.instances == 1 || prog.tbs[tb].instance == key
 		if own && !mine {
 			continue
 		}
@@ -209,7 +209,7 @@ func (h *localPlacer) cheapest(i int32, less []criterion) (best int32) {
 			against += w(h, i, tb, end)
 		}
 		if best == none || mine && !own || against < least ||
-			against == least && (end < soonest || end == soonest && u.canonicalID(tb) < u.canonicalID(best)) {
+			against == least && (end < soonest || end == soonest && prog.canonicalID(tb) < prog.canonicalID(best)) {
 			best, least, soonest, own = tb, against, end, mine
 		}
 	}
@@ -219,39 +219,39 @@ func (h *localPlacer) cheapest(i int32, less []criterion) (best int32) {
 // placeLocal moves local instructions away from the threadblocks that had been
 // idle longest, if the program is estimated to become faster at some size, and
 // at no size slower than maxLossDivisor allows.
-func placeLocal(u *program) error {
-	if !u.worthPlacing() {
+func placeLocal(prog *program) error {
+	if !prog.worthPlacing() {
 		return nil
 	}
-	idlest := [2][]int32{u.tbOf, u.posOf}
-	best, base, least := idlest, u.estimate(), 1.0
-	fixed := u.withoutLocal()
-	u.tbOf = fixed
-	h := newLocalPlacer(u)
+	idlest := [2][]int32{prog.tbOf, prog.posOf}
+	best, base, least := idlest, prog.estimate(), 1.0
+	fixed := prog.withoutLocal()
+	prog.tbOf = fixed
+	h := newLocalPlacer(prog)
 	for _, w := range placementCriteria {
-		u.tbOf, u.posOf = slices.Clone(fixed), slices.Clone(idlest[1])
+		prog.tbOf, prog.posOf = slices.Clone(fixed), slices.Clone(idlest[1])
 		h.placeAll(w.less)
-		if slices.Equal(u.tbOf, best[0]) {
+		if slices.Equal(prog.tbOf, best[0]) {
 			continue
 		}
-		e := u.estimate()
+		e := prog.estimate()
 		if ratio := e.ratioTo(&base); ratio < least {
-			best, least = [2][]int32{u.tbOf, u.posOf}, ratio
+			best, least = [2][]int32{prog.tbOf, prog.posOf}, ratio
 		}
 	}
-	u.tbOf, u.posOf = best[0], best[1]
+	prog.tbOf, prog.posOf = best[0], best[1]
 	if least < 1 {
-		u.listSteps()
+		prog.listSteps()
 	}
 	return nil
 }
 
 // withoutLocal returns the threadblocks of instructions, with none for local
 // ones.
-func (u *program) withoutLocal() []int32 {
-	tbOf := slices.Clone(u.tbOf)
-	for _, i := range u.seq {
-		if u.ins[i].local() {
+func (prog *program) withoutLocal() []int32 {
+	tbOf := slices.Clone(prog.tbOf)
+	for _, i := range prog.seq {
+		if prog.ins[i].local() {
 			tbOf[i] = none
 		}
 	}
@@ -260,14 +260,14 @@ func (u *program) withoutLocal() []int32 {
 
 // worthPlacing reports whether there is a choice, and a feasible number of
 // candidates.
-func (u *program) worthPlacing() bool {
-	if len(u.seq) > maxPlacedInstructions {
+func (prog *program) worthPlacing() bool {
+	if len(prog.seq) > maxPlacedInstructions {
 		return false
 	}
 	looked := 0
-	for _, i := range u.seq {
-		if in := &u.ins[i]; in.local() {
-			looked += int(u.gpuTBs[in.rank+1] - u.gpuTBs[in.rank])
+	for _, i := range prog.seq {
+		if in := &prog.ins[i]; in.local() {
+			looked += int(prog.gpuTBs[in.rank+1] - prog.gpuTBs[in.rank])
 		}
 	}
 	return looked > 0 && looked <= maxPlacements
@@ -276,16 +276,16 @@ func (u *program) worthPlacing() bool {
 // placeAll places every local instruction where the sum of the criteria is
 // least.
 func (h *localPlacer) placeAll(less []criterion) {
-	u := h.u
+	prog := h.prog
 	copy(h.tbs, h.initial)
-	steps, reducer := make([]int32, len(u.tbs)), map[place]int32{}
-	for _, i := range u.seq {
-		tb := u.tbOf[i]
+	steps, reducer := make([]int32, len(prog.tbs)), map[place]int32{}
+	for _, i := range prog.seq {
+		tb := prog.tbOf[i]
 		if tb < 0 {
-			tb = u.reducerTB(i, reducer, func() int32 { return h.cheapest(i, less) })
+			tb = prog.reducerTB(i, reducer, func() int32 { return h.cheapest(i, less) })
 		}
 		h.place(i, tb)
-		u.posOf[i] = steps[tb]
+		prog.posOf[i] = steps[tb]
 		steps[tb]++
 	}
 }

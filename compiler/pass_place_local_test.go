@@ -16,16 +16,16 @@ func placed(t interface{ Fatal(...any) }, p *lang.Program, o Options, homed bool
 	if _, err := o.complete(); err != nil {
 		t.Fatal(err)
 	}
-	u := newProgram(p, o)
+	prog := newProgram(p, o)
 	for _, pass := range passes[:passIndex("synchronise")] {
 		if pass.name == "propagate copies" || pass.name == "sink copies" || pass.name == "place local" && !homed {
 			continue
 		}
-		if err := pass.run(u); err != nil {
+		if err := pass.run(prog); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return u
+	return prog
 }
 
 // TestEstimate holds estimates to what they come to by hand.
@@ -70,13 +70,13 @@ func TestEstimate(t *testing.T) {
 // TestSlotsComeBack: the later a sender learns that slots are free, the longer
 // a ring takes, where everybody sends all the time.
 func TestSlotsComeBack(t *testing.T) {
-	u := placed(t, families()["ring 4"], Options{MaxChannels: 1000}, false)
-	before := u.estimate()
+	prog := placed(t, families()["ring 4"], Options{MaxChannels: 1000}, false)
+	before := prog.estimate()
 	defer func(c [sizes]costs) { costsAt = c }(costsAt)
 	for k := range costsAt {
 		costsAt[k].slotLatency += 1000
 	}
-	after := u.estimate()
+	after := prog.estimate()
 	for k := 1; k < len(after); k++ { // one tile of a small message fills no slot twice
 		if after[k] <= before[k] {
 			t.Errorf("estimate %d is %d, and was %d", k, after[k], before[k])
@@ -113,19 +113,19 @@ func TestHomesAreNoLonger(t *testing.T) {
 // threadblock has done what comes before it.
 func TestHomesAreGivenInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		u := placed(t, drawCopies(t), Options{MaxChannels: 1000}, false)
-		if !u.worthPlacing() {
+		prog := placed(t, drawCopies(t), Options{MaxChannels: 1000}, false)
+		if !prog.worthPlacing() {
 			return
 		}
-		fixed := u.withoutLocal()
-		u.tbOf = fixed
-		h := newLocalPlacer(u)
+		fixed := prog.withoutLocal()
+		prog.tbOf = fixed
+		h := newLocalPlacer(prog)
 		for _, w := range placementCriteria {
-			u.tbOf, u.posOf = slices.Clone(fixed), make([]int32, len(u.ins))
+			prog.tbOf, prog.posOf = slices.Clone(fixed), make([]int32, len(prog.ins))
 			h.placeAll(w.less)
-			free := make([]int64, len(u.tbs))
-			for _, i := range u.seq {
-				tb := u.tbOf[i]
+			free := make([]int64, len(prog.tbs))
+			for _, i := range prog.seq {
+				tb := prog.tbOf[i]
 				begins := h.ended[i] - h.cost(i)
 				if there := h.readyTime(i, tb); begins < there || begins < free[tb] {
 					t.Fatalf("%s: instruction %d begins at %d; what it waits for is there at %d, and threadblock %d free at %d", w.name, i, begins, there, tb, free[tb])

@@ -34,19 +34,19 @@ import (
 //
 // A copy is removed if it is dead: no operation reads it before it is
 // overwritten, and it is neither a result nor in the caller's input.
-func propagateCopies(u *program) error {
-	f := &copyPropagation{u: u, uses: u.uses()}
+func propagateCopies(prog *program) error {
+	f := &copyPropagation{prog: prog, uses: prog.uses()}
 	copies := func(own [3]use) bool { return (own[0]|own[1]|own[2])&copyTo != 0 }
-	if !slices.ContainsFunc(f.uses, copies) || u.touched() > maxTouched {
+	if !slices.ContainsFunc(f.uses, copies) || prog.touched() > maxTouched {
 		return nil
 	}
-	base, _, err := u.cellBases()
+	base, _, err := prog.cellBases()
 	if err != nil {
 		return err
 	}
 	f.base = base
 	f.redirectReads()
-	u.pool.Give(f.lastWriter.entries, f.source.entries, f.copiedBy.entries, f.chain.pred, f.chain.writer.entries, f.chain.tentative.entries)
+	prog.pool.Give(f.lastWriter.entries, f.source.entries, f.copiedBy.entries, f.chain.pred, f.chain.writer.entries, f.chain.tentative.entries)
 	f.removeDeadCopies()
 	return nil
 }
@@ -57,7 +57,7 @@ func (o *op) copies() bool { return o.local() && !o.reduce }
 // copyPropagation is the state of the pass. Its tables cover only the buffers
 // named at each.
 type copyPropagation struct {
-	u          *program
+	prog       *program
 	uses       [][3]use
 	base       [][3]int          // first cell of each buffer, by rank and buffer
 	lastWriter chunkTable[int32] // of buffers that are copied from: the last operation ever to write the chunk, or none
@@ -70,18 +70,18 @@ type copyPropagation struct {
 // redirectReads visits the operations in order and redirects their reads to
 // originals.
 func (f *copyPropagation) redirectReads() {
-	f.lastWriter = newIndexTable(f.u, f.uses, copyFrom|writes)
-	f.source = newIndexTable(f.u, f.uses, copyTo|reads)
-	f.copiedBy = newIndexTable(f.u, f.uses, copyTo|reads)
+	f.lastWriter = newIndexTable(f.prog, f.uses, copyFrom|writes)
+	f.source = newIndexTable(f.prog, f.uses, copyTo|reads)
+	f.copiedBy = newIndexTable(f.prog, f.uses, copyTo|reads)
 	if len(f.lastWriter.entries) > 0 {
-		for i := range f.u.ops {
-			_, dst := f.u.ops[i].ends()
-			f.lastWriter.set(f.u.ops[i].dst, dst, int32(i))
+		for i := range f.prog.ops {
+			_, dst := f.prog.ops[i].ends()
+			f.lastWriter.set(f.prog.ops[i].dst, dst, int32(i))
 		}
 		f.chain = newDependencyChain(f)
 	}
-	for i := range f.u.ops {
-		o := &f.u.ops[i]
+	for i := range f.prog.ops {
+		o := &f.prog.ops[i]
 		src, dst := o.ends()
 		if copied, ok := f.original(o.src, src); ok && copied.buf != collective.Scratch && f.neverOverwritten(o.src, copied, int32(i)) {
 			src = copied
@@ -151,7 +151,7 @@ func (f *copyPropagation) original(rank int32, c chunks) (from chunks, ok bool) 
 		from.buf++
 	}
 	from.off = first - int32(f.base[rank][from.buf])
-	if int(from.end()) > f.u.size(rank, from.buf) {
+	if int(from.end()) > f.prog.size(rank, from.buf) {
 		return from, false // it would run from one buffer into the next
 	}
 	since, writer := f.copiedBy.of(rank, c), f.chain.writer.of(rank, from)
@@ -167,9 +167,9 @@ func (f *copyPropagation) original(rank int32, c chunks) (from chunks, ok bool) 
 // copies are live, and removes the others. A partly live copy keeps the range
 // from its first live chunk to its last, so that it remains one step.
 func (f *copyPropagation) removeDeadCopies() {
-	f.read = newChunkTable[bool](f.u, f.uses, copyTo)
-	u := f.u
-	markLiveOut(&f.read, u)
+	f.read = newChunkTable[bool](f.prog, f.uses, copyTo)
+	prog := f.prog
+	markLiveOut(&f.read, prog)
 	mark := func(rank int32, c chunks, is bool) {
 		read := f.read.of(rank, c)
 		for at := 0; at < len(read); at += int(c.stride) {
@@ -177,8 +177,8 @@ func (f *copyPropagation) removeDeadCopies() {
 		}
 	}
 	dropped := false
-	for i := len(u.ops) - 1; i >= 0; i-- {
-		o := &u.ops[i]
+	for i := len(prog.ops) - 1; i >= 0; i-- {
+		o := &prog.ops[i]
 		src, dst := o.ends()
 		if o.copies() {
 			read := f.read.of(o.dst, dst)
@@ -203,6 +203,6 @@ func (f *copyPropagation) removeDeadCopies() {
 		mark(o.src, src, true)
 	}
 	if dropped {
-		u.ops = slices.DeleteFunc(u.ops, func(o op) bool { return o.count == 0 })
+		prog.ops = slices.DeleteFunc(prog.ops, func(o op) bool { return o.count == 0 })
 	}
 }

@@ -20,11 +20,11 @@ import (
 // If any rank has more webs than can be searched, no rank's are moved: the rank
 // with the most scratch determines the cost, and ranks with equal operations
 // should keep equal layouts.
-func scratch(u *program) error {
-	if u.manyWebs() {
+func scratch(prog *program) error {
+	if prog.manyWebs() {
 		return nil
 	}
-	w := buildWebs(u)
+	w := buildWebs(prog)
 	if w.work() > maxScratchWork {
 		return nil
 	}
@@ -33,8 +33,8 @@ func scratch(u *program) error {
 	if !w.place() {
 		return nil
 	}
-	for i := range u.ops {
-		o := &u.ops[i]
+	for i := range prog.ops {
+		o := &prog.ops[i]
 		if v := w.src[i]; v != none {
 			o.srcOff += w.shift(v)
 		}
@@ -45,7 +45,7 @@ func scratch(u *program) error {
 			o.dstOff += w.shift(v)
 		}
 	}
-	return chunkDAG(u)
+	return chunkDAG(prog)
 }
 
 // Limits on the search for webs that are ordered anyway: operations examined
@@ -60,8 +60,8 @@ const (
 // made before building them: a rank has a web for every chunk that is
 // overwritten, less one for every chunk that is written together with another.
 // It also removes the scratch of ranks that never use theirs.
-func (u *program) manyWebs() bool {
-	used, least, apart := make([]bool, len(u.scratch)), make([]int, len(u.scratch)), make([]bool, len(u.scratch))
+func (prog *program) manyWebs() bool {
+	used, least, apart := make([]bool, len(prog.scratch)), make([]int, len(prog.scratch)), make([]bool, len(prog.scratch))
 	touch := func(rank, count, stride int32, anew bool) {
 		used[rank] = true
 		apart[rank] = apart[rank] || stride > 1 // the web then includes all chunks in between
@@ -70,8 +70,8 @@ func (u *program) manyWebs() bool {
 			least[rank] += int(count)
 		}
 	}
-	for i := range u.ops {
-		o := &u.ops[i]
+	for i := range prog.ops {
+		o := &prog.ops[i]
 		if o.srcBuf == collective.Scratch {
 			touch(o.src, o.count, o.srcStride, false)
 		}
@@ -85,7 +85,7 @@ func (u *program) manyWebs() bool {
 	work := 0
 	for r, n := range least {
 		if !used[r] {
-			u.scratch[r] = 0
+			prog.scratch[r] = 0
 		}
 		if n > 0 && !apart[r] {
 			work += n * n

@@ -32,16 +32,16 @@ import (
 // Chunks are handled one by one: one message may end up in several places, or
 // several messages in one. But if some chunks of a copy remain, the range from
 // the first to the last of them remains.
-func sinkCopies(u *program) error {
-	if u.touched() > maxTouched {
+func sinkCopies(prog *program) error {
+	if prog.touched() > maxTouched {
 		return nil
 	}
-	base, _, err := u.cellBases()
+	base, _, err := prog.cellBases()
 	if err != nil {
 		return err
 	}
 	for range maxSinkRounds {
-		d := &copySinking{u: u, base: base, uses: u.uses()}
+		d := &copySinking{prog: prog, base: base, uses: prog.uses()}
 		more := d.findTargets() && (d.readAtSource() && d.pruneTargets() || d.findTargets() && d.pruneTargets())
 		if more {
 			d.apply()
@@ -64,7 +64,7 @@ const (
 // numbered consecutively, with a gap after each operation, so that values of
 // two operations never look adjacent.
 type copySinking struct {
-	u         *program
+	prog      *program
 	base      [][3]int // first cell of each buffer, by rank and buffer
 	uses      [][3]use
 	first     []int32           // by operation: its first value, or none if its values are not tracked
@@ -79,15 +79,15 @@ type copySinking struct {
 func (d *copySinking) findTargets() bool {
 	const sources = copyFrom | writes
 	d.release()
-	d.valueAt = newIndexTable(d.u, d.uses, sources)
+	d.valueAt = newIndexTable(d.prog, d.uses, sources)
 	if len(d.valueAt.entries) == 0 {
 		return false
 	}
 	values := int32(0)
-	d.first = d.u.pool.Take(len(d.u.ops))
-	written := newChunkTable[uint8](d.u, d.uses, copyTo) // number of writes to each cell, up to 2
-	for i := range d.u.ops {
-		o := &d.u.ops[i]
+	d.first = d.prog.pool.Take(len(d.prog.ops))
+	written := newChunkTable[uint8](d.prog, d.uses, copyTo) // number of writes to each cell, up to 2
+	for i := range d.prog.ops {
+		o := &d.prog.ops[i]
 		_, dst := o.ends()
 		d.first[i] = none
 		if d.uses[o.dst][o.dstBuf]&sources == sources && !(o.reduce && o.local()) {
@@ -99,8 +99,8 @@ func (d *copySinking) findTargets() bool {
 			often[c] = min(often[c]+1, 2)
 		}
 	}
-	d.target = fill(d.u.pool.Take(int(values)), none)
-	touched, found := newChunkTable[bool](d.u, d.uses, copyTo), false
+	d.target = fill(d.prog.pool.Take(int(values)), none)
+	touched, found := newChunkTable[bool](d.prog, d.uses, copyTo), false
 	d.walk(func(i int, o *op, src, dst chunks) {
 		if held := d.valueAt.of(o.src, src); held != nil && o.copies() {
 			often, before := written.of(o.dst, dst), touched.of(o.dst, dst)
@@ -125,8 +125,8 @@ func (d *copySinking) findTargets() bool {
 	if !found {
 		return false
 	}
-	seen := newChunkTable[bool](d.u, d.uses, sources)
-	markLiveOut(&seen, d.u)
+	seen := newChunkTable[bool](d.prog, d.uses, sources)
+	markLiveOut(&seen, d.prog)
 	d.liveOut = make([]bool, values)
 	for c, v := range d.valueAt.entries {
 		if v != none && seen.entries[c] {
@@ -138,7 +138,7 @@ func (d *copySinking) findTargets() bool {
 
 // release returns the slices of findTargets to the pool.
 func (d *copySinking) release() {
-	d.u.pool.Give(d.valueAt.entries, d.first, d.target)
+	d.prog.pool.Give(d.valueAt.entries, d.first, d.target)
 	d.valueAt, d.first, d.target = chunkTable[int32]{}, nil, nil
 }
 
@@ -146,15 +146,15 @@ func (d *copySinking) release() {
 // instead, if the source is not overwritten later and the values have no
 // target. It reports whether there are any such copies.
 func (d *copySinking) readAtSource() bool {
-	last := newIndexTable(d.u, d.uses, copyFrom|writes)
-	defer d.u.pool.Give(last.entries)
-	for i := range d.u.ops {
-		_, dst := d.u.ops[i].ends()
-		last.set(d.u.ops[i].dst, dst, int32(i))
+	last := newIndexTable(d.prog, d.uses, copyFrom|writes)
+	defer d.prog.pool.Give(last.entries)
+	for i := range d.prog.ops {
+		_, dst := d.prog.ops[i].ends()
+		last.set(d.prog.ops[i].dst, dst, int32(i))
 	}
 	found := false
-	for i := range d.u.ops {
-		o := &d.u.ops[i]
+	for i := range d.prog.ops {
+		o := &d.prog.ops[i]
 		src, _ := o.ends()
 		if d.first[i] == none || !o.copies() || src.buf == collective.Scratch {
 			continue
@@ -173,11 +173,11 @@ func (d *copySinking) readAtSource() bool {
 // walk visits the operations in order, tracking which value each cell holds.
 func (d *copySinking) walk(visit func(i int, o *op, src, dst chunks)) {
 	fill(d.valueAt.entries, none)
-	for i := range d.u.ops {
-		o := &d.u.ops[i]
+	for i := range d.prog.ops {
+		o := &d.prog.ops[i]
 		src, dst := o.ends()
 		visit(i, o, src, dst)
-		held := d.valueAt.of(d.u.ops[i].dst, dst)
+		held := d.valueAt.of(d.prog.ops[i].dst, dst)
 		for k := int32(0); int(k*dst.stride) < len(held); k++ {
 			v := d.first[i]
 			if v != none {
@@ -272,7 +272,7 @@ func (d *copySinking) overlaps(o *op, own []int32) bool {
 // apply changes the places of all operations.
 func (d *copySinking) apply() {
 	d.walk(func(i int, o *op, src, dst chunks) { *o = d.relocated(*o, d.valuesOf(i)) })
-	d.u.ops = slices.DeleteFunc(d.u.ops, func(o op) bool { return o.count == 0 })
+	d.prog.ops = slices.DeleteFunc(d.prog.ops, func(o op) bool { return o.count == 0 })
 }
 
 // relocated returns the rest of an operation, at its new places. It has no
@@ -309,7 +309,7 @@ func (d *copySinking) valuesOf(i int) []int32 {
 		return nil
 	}
 	d.valuesBuf = d.valuesBuf[:0]
-	for k := range d.u.ops[i].count {
+	for k := range d.prog.ops[i].count {
 		d.valuesBuf = append(d.valuesBuf, d.first[i]+k)
 	}
 	return d.valuesBuf
@@ -394,7 +394,7 @@ func (d *copySinking) newPlace(rank int32, c chunks, values []int32, step int32)
 		to.buf++
 	}
 	to.off = at - int32(d.base[rank][to.buf])
-	if int(to.end()) > d.u.size(rank, to.buf) {
+	if int(to.end()) > d.prog.size(rank, to.buf) {
 		return c, false // it would run from one buffer into the next
 	}
 	return to, true

@@ -18,19 +18,19 @@ func longestChain(t interface{ Fatal(...any) }, p *lang.Program, o Options) int3
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := newProgram(p, o)
+	prog := newProgram(p, o)
 	for _, pass := range passes[:passIndex("channels")] {
 		if pass.name == "scratch" || skip[pass.name] {
 			continue
 		}
-		if err := pass.run(u); err != nil {
+		if err := pass.run(prog); err != nil {
 			t.Fatal(err)
 		}
 	}
-	depth, longest := make([]int32, len(u.ins)), int32(0)
-	u.computeDepths(depth)
+	depth, longest := make([]int32, len(prog.ins)), int32(0)
+	prog.computeDepths(depth)
 	for i := range depth {
-		if u.live(int32(i)) {
+		if prog.live(int32(i)) {
 			longest = max(longest, 1+depth[i])
 		}
 	}

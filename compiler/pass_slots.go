@@ -21,29 +21,29 @@ import "github.com/colltune/colltune/compiler/internal/container"
 //
 // Without this pass the program is fastest at sizes where a step is one call,
 // but may need more slots than Simple has at large sizes.
-func slots(u *program) error {
-	both := []*execution{newExecution(u)}
-	if u.manyChunks() {
+func slots(prog *program) error {
+	both := []*execution{newExecution(prog)}
+	if prog.manyChunks() {
 		both = append(both, both[0].clonePerChunk())
 	}
 	var need [2]int
-	container.Ranges(len(both), len(u.seq), func(from, to int) {
+	container.Ranges(len(both), len(prog.seq), func(from, to int) {
 		for k := from; k < to; k++ {
 			need[k] = both[k].finish(0)
 		}
 	})
 	for _, e := range both {
-		u.pool.Give(e.waiter)
+		prog.pool.Give(e.waiter)
 	}
-	u.slotsWhole, u.slotsSplit = need[0], need[len(both)-1]
+	prog.slotsWhole, prog.slotsSplit = need[0], need[len(both)-1]
 	return nil
 }
 
 // slotsSuffice reports whether the schedule runs to its end with the slots there are.
 // It holds before pass slots has counted, and for an order made for a call for each
 // chunk.
-func (u *program) slotsSuffice() bool {
-	return u.slotsSplit <= u.opt.Slots || u.callPerChunk || !u.manyChunks()
+func (prog *program) slotsSuffice() bool {
+	return prog.slotsSplit <= prog.opt.Slots || prog.callPerChunk || !prog.manyChunks()
 }
 
 // relax changes a program whose slots do not suffice, and discards its schedule.
@@ -55,29 +55,29 @@ func (u *program) slotsSuffice() bool {
 //
 // If there is nothing to split, the order will be made for a call for each chunk.
 // That is always correct, but slower, because chains then begin one after another.
-func (u *program) relax() {
-	e := newExecution(u)
+func (prog *program) relax() {
+	e := newExecution(prog)
 	e.restart(true)
 	any := false
-	for _, tb := range e.breakCycles(u.opt.Slots) {
-		for _, i := range u.tbs[tb].steps {
-			if u.ins[i].fused != none {
-				u.split(i)
+	for _, tb := range e.breakCycles(prog.opt.Slots) {
+		for _, i := range prog.tbs[tb].steps {
+			if prog.ins[i].fused != none {
+				prog.split(i)
 				any = true
 			}
 		}
 	}
-	u.callPerChunk = !any
-	u.pool.Give(e.waiter, u.depth, u.height, u.seq, u.tbOf, u.posOf, u.waits.start, u.waits.list)
-	u.depth, u.height, u.seq = nil, nil, nil
-	u.tbs, u.gpuTBs, u.tbOf, u.posOf, u.waits = nil, nil, nil, nil, csr{}
-	u.slotsWhole, u.slotsSplit = 0, 0
+	prog.callPerChunk = !any
+	prog.pool.Give(e.waiter, prog.depth, prog.height, prog.seq, prog.tbOf, prog.posOf, prog.waits.start, prog.waits.list)
+	prog.depth, prog.height, prog.seq = nil, nil, nil
+	prog.tbs, prog.gpuTBs, prog.tbOf, prog.posOf, prog.waits = nil, nil, nil, nil, csr{}
+	prog.slotsWhole, prog.slotsSplit = 0, 0
 }
 
 // manyChunks reports whether any message has more than one chunk.
-func (u *program) manyChunks() bool {
-	for m := range u.msgs {
-		if u.msgs[m].count > 1 {
+func (prog *program) manyChunks() bool {
+	for m := range prog.msgs {
+		if prog.msgs[m].count > 1 {
 			return true
 		}
 	}
@@ -88,7 +88,7 @@ func (u *program) manyChunks() bool {
 // threadblock runs until it has to stop, and is woken when the event it waits
 // for has happened.
 type execution struct {
-	u            *program
+	prog         *program
 	steps        []execStep // of all threadblocks, one after another
 	first        []int32    // by threadblock: its first step; with one more entry at the end
 	waits        []await    // of all steps, one after another
@@ -131,14 +131,14 @@ const (
 
 // newExecution lays the steps out in the order in which they are visited, ready
 // to run with one call for each step.
-func newExecution(u *program) *execution {
-	n := len(u.tbs)
+func newExecution(prog *program) *execution {
+	n := len(prog.tbs)
 	e := &execution{
-		u: u, steps: make([]execStep, len(u.seq)), waits: make([]await, len(u.waits.list)), first: make([]int32, 1, n+1),
-		putTB: make([]int32, len(u.conns)), getTB: make([]int32, len(u.conns)),
+		prog: prog, steps: make([]execStep, len(prog.seq)), waits: make([]await, len(prog.waits.list)), first: make([]int32, 1, n+1),
+		putTB: make([]int32, len(prog.conns)), getTB: make([]int32, len(prog.conns)),
 	}
-	for t := range u.tbs {
-		tb := &u.tbs[t]
+	for t := range prog.tbs {
+		tb := &prog.tbs[t]
 		if tb.put != none {
 			e.putTB[tb.put] = int32(t)
 		}
@@ -148,7 +148,7 @@ func newExecution(u *program) *execution {
 		e.first = append(e.first, e.first[t]+int32(len(tb.steps)))
 	}
 	number := make([]int32, n+1) // of waits, by threadblock
-	container.Ranges(n, len(u.seq), func(from, to int) {
+	container.Ranges(n, len(prog.seq), func(from, to int) {
 		for t := from; t < to; t++ {
 			number[t+1] = e.layOutSteps(int32(t))
 		}
@@ -156,7 +156,7 @@ func newExecution(u *program) *execution {
 	for t := range n {
 		number[t+1] += number[t]
 	}
-	container.Ranges(n, len(u.seq), func(from, to int) {
+	container.Ranges(n, len(prog.seq), func(from, to int) {
 		for t := from; t < to; t++ {
 			e.layOutWaits(int32(t), number[t], number[t+1])
 		}
@@ -175,19 +175,19 @@ func (e *execution) clonePerChunk() *execution {
 
 // allocate allocates the state of an execution whose steps are laid out.
 func (e *execution) allocate(perChunk bool) {
-	n, conns := len(e.u.tbs), len(e.u.conns)
+	n, conns := len(e.prog.tbs), len(e.prog.conns)
 	e.sent, e.taken = make([]int64, conns), make([]int64, conns)
 	e.at, e.calls, e.waitsMet, e.stop = make([]int32, n), make([]int64, n), make([]int32, n), make([]stop, n)
-	e.waiter, e.after, e.ready, e.full = e.u.pool.Take(len(e.steps)), make([]int32, n), make([]int32, 0, n), nil
+	e.waiter, e.after, e.ready, e.full = e.prog.pool.Take(len(e.steps)), make([]int32, n), make([]int32, 0, n), nil
 	e.restart(perChunk)
 }
 
 // layOutSteps lays out a threadblock's steps, and returns the number of their
 // waits.
 func (e *execution) layOutSteps(t int32) (waits int32) {
-	u, tb := e.u, &e.u.tbs[t]
+	prog, tb := e.prog, &e.prog.tbs[t]
 	for n, i := range tb.steps {
-		in := &u.ins[i]
+		in := &prog.ins[i]
 		s := execStep{get: none, put: none, count: in.count}
 		if in.get != none {
 			s.get = tb.get
@@ -195,7 +195,7 @@ func (e *execution) layOutSteps(t int32) (waits int32) {
 		if in.put != none {
 			s.put = tb.put
 		}
-		waits += int32(len(u.waits.row(i)))
+		waits += int32(len(prog.waits.row(i)))
 		s.waits = waits
 		e.steps[e.first[t]+int32(n)] = s
 	}
@@ -205,14 +205,14 @@ func (e *execution) layOutSteps(t int32) (waits int32) {
 // layOutWaits lays out the waits of a threadblock's steps at indices from to
 // to-1.
 func (e *execution) layOutWaits(t, from, to int32) {
-	u, at := e.u, from
-	for n, i := range u.tbs[t].steps {
+	prog, at := e.prog, from
+	for n, i := range prog.tbs[t].steps {
 		e.steps[e.first[t]+int32(n)].waits += from
 		if at == to {
 			continue
 		}
-		for _, p := range u.waits.row(i) {
-			e.waits[at] = await{u.tbOf[p], u.posOf[p]}
+		for _, p := range prog.waits.row(i) {
+			e.waits[at] = await{prog.tbOf[p], prog.posOf[p]}
 			at++
 		}
 	}

@@ -107,18 +107,18 @@ func TestGridsAreUntangledInFewTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := newProgram(gridAllGather(side), o)
-		res, err := u.compile(0, skip)
+		prog := newProgram(gridAllGather(side), o)
+		res, err := prog.compile(0, skip)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := judgeSlots(res, o); err != nil {
 			t.Errorf("a grid of %d: %v", side, err)
 		}
-		if u.cycleBreaks > lookaheadAttempts+1 {
-			t.Errorf("cycles in a grid of %d were broken %d times", side, u.cycleBreaks)
+		if prog.cycleBreaks > lookaheadAttempts+1 {
+			t.Errorf("cycles in a grid of %d were broken %d times", side, prog.cycleBreaks)
 		}
-		most = max(most, u.cycleBreaks)
+		most = max(most, prog.cycleBreaks)
 	}
 	if most <= oneVictimAttempts {
 		t.Errorf("cycles broken %d times at most: the test proves little", most)
@@ -136,11 +136,11 @@ func TestLookingAheadTakesFewerTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := newProgram(gridAllGather(6), o)
-		if _, err := u.compile(0, skip); err != nil {
+		prog := newProgram(gridAllGather(6), o)
+		if _, err := prog.compile(0, skip); err != nil {
 			t.Fatal(err)
 		}
-		return u.cycleBreaks
+		return prog.cycleBreaks
 	}
 	if first, ahead := turns(1000), turns(0); ahead >= first || ahead == 0 {
 		t.Errorf("looking ahead it takes %d turns, and %d circle after circle", ahead, first)

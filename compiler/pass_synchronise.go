@@ -38,28 +38,28 @@ var (
 // its steps that are certainly complete when this step is. The last rule
 // follows messages to the clocks of other ranks, within maxVisits and
 // maxTotalVisits.
-func synchronise(u *program) error {
-	waits := waitLists{of: u.pool.Take(len(u.ins))}
-	if k := newVectorClocks(u); k != nil {
+func synchronise(prog *program) error {
+	waits := waitLists{of: prog.pool.Take(len(prog.ins))}
+	if k := newVectorClocks(prog); k != nil {
 		k.reduce(&waits)
-		u.pool.Give(k.at, k.storedAt, k.lastReceive)
+		prog.pool.Give(k.at, k.storedAt, k.lastReceive)
 	} else {
-		u.waitsByProgramOrder(&waits)
+		prog.waitsByProgramOrder(&waits)
 	}
 	var at []int32 // order positions, once there is something to sort
-	u.waits = csr{start: append(u.pool.Take(len(u.ins) + 1)[:0], 0), list: make([]int32, 0, len(waits.list))}
+	prog.waits = csr{start: append(prog.pool.Take(len(prog.ins) + 1)[:0], 0), list: make([]int32, 0, len(waits.list))}
 	for i := range waits.of {
 		row := waits.row(int32(i))
 		if len(row) > 1 {
 			if at == nil {
-				at = u.orderPositions()
+				at = prog.orderPositions()
 			}
 			slices.SortFunc(row, func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
 		}
-		u.waits.list = append(u.waits.list, row...)
-		u.waits.end()
+		prog.waits.list = append(prog.waits.list, row...)
+		prog.waits.end()
 	}
-	u.pool.Give(waits.of, at)
+	prog.pool.Give(waits.of, at)
 	return nil
 }
 
@@ -93,10 +93,10 @@ func (w *waitLists) row(i int32) []int32 {
 
 // crossWaits appends to list the instructions of other threadblocks that i
 // depends on.
-func (u *program) crossWaits(i int32, list []int32) []int32 {
-	for _, p := range u.preds.row(i) {
+func (prog *program) crossWaits(i int32, list []int32) []int32 {
+	for _, p := range prog.preds.row(i) {
 		// A fused send depends only on the receive it is part of.
-		if a := u.alias[p]; u.tbOf[a] != u.tbOf[i] {
+		if a := prog.alias[p]; prog.tbOf[a] != prog.tbOf[i] {
 			list = append(list, a)
 		}
 	}
@@ -105,24 +105,24 @@ func (u *program) crossWaits(i int32, list []int32) []int32 {
 
 // waitsByProgramOrder applies the first two rules: of a threadblock's waits for
 // another, it keeps those for a later step than all before.
-func (u *program) waitsByProgramOrder(waits *waitLists) {
-	until := make([]int32, len(u.tbs)) // by threadblock waited for: the number of steps known to be complete
+func (prog *program) waitsByProgramOrder(waits *waitLists) {
+	until := make([]int32, len(prog.tbs)) // by threadblock waited for: the number of steps known to be complete
 	var touched, needed, list []int32
-	for t := range u.tbs {
+	for t := range prog.tbs {
 		for _, x := range touched {
 			until[x] = 0
 		}
 		touched = touched[:0]
-		for _, i := range u.tbs[t].steps {
-			needed = u.crossWaits(i, needed[:0])
-			slices.SortFunc(needed, func(a, b int32) int { return cmp.Compare(u.posOf[b], u.posOf[a]) })
+		for _, i := range prog.tbs[t].steps {
+			needed = prog.crossWaits(i, needed[:0])
+			slices.SortFunc(needed, func(a, b int32) int { return cmp.Compare(prog.posOf[b], prog.posOf[a]) })
 			list = list[:0]
 			for _, p := range needed {
-				if x := u.tbOf[p]; until[x] <= u.posOf[p] {
+				if x := prog.tbOf[p]; until[x] <= prog.posOf[p] {
 					if until[x] == 0 {
 						touched = append(touched, x)
 					}
-					until[x] = u.posOf[p] + 1
+					until[x] = prog.posOf[p] + 1
 					list = append(list, p)
 				}
 			}
@@ -133,7 +133,7 @@ func (u *program) waitsByProgramOrder(waits *waitLists) {
 
 // vectorClocks holds the clocks of the steps handled so far.
 type vectorClocks struct {
-	u     *program
+	prog  *program
 	first []int32  // by threadblock: the first threadblock of its rank
 	start []int32  // by threadblock: index in at of its first step
 	at    []int32  // by step: its position in the order
@@ -168,45 +168,45 @@ const clockBlock = 1 << 16
 
 // newVectorClocks allocates the clocks. It returns nil if they would exceed a
 // limit.
-func newVectorClocks(u *program) *vectorClocks {
+func newVectorClocks(prog *program) *vectorClocks {
 	k := &vectorClocks{
-		u: u, first: make([]int32, len(u.tbs)), start: make([]int32, len(u.tbs)+1),
-		width: make([]int32, u.col.Ranks), off: make([]int, len(u.tbs)+1),
+		prog: prog, first: make([]int32, len(prog.tbs)), start: make([]int32, len(prog.tbs)+1),
+		width: make([]int32, prog.col.Ranks), off: make([]int, len(prog.tbs)+1),
 	}
 	for r := range k.width {
-		k.width[r] = u.gpuTBs[r+1] - u.gpuTBs[r]
+		k.width[r] = prog.gpuTBs[r+1] - prog.gpuTBs[r]
 	}
 	total, longest := 0, 0
-	for tb := range u.tbs {
-		k.first[tb] = u.gpuTBs[u.tbs[tb].rank]
-		width := int(k.width[u.tbs[tb].rank])
+	for tb := range prog.tbs {
+		k.first[tb] = prog.gpuTBs[prog.tbs[tb].rank]
+		width := int(k.width[prog.tbs[tb].rank])
 		k.off[tb+1] = k.off[tb] + width
-		k.start[tb+1] = k.start[tb] + int32(len(u.tbs[tb].steps))
-		total += width * len(u.tbs[tb].steps)
-		longest = max(longest, len(u.tbs[tb].steps))
+		k.start[tb+1] = k.start[tb] + int32(len(prog.tbs[tb].steps))
+		total += width * len(prog.tbs[tb].steps)
+		longest = max(longest, len(prog.tbs[tb].steps))
 	}
-	if k.off[len(u.tbs)]+total > maxClocks || longest > math.MaxUint16 {
+	if k.off[len(prog.tbs)]+total > maxClocks || longest > math.MaxUint16 {
 		return nil
 	}
-	k.now = make([]uint16, k.off[len(u.tbs)])
-	k.at, k.storedAt, k.lastReceive = u.pool.Take(len(u.seq)), u.pool.Take(len(u.ins)), u.pool.Take(len(u.ins))
-	k.last, k.announcedAt = make([]int32, len(u.tbs)), make([]int32, len(u.tbs))
+	k.now = make([]uint16, k.off[len(prog.tbs)])
+	k.at, k.storedAt, k.lastReceive = prog.pool.Take(len(prog.seq)), prog.pool.Take(len(prog.ins)), prog.pool.Take(len(prog.ins))
+	k.last, k.announcedAt = make([]int32, len(prog.tbs)), make([]int32, len(prog.tbs))
 	for tb := range k.last {
 		k.last[tb], k.announcedAt[tb] = none, none
 	}
-	k.announced = make([]uint16, len(u.tbs))
-	k.reached, k.queued, k.budget = make([]int32, len(u.tbs)), make([]bool, len(u.tbs)), maxTotalVisits
-	container.Ranges(len(u.seq), len(u.seq), func(from, to int) {
+	k.announced = make([]uint16, len(prog.tbs))
+	k.reached, k.queued, k.budget = make([]int32, len(prog.tbs)), make([]bool, len(prog.tbs)), maxTotalVisits
+	container.Ranges(len(prog.seq), len(prog.seq), func(from, to int) {
 		for at := from; at < to; at++ {
-			i := u.seq[at]
-			k.at[k.start[u.tbOf[i]]+u.posOf[i]] = int32(at)
+			i := prog.seq[at]
+			k.at[k.start[prog.tbOf[i]]+prog.posOf[i]] = int32(at)
 		}
 	})
-	container.Ranges(len(u.tbs), len(u.seq), func(from, to int) {
-		for _, tb := range u.tbs[from:to] {
+	container.Ranges(len(prog.tbs), len(prog.seq), func(from, to int) {
+		for _, tb := range prog.tbs[from:to] {
 			last := int32(none)
 			for _, i := range tb.steps {
-				if u.ins[i].get != none {
+				if prog.ins[i].get != none {
 					last = i
 				}
 				k.lastReceive[i] = last
@@ -218,20 +218,20 @@ func newVectorClocks(u *program) *vectorClocks {
 
 // reduce finds every instruction's waits, in the global order.
 func (k *vectorClocks) reduce(waits *waitLists) {
-	u := k.u
+	prog := k.prog
 	var needed, list []int32
-	for _, i := range u.seq {
-		needed = u.crossWaits(i, needed[:0])
+	for _, i := range prog.seq {
+		needed = prog.crossWaits(i, needed[:0])
 		// The latest first: its clock may cover the others.
 		if len(needed) > 1 {
 			slices.SortFunc(needed, func(a, b int32) int { return cmp.Compare(k.position(b), k.position(a)) })
 		}
 		list = list[:0]
-		tb := u.tbOf[i]
+		tb := prog.tbOf[i]
 		clock, first := k.clockOf(tb), k.first[tb]
 		for _, p := range needed {
-			slot := u.tbOf[p] - first
-			if int32(clock[slot]) > u.posOf[p] {
+			slot := prog.tbOf[p] - first
+			if int32(clock[slot]) > prog.posOf[p] {
 				continue // it is complete whenever i begins
 			}
 			if !k.implied(i, p) {
@@ -249,12 +249,12 @@ func (k *vectorClocks) reduce(waits *waitLists) {
 func (k *vectorClocks) clockOf(tb int32) []uint16 { return k.now[k.off[tb]:k.off[tb+1]] }
 
 // position returns an instruction's position in the order.
-func (k *vectorClocks) position(i int32) int32 { return k.at[k.start[k.u.tbOf[i]]+k.u.posOf[i]] }
+func (k *vectorClocks) position(i int32) int32 { return k.at[k.start[k.prog.tbOf[i]]+k.prog.posOf[i]] }
 
 // clockAfter returns the clock of step p when it was complete, except for the
 // entry of its own threadblock.
 func (k *vectorClocks) clockAfter(p int32) []uint16 {
-	at, tb := k.storedAt[p], k.u.tbOf[p]
+	at, tb := k.storedAt[p], k.prog.tbOf[p]
 	from := int(at % clockBlock)
 	return k.blocks[at/clockBlock][from : from+k.off[tb+1]-k.off[tb]]
 }
@@ -273,39 +273,39 @@ func (k *vectorClocks) newest(p int32) int32 {
 // these received imply that their senders are complete, with all in the
 // senders' clocks; and so on, from rank to rank.
 func (k *vectorClocks) implied(i, p int32) bool {
-	u := k.u
-	target := u.tbOf[p]
-	if k.budget <= 0 || int32(k.announced[target]) <= u.posOf[p] {
+	prog := k.prog
+	target := prog.tbOf[p]
+	if k.budget <= 0 || int32(k.announced[target]) <= prog.posOf[p] {
 		return false
 	}
 	defer k.resetReached()
 	k.since = k.position(p)
-	for slot, n := range k.clockOf(u.tbOf[i]) {
-		k.reach(k.first[u.tbOf[i]]+int32(slot), int32(n))
+	for slot, n := range k.clockOf(prog.tbOf[i]) {
+		k.reach(k.first[prog.tbOf[i]]+int32(slot), int32(n))
 	}
 	// The message may still be arriving in parts. Of the instructions that pass it
 	// on, only earlier steps are certainly complete.
-	for x := i; u.ins[x].get != none; {
-		x = u.msgs[u.ins[x].get].sender
+	for x := i; prog.ins[x].get != none; {
+		x = prog.msgs[prog.ins[x].get].sender
 		k.reachAll(x)
-		k.reach(u.tbOf[x], u.posOf[x])
+		k.reach(prog.tbOf[x], prog.posOf[x])
 	}
 	for visits := maxVisits; len(k.queue) > 0 && visits > 0; visits-- {
-		if k.reached[target] > u.posOf[p] {
+		if k.reached[target] > prog.posOf[p] {
 			return true
 		}
 		k.budget--
 		tb := k.queue[len(k.queue)-1]
 		k.queue = k.queue[:len(k.queue)-1]
 		k.queued[tb] = false
-		last := u.tbs[tb].steps[k.reached[tb]-1]
+		last := prog.tbs[tb].steps[k.reached[tb]-1]
 		k.reachAll(last)
 		if g := k.lastReceive[last]; g != none {
-			s := u.msgs[u.ins[g].get].sender
-			k.reach(u.tbOf[s], u.posOf[s]+1)
+			s := prog.msgs[prog.ins[g].get].sender
+			k.reach(prog.tbOf[s], prog.posOf[s]+1)
 		}
 	}
-	return k.reached[target] > u.posOf[p]
+	return k.reached[target] > prog.posOf[p]
 }
 
 // reach records that n steps of a threadblock are complete. It ignores them if
@@ -327,7 +327,7 @@ func (k *vectorClocks) reach(tb, n int32) {
 // reachAll records the clock of x when it began, for the other threadblocks of
 // its rank.
 func (k *vectorClocks) reachAll(x int32) {
-	own := k.u.tbOf[x]
+	own := k.prog.tbOf[x]
 	first := k.first[own]
 	if k.newest(x) < k.since {
 		return // all of it is before p
@@ -353,19 +353,19 @@ func (k *vectorClocks) merge(clock []uint16, p, slot int32) {
 	for s, n := range k.clockAfter(p) {
 		clock[s] = max(clock[s], n)
 	}
-	clock[slot] = max(clock[slot], uint16(k.u.posOf[p]+1))
+	clock[slot] = max(clock[slot], uint16(k.prog.posOf[p]+1))
 }
 
 // complete records that i is complete.
 func (k *vectorClocks) complete(i int32) {
-	tb := k.u.tbOf[i]
+	tb := k.prog.tbOf[i]
 	c, own := k.clockOf(tb), tb-k.first[tb]
-	c[own] = uint16(k.u.posOf[i] + 1)
+	c[own] = uint16(k.prog.posOf[i] + 1)
 	if k.last[tb] == none {
 		k.last[tb] = k.store(c, k.newestOf(tb))
 	}
 	k.storedAt[i] = k.last[tb]
-	if k.u.ins[i].put != none {
+	if k.prog.ins[i].put != none {
 		k.announced[tb] = max(k.announced[tb], c[own])
 		if k.announcedAt[tb] == k.last[tb] {
 			return

@@ -23,50 +23,50 @@ import (
 //
 // Pass channels ensures that each connection is in at most one pair. A rank
 // that neither sends nor receives gets a threadblock for its local instructions.
-func threadblocks(u *program) error {
-	putTB, getTB := u.createThreadblocks()
-	u.sortThreadblocks(putTB, getTB)
-	if most := u.opt.MaxThreadblocks; most > 0 {
-		if err := u.mergeToLimit(int32(most)); err != nil {
+func threadblocks(prog *program) error {
+	putTB, getTB := prog.createThreadblocks()
+	prog.sortThreadblocks(putTB, getTB)
+	if most := prog.opt.MaxThreadblocks; most > 0 {
+		if err := prog.mergeToLimit(int32(most)); err != nil {
 			return err
 		}
-		u.sortThreadblocks(putTB, getTB)
+		prog.sortThreadblocks(putTB, getTB)
 	}
 
-	u.assignInstructions(putTB, getTB)
-	u.listSteps()
+	prog.assignInstructions(putTB, getTB)
+	prog.listSteps()
 	return nil
 }
 
 // assignInstructions assigns every instruction to a threadblock, rank by rank.
-func (u *program) assignInstructions(putTB, getTB []int32) {
-	u.tbOf, u.posOf = u.pool.Take(len(u.ins)), u.pool.Take(len(u.ins))
+func (prog *program) assignInstructions(putTB, getTB []int32) {
+	prog.tbOf, prog.posOf = prog.pool.Take(len(prog.ins)), prog.pool.Take(len(prog.ins))
 	// First the instructions with connections, in any order. A local instruction
 	// is marked with its rank, as -1 - rank, for later.
-	container.Ranges(len(u.ins), len(u.ins), func(from, to int) {
+	container.Ranges(len(prog.ins), len(prog.ins), func(from, to int) {
 		for i := from; i < to; i++ {
-			switch in := &u.ins[i]; {
+			switch in := &prog.ins[i]; {
 			case in.put != none:
-				u.tbOf[i] = putTB[u.msgs[in.put].conn]
+				prog.tbOf[i] = putTB[prog.msgs[in.put].conn]
 			case in.get != none:
-				u.tbOf[i] = getTB[u.msgs[in.get].conn]
+				prog.tbOf[i] = getTB[prog.msgs[in.get].conn]
 			default:
-				u.tbOf[i] = -1 - in.rank
+				prog.tbOf[i] = -1 - in.rank
 			}
 		}
 	})
 	var idle *idleTracker // needed only if an instruction is local
 	var local []int32     // by local instruction: its threadblock
-	if slices.ContainsFunc(u.tbOf, func(tb int32) bool { return tb < 0 }) {
-		idle, local = newIdleTracker(u), u.pool.Take(len(u.ins))
+	if slices.ContainsFunc(prog.tbOf, func(tb int32) bool { return tb < 0 }) {
+		idle, local = newIdleTracker(prog), prog.pool.Take(len(prog.ins))
 	}
-	steps, parts := make([]int32, len(u.tbs)), min(u.col.Ranks, maxWalks)
-	container.Ranges(parts, len(u.seq), func(from, to int) {
-		from, to = from*u.col.Ranks/parts, to*u.col.Ranks/parts
-		first, end := u.gpuTBs[from], u.gpuTBs[to]
+	steps, parts := make([]int32, len(prog.tbs)), min(prog.col.Ranks, maxWalks)
+	container.Ranges(parts, len(prog.seq), func(from, to int) {
+		from, to = from*prog.col.Ranks/parts, to*prog.col.Ranks/parts
+		first, end := prog.gpuTBs[from], prog.gpuTBs[to]
 		reducer := map[place]int32{} // the threadblock that last reduced into a place
-		for now, i := range u.seq {
-			tb := u.tbOf[i]
+		for now, i := range prog.seq {
+			tb := prog.tbOf[i]
 			switch {
 			case tb >= 0:
 				if tb < first || tb >= end {
@@ -75,10 +75,10 @@ func (u *program) assignInstructions(putTB, getTB []int32) {
 			case -1-tb < int32(from) || -1-tb >= int32(to):
 				continue
 			default:
-				tb = u.reducerTB(i, reducer, func() int32 { return idle.longestIdle(u.ins[i].rank, u.ops[u.ins[i].of].instance) })
+				tb = prog.reducerTB(i, reducer, func() int32 { return idle.longestIdle(prog.ins[i].rank, prog.ops[prog.ins[i].of].instance) })
 				local[i] = tb // not yet into tbOf, which other goroutines are reading
 			}
-			u.posOf[i] = steps[tb]
+			prog.posOf[i] = steps[tb]
 			steps[tb]++
 			if idle != nil {
 				idle.recordWork(tb, int32(now))
@@ -88,14 +88,14 @@ func (u *program) assignInstructions(putTB, getTB []int32) {
 	if idle == nil {
 		return
 	}
-	container.Ranges(len(u.ins), len(u.ins), func(from, to int) {
+	container.Ranges(len(prog.ins), len(prog.ins), func(from, to int) {
 		for i := from; i < to; i++ {
-			if u.tbOf[i] < 0 {
-				u.tbOf[i] = local[i]
+			if prog.tbOf[i] < 0 {
+				prog.tbOf[i] = local[i]
 			}
 		}
 	})
-	u.pool.Give(local)
+	prog.pool.Give(local)
 }
 
 // maxWalks limits the number of parallel parts, since every part walks the
@@ -105,12 +105,12 @@ const maxWalks = 4
 // reducerTB returns the threadblock for a local instruction: the one that last
 // reduced into the same place for its instance, or else the one that choose
 // returns.
-func (u *program) reducerTB(i int32, reducer map[place]int32, choose func() int32) int32 {
-	in := &u.ins[i]
+func (prog *program) reducerTB(i int32, reducer map[place]int32, choose func() int32) int32 {
+	in := &prog.ins[i]
 	if in.op != ir.Reduce {
 		return choose()
 	}
-	at := place{in.rank, u.ops[in.of].instance, in.dstOff, in.dstStride, in.count, in.dstBuf}
+	at := place{in.rank, prog.ops[in.of].instance, in.dstOff, in.dstStride, in.count, in.dstBuf}
 	tb, again := reducer[at]
 	if !again {
 		tb = choose()
@@ -120,26 +120,26 @@ func (u *program) reducerTB(i int32, reducer map[place]int32, choose func() int3
 }
 
 // listSteps lists each threadblock's instructions, as parts of one slice.
-func (u *program) listSteps() {
-	start := make([]int32, len(u.tbs)+1)
-	for i, tb := range u.tbOf {
-		if u.live(int32(i)) {
+func (prog *program) listSteps() {
+	start := make([]int32, len(prog.tbs)+1)
+	for i, tb := range prog.tbOf {
+		if prog.live(int32(i)) {
 			start[tb+1]++
 		}
 	}
-	for tb := range u.tbs {
+	for tb := range prog.tbs {
 		start[tb+1] += start[tb]
 	}
-	steps := u.pool.Take(len(u.seq))
-	container.Ranges(len(u.ins), len(u.ins), func(from, to int) {
+	steps := prog.pool.Take(len(prog.seq))
+	container.Ranges(len(prog.ins), len(prog.ins), func(from, to int) {
 		for i := int32(from); i < int32(to); i++ {
-			if u.live(i) {
-				steps[start[u.tbOf[i]]+u.posOf[i]] = i
+			if prog.live(i) {
+				steps[start[prog.tbOf[i]]+prog.posOf[i]] = i
 			}
 		}
 	})
-	for tb := range u.tbs {
-		u.tbs[tb].steps = steps[start[tb]:start[tb+1]:start[tb+1]]
+	for tb := range prog.tbs {
+		prog.tbs[tb].steps = steps[start[tb]:start[tb+1]:start[tb+1]]
 	}
 }
 
@@ -153,27 +153,27 @@ type place struct {
 // connections that a fused instruction uses, and one for every other
 // connection. It returns for each connection the threadblock that sends on it
 // and the one that receives.
-func (u *program) createThreadblocks() (putTB, getTB []int32) {
-	putTB, getTB = make([]int32, len(u.conns)), make([]int32, len(u.conns))
-	for q := range u.conns {
+func (prog *program) createThreadblocks() (putTB, getTB []int32) {
+	putTB, getTB = make([]int32, len(prog.conns)), make([]int32, len(prog.conns))
+	for q := range prog.conns {
 		putTB[q], getTB[q] = none, none
 	}
-	u.tbs = make([]threadblock, 0, 2*len(u.conns)+u.col.Ranks)
+	prog.tbs = make([]threadblock, 0, 2*len(prog.conns)+prog.col.Ranks)
 	create := func(rank, put, get, key int32) {
 		tb := threadblock{rank: rank, put: put, get: get, instance: key}
 		if put != none {
-			tb.channel, putTB[put] = u.conns[put].channel, int32(len(u.tbs))
+			tb.channel, putTB[put] = prog.conns[put].channel, int32(len(prog.tbs))
 		}
 		if get != none {
-			tb.channel, getTB[get] = u.conns[get].channel, int32(len(u.tbs))
+			tb.channel, getTB[get] = prog.conns[get].channel, int32(len(prog.tbs))
 		}
-		u.tbs = append(u.tbs, tb)
+		prog.tbs = append(prog.tbs, tb)
 	}
-	works := make([]bool, u.col.Ranks) // by rank: it has a threadblock
-	only := make([]bool, u.col.Ranks)  // by rank: it has local instructions
+	works := make([]bool, prog.col.Ranks) // by rank: it has a threadblock
+	only := make([]bool, prog.col.Ranks)  // by rank: it has local instructions
 	fused := 0
-	for i := range u.ins {
-		if in := &u.ins[i]; u.live(int32(i)) {
+	for i := range prog.ins {
+		if in := &prog.ins[i]; prog.live(int32(i)) {
 			works[in.rank] = works[in.rank] || in.put != none || in.get != none
 			only[in.rank] = only[in.rank] || in.put == none && in.get == none
 			if in.fused != none {
@@ -182,16 +182,16 @@ func (u *program) createThreadblocks() (putTB, getTB []int32) {
 		}
 	}
 	// Threadblocks are created in the order in which their pairs are first used.
-	for n := 0; n < len(u.seq) && fused > 0; n++ {
-		if in := &u.ins[u.seq[n]]; in.fused != none {
+	for n := 0; n < len(prog.seq) && fused > 0; n++ {
+		if in := &prog.ins[prog.seq[n]]; in.fused != none {
 			fused--
-			if q := u.msgs[in.put].conn; putTB[q] == none {
-				create(in.rank, q, u.msgs[in.get].conn, u.msgs[in.get].instance)
+			if q := prog.msgs[in.put].conn; putTB[q] == none {
+				create(in.rank, q, prog.msgs[in.get].conn, prog.msgs[in.get].instance)
 			}
 		}
 	}
-	for i := range u.msgs {
-		m := &u.msgs[i]
+	for i := range prog.msgs {
+		m := &prog.msgs[i]
 		if putTB[m.conn] == none {
 			create(m.from, m.conn, none, m.instance)
 		}
@@ -199,7 +199,7 @@ func (u *program) createThreadblocks() (putTB, getTB []int32) {
 			create(m.to, none, m.conn, m.instance)
 		}
 	}
-	for r := range u.col.Ranks {
+	for r := range prog.col.Ranks {
 		if only[r] && !works[r] {
 			create(int32(r), none, none, 0)
 		}
@@ -209,31 +209,31 @@ func (u *program) createThreadblocks() (putTB, getTB []int32) {
 
 // sortThreadblocks numbers the threadblocks by rank, channel, peer they send to
 // and peer they receive from.
-func (u *program) sortThreadblocks(putTB, getTB []int32) {
+func (prog *program) sortThreadblocks(putTB, getTB []int32) {
 	peer := func(q int32, to bool) int32 {
 		switch {
 		case q == none:
 			return none
 		case to:
-			return u.conns[q].to
+			return prog.conns[q].to
 		}
-		return u.conns[q].from
+		return prog.conns[q].from
 	}
-	u.gpuTBs = make([]int32, u.col.Ranks+1)
-	for i := range u.tbs {
-		u.gpuTBs[u.tbs[i].rank+1]++
+	prog.gpuTBs = make([]int32, prog.col.Ranks+1)
+	for i := range prog.tbs {
+		prog.gpuTBs[prog.tbs[i].rank+1]++
 	}
-	for r := range u.col.Ranks {
-		u.gpuTBs[r+1] += u.gpuTBs[r]
+	for r := range prog.col.Ranks {
+		prog.gpuTBs[r+1] += prog.gpuTBs[r]
 	}
-	byRank, next := make([]threadblock, len(u.tbs)), slices.Clone(u.gpuTBs)
-	for _, tb := range u.tbs {
+	byRank, next := make([]threadblock, len(prog.tbs)), slices.Clone(prog.gpuTBs)
+	for _, tb := range prog.tbs {
 		byRank[next[tb.rank]] = tb
 		next[tb.rank]++
 	}
-	u.tbs = byRank
-	for r := range u.col.Ranks {
-		slices.SortFunc(u.tbs[u.gpuTBs[r]:u.gpuTBs[r+1]], func(a, b threadblock) int {
+	prog.tbs = byRank
+	for r := range prog.col.Ranks {
+		slices.SortFunc(prog.tbs[prog.gpuTBs[r]:prog.gpuTBs[r+1]], func(a, b threadblock) int {
 			return cmp.Or(
 				cmp.Compare(a.channel, b.channel),
 				cmp.Compare(peer(a.put, true), peer(b.put, true)),
@@ -241,7 +241,7 @@ func (u *program) sortThreadblocks(putTB, getTB []int32) {
 			)
 		})
 	}
-	for i, tb := range u.tbs {
+	for i, tb := range prog.tbs {
 		if tb.put != none {
 			putTB[tb.put] = int32(i)
 		}
@@ -253,11 +253,11 @@ func (u *program) sortThreadblocks(putTB, getTB []int32) {
 
 // canonicalID identifies a threadblock by a number that does not depend on the
 // numbering of ranks, since connections are numbered in the order of their use.
-func (u *program) canonicalID(tb int32) int32 {
-	if t := &u.tbs[tb]; t.put == none {
+func (prog *program) canonicalID(tb int32) int32 {
+	if t := &prog.tbs[tb]; t.put == none {
 		return 2*t.get + 1
 	}
-	return 2 * u.tbs[tb].put
+	return 2 * prog.tbs[tb].put
 }
 
 // mergeToLimit reduces the threadblocks of each rank to the given number by
@@ -269,13 +269,13 @@ func (u *program) canonicalID(tb int32) int32 {
 //
 // The global order keeps any such merge free of deadlock, but the merged
 // threadblocks no longer run in parallel.
-func (u *program) mergeToLimit(most int32) error {
-	kept := u.tbs[:0]
-	for r := range u.col.Ranks {
-		own := u.tbs[u.gpuTBs[r]:u.gpuTBs[r+1]]
+func (prog *program) mergeToLimit(most int32) error {
+	kept := prog.tbs[:0]
+	for r := range prog.col.Ranks {
+		own := prog.tbs[prog.gpuTBs[r]:prog.gpuTBs[r+1]]
 		over := int32(len(own)) - most
 		for _, samePeer := range [2]bool{true, false} {
-			over -= u.mergeSendRecv(own, over, samePeer)
+			over -= prog.mergeSendRecv(own, over, samePeer)
 		}
 		if over > 0 {
 			return fmt.Errorf("rank %d needs %d threadblocks, %d more than the limit of %d", r, most+over, over, most)
@@ -286,14 +286,14 @@ func (u *program) mergeToLimit(most int32) error {
 			}
 		}
 	}
-	u.tbs = kept
+	prog.tbs = kept
 	return nil
 }
 
 // mergeSendRecv merges up to over pairs of a rank's threadblocks, and returns
 // the number of merges. A threadblock whose connection was taken over has its
 // rank set to none.
-func (u *program) mergeSendRecv(own []threadblock, over int32, samePeer bool) (fewer int32) {
+func (prog *program) mergeSendRecv(own []threadblock, over int32, samePeer bool) (fewer int32) {
 	type kin struct{ channel, key, peer int32 }
 	of := func(tb *threadblock, peer int32) kin {
 		if !samePeer {
@@ -304,7 +304,7 @@ func (u *program) mergeSendRecv(own []threadblock, over int32, samePeer bool) (f
 	receivers := map[kin][]int{}
 	for i := range own {
 		if tb := &own[i]; tb.rank != none && tb.put == none && tb.get != none {
-			k := of(tb, u.conns[tb.get].from)
+			k := of(tb, prog.conns[tb.get].from)
 			receivers[k] = append(receivers[k], i)
 		}
 	}
@@ -316,7 +316,7 @@ func (u *program) mergeSendRecv(own []threadblock, over int32, samePeer bool) (f
 		if tb.rank == none || tb.get != none || tb.put == none {
 			continue
 		}
-		k := of(tb, u.conns[tb.put].to)
+		k := of(tb, prog.conns[tb.put].to)
 		if free := receivers[k]; len(free) > 0 {
 			tb.get = own[free[0]].get
 			own[free[0]] = threadblock{rank: none, put: none, get: none}

@@ -239,21 +239,21 @@ func newCSR(n int) csr {
 }
 
 // live reports whether instruction i has not been fused into another.
-func (u *program) live(i int32) bool { return u.alias[i] == i }
+func (prog *program) live(i int32) bool { return prog.alias[i] == i }
 
 // fuse merges send b into receive a, which becomes an instruction of kind op.
-func (u *program) fuse(a, b int32, op ir.Op) {
-	u.ins[a].op = op
-	u.ins[a].put = u.ins[b].put
-	u.ins[a].fused = b
-	u.alias[b] = a
-	u.msgs[u.ins[b].put].sender = a
+func (prog *program) fuse(a, b int32, op ir.Op) {
+	prog.ins[a].op = op
+	prog.ins[a].put = prog.ins[b].put
+	prog.ins[a].fused = b
+	prog.alias[b] = a
+	prog.msgs[prog.ins[b].put].sender = a
 }
 
 // split undoes fuse: the received value is stored, and sent from there.
 // Instructions that waited for the send wait for it again.
-func (u *program) split(a int32) (b int32) {
-	i := &u.ins[a]
+func (prog *program) split(a int32) (b int32) {
+	i := &prog.ins[a]
 	b = i.fused
 	i.fused, i.put = none, none
 	if i.op == ir.RecvCopySend {
@@ -261,28 +261,28 @@ func (u *program) split(a int32) (b int32) {
 	} else {
 		i.op = ir.RecvReduceCopy
 	}
-	u.alias[b] = b
-	u.msgs[u.ins[b].put].sender = b
-	u.splits++
+	prog.alias[b] = b
+	prog.msgs[prog.ins[b].put].sender = b
+	prog.splits++
 	return b
 }
 
 // orderPositions returns the position of every instruction in the global order.
 // The caller gives the slice back to the pool.
-func (u *program) orderPositions() []int32 {
-	at := u.pool.Take(len(u.ins))
-	container.Ranges(len(u.seq), len(u.seq), func(from, to int) {
+func (prog *program) orderPositions() []int32 {
+	at := prog.pool.Take(len(prog.ins))
+	container.Ranges(len(prog.seq), len(prog.seq), func(from, to int) {
 		for n := from; n < to; n++ {
-			at[u.seq[n]] = int32(n)
+			at[prog.seq[n]] = int32(n)
 		}
 	})
 	return at
 }
 
 // slotsOf returns the number of slots that a message occupies.
-func (u *program) slotsOf(m int32) int {
-	if u.callPerChunk {
-		return int(u.msgs[m].count)
+func (prog *program) slotsOf(m int32) int {
+	if prog.callPerChunk {
+		return int(prog.msgs[m].count)
 	}
 	return 1
 }

@@ -95,8 +95,8 @@ func (w *webs) stridedExtents() (open []extent) {
 // eachTouch calls do for every place in scratch that an operation accesses,
 // with the value of the place's first chunk.
 func (w *webs) eachTouch(do func(v, rank int32, c chunks)) {
-	for i := range w.u.ops {
-		o := &w.u.ops[i]
+	for i := range w.prog.ops {
+		o := &w.prog.ops[i]
 		src, dst := o.ends()
 		if v := w.src[i]; v != none {
 			do(v, o.src, src)

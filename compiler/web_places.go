@@ -32,7 +32,7 @@ func (w *webs) place() (moved bool) {
 		for n := range own {
 			moved = moved || own[n].delta != 0
 		}
-		w.u.scratch[rank] = size
+		w.prog.scratch[rank] = size
 	}
 	return moved
 }
@@ -81,7 +81,7 @@ func (w *webs) lowestPlace(all []web, n int) int32 {
 // value of x.
 func (w *webs) writtenAtStart(x *web) bool {
 	return slices.ContainsFunc(x.begins, func(b int32) bool {
-		return len(w.u.srcDeps.row(b)) == 0 && len(w.u.dstDeps.row(b)) == 0
+		return len(w.prog.srcDeps.row(b)) == 0 && len(w.prog.dstDeps.row(b)) == 0
 	})
 }
 
@@ -99,17 +99,17 @@ func (w *webs) completesBefore(v, x *web) bool {
 // reachesAll reports whether operation b, where it writes at v's rank, depends
 // on all operations that access v. It searches dependencies backwards.
 func (w *webs) reachesAll(v *web, b int32) bool {
-	u := w.u
+	prog := w.prog
 	// A node is 2·operation for the end at which it reads, and one more for the
 	// end at which it writes, if that is another rank.
 	part := func(o, rank int32) int32 {
-		if x := &u.ops[o]; !x.local() && x.dst == rank {
+		if x := &prog.ops[o]; !x.local() && x.dst == rank {
 			return 2*o + 1
 		}
 		return 2 * o
 	}
 	if w.seen == nil {
-		w.seen, w.sought = make([]int32, 2*len(u.ops)), make([]int32, 2*len(u.ops))
+		w.seen, w.sought = make([]int32, 2*len(prog.ops)), make([]int32, 2*len(prog.ops))
 	}
 	w.query++
 	left := len(v.touches)
@@ -128,17 +128,17 @@ func (w *webs) reachesAll(v *web, b int32) bool {
 		}
 	}
 	after := func(n int32) {
-		o, x := n/2, &u.ops[n/2]
+		o, x := n/2, &prog.ops[n/2]
 		if n%2 == 1 {
 			push(2 * o) // it also waits for the message's sender
 		}
 		if n%2 == 1 || x.local() {
-			for _, d := range u.dstDeps.row(o) {
+			for _, d := range prog.dstDeps.row(o) {
 				push(part(d, x.dst))
 			}
 		}
 		if n%2 == 0 {
-			for _, d := range u.srcDeps.row(o) {
+			for _, d := range prog.srcDeps.row(o) {
 				push(part(d, x.src))
 			}
 		}

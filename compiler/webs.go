@@ -5,7 +5,7 @@ import "github.com/colltune/colltune/compiler/collective"
 // webs divides the contents of scratch into values: a value is the content that
 // one operation writes, until it is overwritten.
 type webs struct {
-	u        *program
+	prog     *program
 	parent   []int32       // by value: union-find towards the web's root
 	unknown  []bool        // by value: it is read without having been written
 	src, dst []int32       // by operation: the value of its first chunk, if that is in scratch
@@ -40,13 +40,13 @@ type web struct {
 
 // buildWebs tracks the values in scratch through the program, and joins those
 // that must keep their relative positions.
-func buildWebs(u *program) *webs {
-	w := &webs{u: u, src: make([]int32, len(u.ops)), dst: make([]int32, len(u.ops)), with: map[int]int32{}, counts: make([]int, len(u.scratch))}
-	base := make([]int32, len(u.scratch)+1)
-	for r, n := range u.scratch {
+func buildWebs(prog *program) *webs {
+	w := &webs{prog: prog, src: make([]int32, len(prog.ops)), dst: make([]int32, len(prog.ops)), with: map[int]int32{}, counts: make([]int, len(prog.scratch))}
+	base := make([]int32, len(prog.scratch)+1)
+	for r, n := range prog.scratch {
 		base[r+1] = base[r] + n
 	}
-	value := make([]int32, base[len(u.scratch)]) // by chunk: 1 + the value in it
+	value := make([]int32, base[len(prog.scratch)]) // by chunk: 1 + the value in it
 	create := func(rank int32, unknown bool) int32 {
 		w.parent = append(w.parent, int32(len(w.parent)))
 		w.unknown = append(w.unknown, unknown)
@@ -75,8 +75,8 @@ func buildWebs(u *program) *webs {
 		}
 		return value[first] - 1
 	}
-	for i := range u.ops {
-		o := &u.ops[i]
+	for i := range prog.ops {
+		o := &prog.ops[i]
 		w.src[i], w.dst[i] = none, none
 		src, dst := o.ends()
 		if o.srcBuf == collective.Scratch {
@@ -96,7 +96,7 @@ func buildWebs(u *program) *webs {
 // withOf returns the value of the first chunk of operation i's operand, if that
 // is in scratch and not at its destination; otherwise none.
 func (w *webs) withOf(i int) int32 {
-	if w.u.ops[i].withScratch() {
+	if w.prog.ops[i].withScratch() {
 		return w.with[i]
 	}
 	return none
@@ -135,8 +135,8 @@ func (w *webs) collectRanges() {
 	for v := range w.of {
 		w.of[v] = none
 	}
-	for i := range w.u.ops {
-		o := &w.u.ops[i]
+	for i := range w.prog.ops {
+		o := &w.prog.ops[i]
 		src, dst := o.ends()
 		if v := w.src[i]; v != none {
 			w.add(v, o.src, src, int32(i), false)
@@ -158,11 +158,11 @@ func (w *webs) collectRanges() {
 // sortByRank sorts the webs by rank, then by the first operation that accesses
 // them.
 func (w *webs) sortByRank() {
-	next := make([]int, len(w.u.scratch)+1) // by rank: where its next web goes
+	next := make([]int, len(w.prog.scratch)+1) // by rank: where its next web goes
 	for n := range w.webs {
 		next[w.webs[n].rank+1]++
 	}
-	for r := range w.u.scratch {
+	for r := range w.prog.scratch {
 		next[r+1] += next[r]
 	}
 	byRank := make([]web, len(w.webs))

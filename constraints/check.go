@@ -9,9 +9,10 @@ import (
 type ModelError struct {
 	Formula string
 	Row     int    // index of the constraint; -1 if the model's length is wrong
-	Detail  string // the constraint, and what it evaluates to in the model
+	Detail  string // the constraint, with its value in the model
 }
 
+// Error names the formula and the constraint.
 func (e *ModelError) Error() string {
 	return fmt.Sprintf("formula %s: not a model: %s", e.Formula, e.Detail)
 }

@@ -12,7 +12,7 @@ import (
 // into the bound, so that solvers never see them.
 type Lit int32
 
-// The constant literals.
+// The constant literals. They have no variable, and Not exchanges them.
 const (
 	True  Lit = math.MaxInt32
 	False Lit = -True

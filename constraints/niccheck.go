@@ -6,9 +6,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// CheckNICs checks that a choice of NICs works between every two nodes: every GPU g is
-// linked to the GPU out[g], that to GPU in[g] of the other node, and that to GPU g
-// there. It uses only the choice and the topology.
+// CheckNICs returns an error unless a choice of NICs works between every two nodes: every
+// GPU g is linked to the GPU out[g], that to GPU in[g] of the other node, and that to GPU
+// g there. It uses only the choice and the topology.
 func CheckNICs(t *topologies.Topology, out, in []int) error {
 	for node := range t.Nodes {
 		ranks := t.NodeRanks(node)

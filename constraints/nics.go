@@ -45,6 +45,7 @@ type NoNICError struct {
 	Why      string // names the GPU, or the difference between nodes
 }
 
+// Error names the topology and the reason.
 func (e *NoNICError) Error() string { return fmt.Sprintf("topology %s: %s", e.Topology, e.Why) }
 
 // NICs chooses, for each GPU of a node, the GPU through which its data leave the node

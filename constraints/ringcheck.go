@@ -8,9 +8,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// CheckRing checks that an order is a ring over existing links: it contains every
-// rank once, each is linked to the next, and the last to the first. It uses only the
-// order and the topology.
+// CheckRing returns an error unless an order is a ring over existing links: it contains
+// every rank once, each is linked to the next, and the last to the first. It uses only
+// the order and the topology.
 func CheckRing(t *topologies.Topology, order []int) error {
 	if len(order) != len(t.Ranks) {
 		return fmt.Errorf("ring of %d ranks: %s has %d", len(order), t.Name, len(t.Ranks))
@@ -34,8 +34,8 @@ func CheckRing(t *topologies.Topology, order []int) error {
 	return nil
 }
 
-// CheckRings checks each order as CheckRing does, and that together they use a
-// link between two GPUs no more often than it has physical links.
+// CheckRings checks each order as CheckRing does. It also returns an error if together
+// they use a link between two GPUs more often than it has physical links.
 func CheckRings(t *topologies.Topology, orders [][]int) error {
 	taken := make([]int, len(t.Edges))
 	for k, order := range orders {

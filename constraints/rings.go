@@ -34,6 +34,7 @@ type NoRingError struct {
 	By       string // the solver that proved it; empty if Why is the proof
 }
 
+// Error names the topology, the number of rings and the reason.
 func (e *NoRingError) Error() string {
 	what := "no ring"
 	if e.Count > 1 {
@@ -49,6 +50,7 @@ type RingTimeoutError struct {
 	Detail   string // the limit
 }
 
+// Error names the topology, the number of rings and the limit.
 func (e *RingTimeoutError) Error() string {
 	return fmt.Sprintf("topology %s: %d ring orders not settled: %s", e.Topology, e.Count, e.Detail)
 }

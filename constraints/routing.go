@@ -20,6 +20,7 @@ const (
 	ReasonLink  = "missing link"
 )
 
+// String gives position: reason: detail.
 func (r Refusal) String() string { return fmt.Sprintf("%s: %s: %s", r.Pos, r.Reason, r.Detail) }
 
 // CheckRouting checks that every transfer between ranks has a link. It returns one

@@ -40,6 +40,7 @@ const (
 
 var statusNames = [...]string{"sat", "unsat", "timeout"}
 
+// String returns the status in lower case.
 func (s Status) String() string { return statusNames[s] }
 
 // Answer is the answer to a query.
@@ -56,13 +57,13 @@ type Answer struct {
 	Counted bool
 }
 
-// Fault is what a solver did wrong.
+// Fault is a kind of failure of a solver.
 type Fault string
 
-// The faults.
+// The kinds of failure.
 const (
-	Died    Fault = "died"                   // the process ended
-	Garbled Fault = "answered with garbage"  // a malformed message
+	Died    Fault = "died"                   // the worker's process ended
+	Garbled Fault = "answered with garbage"  // it sent a malformed message
 	Lied    Fault = "returned a wrong model" // Formula.Check rejects it
 	Refused Fault = "gave up"                // with an error of its own
 )
@@ -74,6 +75,7 @@ type SolverError struct {
 	Detail string // empty if there is nothing to add
 }
 
+// Error names the solver, the fault and the detail.
 func (e *SolverError) Error() string {
 	s := fmt.Sprintf("solver %s %s", e.Solver, e.Fault)
 	if e.Detail != "" {
@@ -82,14 +84,17 @@ func (e *SolverError) Error() string {
 	return s
 }
 
-// UnavailableError says why a solver that was asked for by name cannot be used on
-// this machine.
+// UnavailableError reports that a solver requested by name cannot be used on this
+// machine.
 type UnavailableError struct {
 	Solver string
 	Err    error
 }
 
+// Error names the solver and the reason.
 func (e *UnavailableError) Error() string { return fmt.Sprintf("solver %s: %v", e.Solver, e.Err) }
+
+// Unwrap returns the reason, such as that of loading libz3.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // Solvers is a pool of worker processes that answer queries. Workers start when
@@ -154,7 +159,7 @@ func (s *Solvers) Close() {
 // Timeout returns the time limit of a query.
 func (s *Solvers) Timeout() time.Duration { return s.options.Timeout }
 
-// Notice calls Options.Notice.
+// Notice calls Options.Notice with a line of text.
 func (s *Solvers) Notice(text string) { s.options.Notice(text) }
 
 // Solvers returns the names of the solvers in use, in a fixed order.
@@ -197,7 +202,7 @@ func (s *Solvers) SolveInOrder(ctx context.Context, f *Formula, first ...string)
 
 // SolveWithin is SolveInOrder with a limit on the work of each solver, at least a
 // microsecond, so that the answer is the same on every machine. The time limit
-// applies too: see Answer.Counted.
+// applies too: see Answer.Counted. Errors are SolveInOrder's.
 func (s *Solvers) SolveWithin(ctx context.Context, work time.Duration, f *Formula, first ...string) (Answer, error) {
 	if err := checkWork(work); err != nil {
 		return Answer{}, err
@@ -218,7 +223,8 @@ func (s *Solvers) SolveBy(ctx context.Context, f *Formula, name string) (Answer,
 	return s.solveBy(ctx, 0, f, name)
 }
 
-// SolveByWithin is SolveBy with a limit on the solver's work: see SolveWithin.
+// SolveByWithin is SolveBy with a limit on the solver's work: see SolveWithin. Errors are
+// SolveBy's.
 func (s *Solvers) SolveByWithin(ctx context.Context, work time.Duration, f *Formula, name string) (Answer, error) {
 	if err := checkWork(work); err != nil {
 		return Answer{}, err

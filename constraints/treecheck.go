@@ -6,7 +6,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// CheckTree checks that parents, by rank, form a spanning tree over existing links:
+// CheckTree returns an error unless parents, by rank, form a spanning tree over existing links:
 // there is one root, whose parent is -1, every rank is below it, and parent and
 // child are linked in each direction in which data flow, down and up. It uses only
 // the parents and the topology.
@@ -43,9 +43,10 @@ func CheckTree(t *topologies.Topology, parents []int, down, up bool) error {
 	return nil
 }
 
-// CheckTrees checks each tree (parents by tree and rank) as CheckTree does, and that
-// together the trees use a link between two GPUs no more often than it has physical
-// links. Down and up are counted separately, because they are separate phases.
+// CheckTrees checks each tree (parents by tree and rank) as CheckTree does. It also
+// returns an error if together the trees use a link between two GPUs more often than it
+// has physical links. Down and up are counted separately, because they are separate
+// phases.
 func CheckTrees(t *topologies.Topology, trees [][]int, down, up bool) error {
 	for k, parents := range trees {
 		if err := CheckTree(t, parents, down, up); err != nil {

@@ -13,6 +13,7 @@ type Error struct {
 	Msg  string
 }
 
+// Error gives file:line: key: message, without the parts that are not known.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -29,6 +30,7 @@ func (e *Error) Error() string {
 // is never empty.
 type ErrorList []*Error
 
+// Error gives all errors, a line each.
 func (l ErrorList) Error() string {
 	lines := make([]string, len(l))
 	for i, e := range l {

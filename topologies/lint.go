@@ -17,8 +17,8 @@ type Finding struct {
 }
 
 // Lint resolves a topology like Resolve and returns warnings, sorted by line.
-// arg is the argument of Resolve. A generated system has no warnings about a
-// file.
+// arg is the argument of Resolve, and errors are Resolve's. A generated system has no
+// warnings about a file.
 func Lint(arg string, o Options) (*Topology, []Finding, error) {
 	t, err := Resolve(arg, o)
 	if err != nil {

@@ -67,7 +67,8 @@ func fromGenerator(arg, kind, rest string, o Options) (*Topology, error) {
 	return lay(b, nil, o)
 }
 
-// Read makes a topology of the text of a file.
+// Read makes a topology of the text of a file, which errors call file. The error is an
+// ErrorList with all faults.
 func Read(file string, text []byte, o Options) (*Topology, error) {
 	b, r, err := readBlueprint(file, text)
 	if err != nil {

@@ -23,14 +23,14 @@ type Topology struct {
 	CPU       string      // intel, amd, …: input of the same model; may be empty
 	Protocols [3]Protocol // indexed by Proto
 
-	lazy derived // what is computed when first asked for
+	lazy derived // computed on first use
 }
 
-// Rank is one GPU.
+// Rank is one GPU. Its number is its index in Topology.Ranks.
 type Rank struct {
-	Node  int
+	Node  int // index, from 0
 	Local int // index within the node, by the node's own numbering
-	SMs   int
+	SMs   int // streaming multiprocessors, or compute units
 	// Memory is the bandwidth of its memory, read or write; 0 if the file does not
 	// say.
 	Memory units.Bandwidth
@@ -41,15 +41,15 @@ type VertexKind uint8
 
 // The kinds of vertex.
 const (
-	GPU VertexKind = iota
-	Switch
+	GPU    VertexKind = iota
+	Switch            // within a node; also a processor
 	NIC
-	Fabric
+	Fabric // a switch between nodes
 )
 
 var vertexNames = [...]string{"gpu", "switch", "nic", "fabric"}
 
-// String x.
+// String returns the kind's name in lower case: gpu, switch, nic or fabric.
 func (k VertexKind) String() string { return vertexNames[k] }
 
 // Vertex is a GPU, or a device that messages pass through.
@@ -79,7 +79,7 @@ func (k LinkKind) String() string { return linkNames[k] }
 
 // Edge is one direction of a link. All messages on it share Bandwidth.
 type Edge struct {
-	From, To  int
+	From, To  int // vertices
 	Kind      LinkKind
 	Count     int             // number of physical links
 	Bandwidth units.Bandwidth // of all physical links together

@@ -118,7 +118,7 @@ func New(s Spec) (Collective, error) {
 
 // OfName is New for callers that know only the name, as a table of results
 // does. A name that is none of Names stands for a custom collective without a
-// table, of which only the properties common to all are valid.
+// table, of which only the properties common to all are valid. Errors are New's.
 func OfName(s Spec) (Collective, error) {
 	if _, ok := kinds[s.Name]; !ok && s.Custom == nil && s.Ranks > 0 && s.Ranks <= maxRanks {
 		t := &Table{In: make([]int, s.Ranks), Out: make([]int, s.Ranks), Want: make([][]Want, s.Ranks), Same: true}

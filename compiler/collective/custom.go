@@ -157,7 +157,8 @@ func (t *Table) kind(loop int) kind {
 	return k
 }
 
-// MarshalJSON encodes a want as described at Table.
+// MarshalJSON encodes a want as described at Table. The error is always nil for a want
+// that New has accepted.
 func (w Want) MarshalJSON() ([]byte, error) {
 	switch w.Kind {
 	case WantInput:
@@ -174,7 +175,8 @@ func (w Want) MarshalJSON() ([]byte, error) {
 	return []byte("null"), nil
 }
 
-// UnmarshalJSON decodes a want as described at Table.
+// UnmarshalJSON decodes a want as described at Table. It returns an error for any other
+// form; New checks that the units exist.
 func (w *Want) UnmarshalJSON(text []byte) error {
 	*w = Want{}
 	if string(text) == "null" {

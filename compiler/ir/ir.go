@@ -10,8 +10,8 @@ const Version = 1
 // Op is the instruction of a step.
 type Op uint8
 
-// The instructions of GC3 section 4.2. R is the message from the threadblock's
-// receive connection.
+// The instructions of GC3 section 4.2. Src and Dst are the step's places, peer is the
+// rank that the threadblock sends to, and R the message from its receive connection.
 const (
 	Nop                Op = iota // waits for its dependencies only
 	Send                         // Src → peer
@@ -42,7 +42,7 @@ var ops = [...]opRow{
 	RecvReduceCopySend: {name: "rrcs", sends: true, receives: true, readsSrc: true, writesDst: true, reduces: true},
 }
 
-// Ops lists every instruction.
+// Ops returns all instructions, in the order of the constants.
 func Ops() []Op {
 	all := make([]Op, len(ops))
 	for i := range all {

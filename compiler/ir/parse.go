@@ -55,8 +55,8 @@ func headingRest(c collective.Spec) string {
 	return string(text)
 }
 
-// ParseHeading reads a line that Heading wrote. It does not check that the
-// collective exists: see collective.New.
+// ParseHeading reads a line that Heading wrote, and returns an error for any other. It
+// does not check that the collective exists: see collective.New.
 func ParseHeading(line string) (c collective.Spec, err error) {
 	if head, more, ok := strings.Cut(line, ", with "); ok {
 		if err := json.Unmarshal([]byte(more), &c); err != nil {
@@ -284,7 +284,7 @@ func (s *Step) placesOf(words []string) ([]string, error) {
 }
 
 // ParsePlace reads a place as Print writes it: in[3], out[4:8] of 4 chunks, or
-// sc[0:13:4] of the 4 chunks 0, 4, 8 and 12.
+// sc[0:13:4] of the 4 chunks 0, 4, 8 and 12. It returns an error for any other text.
 func ParsePlace(text string) (at Loc, count int32, err error) {
 	name, rest, ok := strings.Cut(text, "[")
 	rest, ok2 := strings.CutSuffix(rest, "]")
@@ -319,7 +319,8 @@ func ParsePlace(text string) (at Loc, count int32, err error) {
 	return Loc{Buf: collective.Buffer(buf), Off: int32(first), Stride: int32(stride)}.Normal(count), count, nil
 }
 
-// ParseOp returns the instruction with a short name.
+// ParseOp returns the instruction with a short name (Op.String), or an error that lists
+// the names.
 func ParseOp(name string) (Op, error) {
 	names := make([]string, len(ops))
 	for i := range ops {

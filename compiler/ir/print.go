@@ -17,7 +17,7 @@ import (
 // A place is buffer[first:end] or buffer[first:end:stride]. "waits 1.0" is a
 // wait for step 0 of threadblock 1, and a flagged step is one that another
 // waits for. If an instruction reads and writes the same chunks, they are
-// printed once.
+// printed once. The error is that of w.
 func Print(w io.Writer, p *Program) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	b.WriteString(Heading(p.Collective))

@@ -6,7 +6,8 @@ package lang
 //	c.Split(3)      in[0:2]  in[2:4]  in[4:6]
 //	a.Group(b)      of in[0:2] and in[2:4]: in[0:4]
 
-// Split cuts the reference into n of equal counts, in order.
+// Split cuts the reference into n of equal counts, in order. It returns an *Error if n
+// does not divide the count.
 func (r *Ref) Split(n int) ([]*Ref, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -29,8 +30,8 @@ func (r *Ref) Split(n int) ([]*Ref, error) {
 }
 
 // Group returns one reference to the chunks of both, in the order of their
-// indices. They must lie in one buffer of one rank and be evenly spaced when
-// combined.
+// indices. It returns an *Error unless they lie in one buffer of one rank and are evenly
+// spaced when combined.
 func (r *Ref) Group(other *Ref) (*Ref, error) {
 	t := r.t
 	if other.t != t {

@@ -139,4 +139,5 @@ type Error struct {
 	Unset  bool // an uninitialised chunk is read
 }
 
+// Error gives file:line:column: message.
 func (e *Error) Error() string { return e.Pos.String() + ": " + e.Msg }

@@ -31,7 +31,8 @@ func (t *Trace) Chunk(rank int, buf collective.Buffer, index, count, stride int)
 	return newRef(func(to *Ref) error { return t.ChunkTo(to, rank, buf, index, count, stride) })
 }
 
-// ChunkTo is Chunk with the result written to *to, to avoid allocating.
+// ChunkTo is Chunk with the result written to *to, to avoid allocating. Errors are
+// Chunk's.
 func (t *Trace) ChunkTo(to *Ref, rank int, buf collective.Buffer, index, count, stride int) error {
 	s, err := t.resolve(rank, buf, index, count, stride)
 	if err != nil {
@@ -58,12 +59,13 @@ func (r *Ref) Copy(rank int, buf collective.Buffer, index, ch int) (*Ref, error)
 	return r.CopyStrided(rank, buf, index, 1, ch)
 }
 
-// CopyStrided is Copy to the chunks index, index+stride, …
+// CopyStrided is Copy to the chunks index, index+stride, … Errors are Copy's.
 func (r *Ref) CopyStrided(rank int, buf collective.Buffer, index, stride, ch int) (*Ref, error) {
 	return newRef(func(to *Ref) error { return r.CopyTo(to, rank, buf, index, stride, ch) })
 }
 
-// CopyTo is CopyStrided with the result written to *to, which may be r itself.
+// CopyTo is CopyStrided with the result written to *to, which may be r itself. Errors
+// are Copy's.
 func (r *Ref) CopyTo(to *Ref, rank int, buf collective.Buffer, index, stride, ch int) error {
 	t, src := r.t, r.span
 	dst, err := t.resolve(rank, buf, index, int(src.Count), stride)
@@ -98,7 +100,8 @@ func (r *Ref) Reduce(other *Ref, ch int) (*Ref, error) {
 	return newRef(func(to *Ref) error { return r.ReduceTo(to, other, ch) })
 }
 
-// ReduceTo is Reduce with the result written to *to, which may be r or other.
+// ReduceTo is Reduce with the result written to *to, which may be r or other. Errors are
+// Reduce's.
 func (r *Ref) ReduceTo(to, other *Ref, ch int) error {
 	t := r.t
 	if err := r.check(); err != nil {

@@ -91,7 +91,8 @@ func (f *File) Placements() []bool {
 
 // Spec returns the collective that the file computes. known is false if the
 // file only says custom, or is for in-place calls of a collective that has no
-// in-place form here; the Spec then only gives the sizes of the buffers.
+// in-place form here; the Spec then only gives the sizes of the buffers. It returns an
+// error if nchunksperloop and ngpus do not make a collective.
 func (f *File) Spec(inPlace bool) (s collective.Spec, known bool, err error) {
 	s = collective.Spec{Name: f.collective(), Ranks: f.NGPUs, Chunks: f.NChunksPerLoop, Root: f.Root}
 	if s.Name == "custom" {

@@ -38,6 +38,7 @@ func HowToLoad(rt *Runtime, files []string) []string {
 // FolderError is a folder that a runtime can't be pointed at, and the reason.
 type FolderError struct{ Folder, Why string }
 
+// Error names the folder and the reason.
 func (e *FolderError) Error() string { return fmt.Sprintf("folder %s: %s", e.Folder, e.Why) }
 
 // CheckFolder returns a *FolderError if the runtime could not be pointed at

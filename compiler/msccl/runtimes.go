@@ -130,7 +130,7 @@ func Runtimes() []string {
 	return names
 }
 
-// Lookup finds a runtime by name.
+// Lookup returns the runtime with a name, or an error that lists the names.
 func Lookup(name string) (*Runtime, error) {
 	for _, r := range runtimes {
 		if r.Name == name {

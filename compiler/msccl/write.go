@@ -10,7 +10,7 @@ import (
 )
 
 // Write writes a program in a runtime's dialect; it combines Lower and
-// File.WriteTo.
+// File.WriteTo, with their errors.
 func Write(w io.Writer, p *ir.Program, o WriteOptions) error {
 	f, err := Lower(p, o)
 	if err != nil {
@@ -21,7 +21,8 @@ func Write(w io.Writer, p *ir.Program, o WriteOptions) error {
 }
 
 // WriteTo writes the file in the subset of XML that the runtimes' own readers
-// accept: no prolog, one space between attributes, double quotes, no tabs.
+// accept: no prolog, one space between attributes, double quotes, no tabs. It returns
+// the number of bytes written, and the error of w.
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	e := &encoder{w: w}
 	for _, c := range f.Comments {

@@ -14,8 +14,8 @@ import (
 // letters are the names of buffers in plans.
 var letters = map[collective.Buffer]string{collective.In: "i", collective.Out: "o", collective.Scratch: "s"}
 
-// Write writes a plan as JSON, an operation a line. comments are put under a key
-// that the runtime does not read. It writes what Read reads: the plan again.
+// Write writes a plan as JSON, an operation a line; Read reads it back. comments are put
+// under a key that the runtime does not read. The error is that of w.
 func Write(w io.Writer, p *Plan, comments []string) error {
 	e := &encoder{w: bufio.NewWriter(w)}
 	e.line(0, "{")

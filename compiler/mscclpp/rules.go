@@ -10,7 +10,7 @@ import (
 // Name is the runtime's name.
 const Name = "mscclpp"
 
-// Limits of the runtime's executor.
+// Limits of the runtime's executor, as numbers of operations, channels, and so on.
 const (
 	MaxOperations  = 64   // of a threadblock and type; the same for remote buffers
 	MaxChannels    = 16   // of a threadblock and type; the same for remote buffers

@@ -18,6 +18,7 @@ const (
 	Pipelined              // a link is occupied for the bytes alone; latency delays the arrival
 )
 
+// String returns the model's name in lower case.
 func (a Alpha) String() string { return [...]string{"blocking", "pipelined"}[a] }
 
 // Schedule is a list of sends with times.
@@ -53,7 +54,7 @@ func (s *Schedule) chunkBytes() float64 {
 }
 
 // Program returns the chunk program of the schedule, with the messages in their order and
-// adjacent chunks of one rank merged. Times are lost. inPlace makes the call's buffers overlap,
+// adjacent chunks of one rank merged. Times are left out. inPlace makes the call's buffers overlap,
 // as package collective defines.
 func (s *Schedule) Program(inPlace bool) (*lang.Program, error) {
 	spec := collective.Spec{Name: s.Collective, Ranks: s.Ranks, Chunks: s.Chunks, InPlace: inPlace}

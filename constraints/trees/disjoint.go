@@ -42,6 +42,7 @@ type NoTreesError struct {
 	Why      string // the smallest set of GPUs that too few links enter or leave
 }
 
+// Error names the topology, the root and the reason.
 func (e *NoTreesError) Error() string {
 	what, way := "no tree", "from"
 	if e.Up {

@@ -74,9 +74,9 @@ func (p *Packing) Depth() (depth int) {
 	return depth
 }
 
-// Check checks a packing against the topology alone: every tree spans the ranks,
-// every route is a path, no link carries more than it can, there are K trees from
-// each root, and they add up to Rate.
+// Check judges a packing by the topology alone. It returns an error unless every tree
+// spans the ranks, every route is a path, no link carries more than it can, there are K
+// trees from each root, and they add up to Rate.
 func (p *Packing) Check(t *topologies.Topology) error {
 	kind, ok := kinds[p.Collective]
 	switch {

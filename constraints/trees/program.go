@@ -13,7 +13,8 @@ import (
 // Program returns the chunk program of a packing. Each root has K chunks, one for each
 // tree; the chunks of equal trees are sent together. Sends are ordered by their distance
 // from where data start, over all trees, so that no tree waits for another. inPlace makes
-// the call's buffers overlap, as package collective defines.
+// the call's buffers overlap, as package collective defines. The error is lang's, for a
+// program that is too large.
 func (p *Packing) Program(inPlace bool) (*lang.Program, error) {
 	spec := collective.Spec{Name: p.Collective, Ranks: p.Ranks, Chunks: p.K, Root: p.Root, InPlace: inPlace}
 	return moves.Program("trees", spec, p.moves(1))
@@ -21,7 +22,7 @@ func (p *Packing) Program(inPlace bool) (*lang.Program, error) {
 
 // AllReduce returns the chunk program of an allreduce that reduces over the trees of to,
 // a reducescatter's packing, and then gathers over those of from, an allgather's. Both
-// must be for the same ranks.
+// must be for the same ranks. The error is Packing.Program's.
 func AllReduce(to, from *Packing, inPlace bool) (*lang.Program, error) {
 	if to.Collective != "reducescatter" || from.Collective != "allgather" || to.Ranks != from.Ranks {
 		return nil, fmt.Errorf("allreduce of %s over %d ranks and %s over %d: want reducescatter and allgather over as many",

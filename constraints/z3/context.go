@@ -7,7 +7,7 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// Config configures a context.
+// Config holds the settings of a context; see NewContext.
 type Config struct {
 	// Seed is that of the solvers' random choices. The same seed and the same terms
 	// in the same order give the same model.
@@ -33,6 +33,7 @@ type Error struct {
 	Message  string
 }
 
+// Error is libz3's message.
 func (e *Error) Error() string { return fmt.Sprintf("libz3: %s: %s", e.Function, e.Message) }
 
 // outOfMemoryCode is Z3_MEMOUT_FAIL.
@@ -129,7 +130,7 @@ func (c *Context) Bool(number int) AST {
 	return AST{c.call("mk_const", lib.Mk_const, symbol, c.sort)}
 }
 
-// Value returns a constant.
+// Value returns the constant true or false.
 func (c *Context) Value(v bool) AST {
 	if v {
 		return AST{c.call("mk_true", lib.Mk_true)}

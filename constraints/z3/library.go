@@ -52,7 +52,7 @@ func Open() error {
 	return err
 }
 
-// Version returns the library's version, such as "4.8.12.0".
+// Version returns the library's version, such as "4.8.12.0", or the error of loading it.
 func Version() (string, error) { return opened() }
 
 var opened = sync.OnceValues(func() (version string, err error) {

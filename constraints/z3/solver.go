@@ -88,8 +88,8 @@ func (s *Solver) Assert(a AST) {
 	}
 }
 
-// FromString adds the assertions of an SMT-LIB 2 text, which must declare its
-// symbols.
+// FromString adds the assertions of an SMT-LIB 2 text, which must declare its symbols.
+// The error is the context's.
 func (s *Solver) FromString(text string) error {
 	if s.ctx.err == nil {
 		s.ctx.reset()
@@ -98,7 +98,7 @@ func (s *Solver) FromString(text string) error {
 	return s.ctx.err
 }
 
-// Push opens a scope.
+// Push opens a scope of assertions, which Pop closes.
 func (s *Solver) Push() { s.ctx.call("solver_push", lib.Solver_push, s.handle) }
 
 // Pop closes the innermost scope and drops its assertions.
@@ -197,7 +197,7 @@ func (s *Solver) Model() *Model {
 	return m
 }
 
-// Close frees the model.
+// Close frees the model. It may be called twice.
 func (m *Model) Close() {
 	if m.handle != 0 {
 		m.ctx.call("model_dec_ref", lib.Model_dec_ref, m.handle)

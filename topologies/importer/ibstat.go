@@ -125,7 +125,8 @@ type HCA struct {
 	names      []string
 }
 
-// ParseHCA reads a value of NCCL_IB_HCA; port numbers are not supported.
+// ParseHCA reads a value of NCCL_IB_HCA. It returns an error for port numbers, which are
+// not supported.
 func ParseHCA(s string) (HCA, error) {
 	var h HCA
 	rest, but := strings.CutPrefix(s, "^")

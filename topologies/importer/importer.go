@@ -35,7 +35,8 @@ type NIC struct {
 	Bandwidth units.Bandwidth // 0: as the text says
 }
 
-// ParseNIC parses 25GB/s, 4x25GB/s (four NICs in each node), or none.
+// ParseNIC reads 25GB/s, 4x25GB/s (four NICs in each node), or none. It returns an error
+// for anything else.
 func ParseNIC(s string) (NIC, error) {
 	if s == "none" {
 		return NIC{None: true}, nil
