@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir/irtest"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
@@ -28,10 +29,11 @@ func ExampleRun() {
 		fmt.Println(err)
 		return
 	}
+	call := collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}
 	sizes := []int64{1 << 10, 64 << 20}
 	c, err := results.Create(dir, results.Plan{
 		Version: "0.1.0", Topology: results.Topology{Name: "ring:4", Nodes: 1, Ranks: 4, Hash: ring4.Hash(), Text: "ring:4"},
-		Collective: "allreduce", Op: "sum", DType: "f32", Placement: "in", Sizes: sizes, Iters: 1, Executor: "sim",
+		Call: call, Placement: "in", Sizes: sizes, Iters: 1, Executor: "sim",
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -43,7 +45,7 @@ func ExampleRun() {
 		p := irtest.Ring(4, channels, 0, true)
 		candidates = append(candidates, autotune.Candidate{Algorithm: "ring", Source: "template", Channels: channels, Instances: channels, Program: p, Hash: p.Hash(), SlotsNeeded: 1})
 	}
-	problem := autotune.Problem{Topology: ring4, TopologyHash: ring4.Hash(), Sizes: sizes, DType: "f32", Op: "sum", Iters: 1}
+	problem := autotune.Problem{Topology: ring4, TopologyHash: ring4.Hash(), Call: call, Sizes: sizes, Iters: 1}
 	summary, err := autotune.Run(context.Background(), problem, candidates, autotune.Options{
 		Executors: executor.NewPool(func() (executor.Executor, error) { return sim.New(), nil }), Jobs: 1, Campaign: c,
 	})

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/ir/irtest"
 	"github.com/colltune/colltune/executor"
@@ -136,16 +137,18 @@ func (e *fake) total() int {
 	return n
 }
 
+var testCall = collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}
+
 var testSizes = []int64{1 << 10, 1 << 16, 1 << 20, 1 << 26}
 
 func testProblem() Problem {
-	return Problem{Topology: testTopology(), TopologyHash: fmt.Sprintf("%064x", 7), Sizes: testSizes, DType: "f32", Op: "sum", Iters: 20, Warmup: 5, Seed: 1}
+	return Problem{Topology: testTopology(), TopologyHash: fmt.Sprintf("%064x", 7), Call: testCall, Sizes: testSizes, Iters: 20, Warmup: 5, Seed: 1}
 }
 
 func testPlan(placement string) results.Plan {
 	return results.Plan{
 		Version: "0.1.0", Topology: results.Topology{Name: "test", Nodes: 1, Ranks: testRanks, Hash: fmt.Sprintf("%064x", 7)},
-		Collective: "allreduce", Op: "sum", DType: "f32", Placement: placement, Sizes: testSizes, Iters: 20, Warmup: 5, Seed: 1, Executor: "fake",
+		Call: testCall, Placement: placement, Sizes: testSizes, Iters: 20, Warmup: 5, Seed: 1, Executor: "fake",
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 // Problem is a collective call to tune on a system: all that a trial depends on besides
 // its program. It is not changed once Run has it.
 type Problem struct {
+	collective.Call
 	Topology     *topologies.Topology
 	TopologyHash string
 	Sizes        []int64            // as nccl-tests counts them
@@ -24,8 +25,6 @@ type Problem struct {
 	// Tiles are the tile sizes to try with each protocol; none: the topology's own
 	// list (Protocol.Tiles), which includes the runtime's own tile.
 	Tiles  [3][]int64
-	DType  string // f32
-	Op     string // sum
 	Iters  int
 	Warmup int
 	Seed   int64

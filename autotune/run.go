@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
@@ -42,10 +41,7 @@ func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Sum
 	if err := p.check(); err != nil {
 		return Summary{}, err
 	}
-	elem, err := collective.ElemBytes(p.DType)
-	if err != nil {
-		return Summary{}, err
-	}
+	elem := p.ElemBytes()
 	r := &run{problem: p, options: o, started: time.Now()}
 	description, err := r.describeBackend(ctx)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/results"
 )
 
@@ -17,9 +18,9 @@ func ExampleCreate() {
 	}
 	defer os.RemoveAll(dir)
 	c, err := results.Create(dir, results.Plan{
-		Version:    "0.1.0",
-		Topology:   results.Topology{Name: "ring:4", Nodes: 1, Ranks: 4, Hash: fmt.Sprintf("%064x", 4), Text: "name = \"ring:4\"\n"},
-		Collective: "allreduce", Op: "sum", DType: "f32", Placement: "in",
+		Version:  "0.1.0",
+		Topology: results.Topology{Name: "ring:4", Nodes: 1, Ranks: 4, Hash: fmt.Sprintf("%064x", 4), Text: "name = \"ring:4\"\n"},
+		Call:     collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, Placement: "in",
 		Sizes: []int64{2048, 1024}, Iters: 20, Warmup: 5, Executor: "sim",
 	})
 	if err != nil {

@@ -46,9 +46,9 @@ func testPlan(sizes ...int64) Plan {
 		sizes = []int64{1024, 2048, 4096, 8192}
 	}
 	return Plan{
-		Version:    "0.1.0",
-		Topology:   Topology{Name: "ring:4", Nodes: 1, Ranks: 4, Hash: fmt.Sprintf("%064x", 7), Text: "name = \"ring:4\"\n\n[node]\ngpus = 4\n"},
-		Collective: "allreduce", Op: "sum", DType: "f32", Placement: "in",
+		Version:  "0.1.0",
+		Topology: Topology{Name: "ring:4", Nodes: 1, Ranks: 4, Hash: fmt.Sprintf("%064x", 7), Text: "name = \"ring:4\"\n\n[node]\ngpus = 4\n"},
+		Call:     collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, Placement: "in",
 		Sizes: sizes, Iters: 20, Warmup: 5, Seed: 1, Executor: "fake",
 		Flags: []Flag{{"family", "ring,allpairs"}},
 	}

@@ -20,21 +20,19 @@ const PlanSchema = "colltune.campaign/v1"
 // decides which candidates are refused. How fast or how far a run goes (jobs, budgets of
 // trials and time) and its output formats are not part of a plan.
 type Plan struct {
-	Version    string // of the colltune that wrote it; not compared
-	Topology   Topology
-	Collective string
-	Root       int     // rank; 0 for collectives without a root
-	Op         string  // sum, prod, min, max, avg
-	DType      string  // f32, …
-	Placement  string  // in, out or both
-	Sizes      []int64 // bytes, as nccl-tests counts them
-	Iters      int     // timed iterations of a trial
-	Warmup     int     // iterations before those
-	Seed       int64
-	Executor   string // sim, or the base name of a plugin
-	Flags      []Flag // further flags that shape the search, sorted by name
-	Files      []File // files the flags named: templates, a baseline
-	Memory     int64  // limit in bytes of the search that made it; not compared. 0: no limit
+	// Call is the call searched for, without Counts and Custom, whose texts are in Files.
+	collective.Call
+	Version   string // of the colltune that wrote it; not compared
+	Topology  Topology
+	Placement string  // in, out or both
+	Sizes     []int64 // bytes, as nccl-tests counts them
+	Iters     int     // timed iterations of a trial
+	Warmup    int     // iterations before those
+	Seed      int64
+	Executor  string // sim, or the base name of a plugin
+	Flags     []Flag // further flags that shape the search, sorted by name
+	Files     []File // files the flags named: templates, a baseline
+	Memory    int64  // limit in bytes of the search that made it; not compared. 0: no limit
 }
 
 // Topology is the system, with its whole text, so that a campaign can go on when
@@ -93,12 +91,11 @@ var setFlags = []string{"family", "exclude"}
 
 // check refuses a plan that no search could have written.
 func (p Plan) check() error {
-	spec := collective.Spec{Name: p.Collective, Ranks: p.Topology.Ranks, Chunks: 1, Root: p.Root}
 	known := collective.New
 	if slices.ContainsFunc(p.Files, func(f File) bool { return f.Kind == "template" }) {
 		known = collective.OfName // a template may define collectives
 	}
-	if _, err := known(spec); err != nil {
+	if _, err := known(p.Spec(p.Topology.Ranks, 1, false)); err != nil {
 		return err
 	}
 	if _, err := collective.ElemBytes(p.DType); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/tomlfile"
 	"github.com/colltune/colltune/internal/units"
@@ -155,8 +156,8 @@ func parsePlan(text string) (Plan, error) {
 		return Plan{}, unknownKey(lines, unknown[0])
 	}
 	p := Plan{
-		Version: d.Version, Topology: Topology(d.Topology), Collective: d.Collective, Root: d.Root,
-		Op: d.Op, DType: d.DType, Placement: d.Placement, Sizes: d.Sizes,
+		Version: d.Version, Topology: Topology(d.Topology),
+		Call: collective.Call{Collective: d.Collective, Root: d.Root, Op: d.Op, DType: d.DType}, Placement: d.Placement, Sizes: d.Sizes,
 		Iters: d.Iters, Warmup: d.Warmup, Seed: d.Seed, Executor: d.Executor,
 	}
 	if d.Memory != "" {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/internal/atomicfile"
@@ -121,11 +120,7 @@ func (c *Campaign) Program(hash string) (*ir.Program, error) {
 // which older journals don't protect. It gives the program, whose hash does not cover
 // its name, the name that the trials have.
 func (c *Campaign) checkTrialsOf(hash string, p *ir.Program) error {
-	elem, err := collective.ElemBytes(c.plan.DType)
-	if err != nil {
-		return err
-	}
-	want := msccl.Granularity(p, elem)
+	want := msccl.Granularity(p, c.plan.ElemBytes())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	named := false

@@ -95,7 +95,7 @@ func (m *Measured) Sizes() []int64 { return slices.Clone(m.all) }
 
 // All is Measured for whatever sizes the file has.
 func (f *BaselineFile) All(p *Problem) (*Measured, error) {
-	c, err := collective.New(p.spec(1))
+	c, err := p.over()
 	if err != nil {
 		return nil, err
 	}

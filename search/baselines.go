@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/autotune"
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints"
@@ -53,7 +52,7 @@ func (e *enumeration) baseline(ctx context.Context) (all []*draft, err error) {
 	lacking := map[string][]string{} // sizes without a baseline, by reason
 	without := map[string][]string{} // sizes where another stands in
 	for _, bytes := range p.Sizes {
-		c, err := collective.New(p.spec(1))
+		c, err := p.over()
 		if err != nil {
 			return nil, err
 		}

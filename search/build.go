@@ -11,7 +11,6 @@ import (
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler"
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/compiler/verify"
@@ -163,12 +162,9 @@ func (e *enumeration) verifyAndBound(program *ir.Program) (*built, error) {
 		b.refusal = &Refusal{Reason: Runtime, Detail: why}
 		return b, nil
 	}
-	elem, err := collective.ElemBytes(p.DType)
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	b.hash = b.program.Hash()
-	b.bound, err = boundFor(e.options.Executor, b.program, p.Topology, elem)
+	b.bound, err = boundFor(e.options.Executor, b.program, p.Topology, p.ElemBytes())
 	return b, err
 }
 

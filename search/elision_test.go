@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/compiler"
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/topologies/topotest"
@@ -46,13 +47,13 @@ func everyRouting(t *testing.T, p *Problem) iter.Seq[traced] {
 // ranks as the compiler makes, and of no program far more or fewer.
 func TestSparedCopies(t *testing.T) {
 	programs, same := 0, 0
-	for _, collective := range []string{"allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce", "gather", "scatter"} {
+	for _, coll := range []string{"allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce", "gather", "scatter"} {
 		for _, system := range []struct {
 			name  string
 			nodes int
 		}{{"dgx-a100", 1}, {"dgx-a100", 2}, {"mesh:3x3", 1}} {
 			for _, inPlace := range []bool{false, true} {
-				p := &Problem{Topology: topotest.Resolve(t, system.name, system.nodes), Collective: collective, InPlace: inPlace, Op: "sum", DType: "f32", Sizes: []int64{1 << 20}}
+				p := &Problem{Topology: topotest.Resolve(t, system.name, system.nodes), Call: collective.Call{Collective: coll, Op: "sum", DType: "f32"}, InPlace: inPlace, Sizes: []int64{1 << 20}}
 				for d := range everyRouting(t, p) {
 					result, err := compiler.Compile(d.program, compiler.Options{Context: context.Background()})
 					if err != nil {
@@ -81,7 +82,7 @@ func TestSparedCopies(t *testing.T) {
 						same++
 					}
 					if 4*max(kept-made, made-kept) > all {
-						t.Errorf("%s on %s×%d, in place %v: %s: of %d copies %d are kept, the compiler makes %d", collective, system.name, system.nodes, inPlace, d.name, all, kept, made)
+						t.Errorf("%s on %s×%d, in place %v: %s: of %d copies %d are kept, the compiler makes %d", coll, system.name, system.nodes, inPlace, d.name, all, kept, made)
 					}
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/topologies"
@@ -28,7 +29,7 @@ func interleaved(t *testing.T) *topologies.Topology {
 // widest ring is a candidate too, and what the vendor's library would run.
 func TestWiderRingsThanRankOrder(t *testing.T) {
 	topology := interleaved(t)
-	p := Problem{Topology: topology, Collective: "allreduce", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{1 << 26}}
+	p := Problem{Topology: topology, Call: collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, InPlace: true, Sizes: []int64{1 << 26}}
 	space, err := Enumerate(context.Background(), p, Options{Families: []string{"ring"}, Executor: "sim", Instances: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +80,7 @@ func TestRankOrderIsKeptWhereItIsWidest(t *testing.T) {
 // ringSpace is what family ring has for an allgather of 64 MiB.
 func ringSpace(t *testing.T, topology *topologies.Topology) *Space {
 	t.Helper()
-	p := Problem{Topology: topology, Collective: "allgather", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{1 << 26}}
+	p := Problem{Topology: topology, Call: collective.Call{Collective: "allgather", Op: "sum", DType: "f32"}, InPlace: true, Sizes: []int64{1 << 26}}
 	space, err := Enumerate(context.Background(), p, Options{Families: []string{"ring"}, Executor: "sim", Instances: 1})
 	if err != nil {
 		t.Fatal(err)

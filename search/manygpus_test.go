@@ -24,7 +24,7 @@ func TestManyGPUsComeNearTheirBound(t *testing.T) {
 	}
 	took := map[int]float64{} // by pieces
 	for _, pieces := range []int{8, 64} {
-		p := Problem{Topology: part, Collective: "allreduce", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{size}}
+		p := Problem{Topology: part, Call: collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, InPlace: true, Sizes: []int64{size}}
 		e := &enumeration{problem: &p, options: &Options{Executor: "sim", Jobs: 1}, machine: machineOf(part)}
 		r, err := e.route(family(t, "all-pairs"), script.Params{"pieces": pieces, "phases": 2})
 		if err != nil {

@@ -114,7 +114,7 @@ const byDefault = "default"
 
 // nativeCandidate is an algorithm with some settings.
 func (e *enumeration) nativeCandidate(algorithm string, settings map[string]string) autotune.Candidate {
-	spec := e.problem.spec(1)
+	spec := e.problem.Spec(len(e.problem.Topology.Ranks), 1, e.problem.InPlace)
 	settings = maps.Clone(settings)
 	maps.DeleteFunc(settings, func(_, v string) bool { return v == byDefault })
 	parameters := map[string]any{}

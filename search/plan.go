@@ -86,14 +86,16 @@ type Settings struct {
 
 // PlanOf is the campaign plan of a search: everything that determines its answer.
 func PlanOf(p Problem, o Options, s Source, set Settings) results.Plan {
+	call := p.Call
+	call.Counts, call.Custom = nil, nil // among the files
 	plan := results.Plan{
 		Version: set.Version,
 		Topology: results.Topology{
 			Name: p.Topology.Name, Nodes: p.Topology.Nodes, Ranks: len(p.Topology.Ranks),
 			Hash: p.Topology.Hash(), Text: s.Text,
 		},
-		Collective: p.Collective, Root: p.Root, Op: p.Op, DType: p.DType, Placement: p.placement(),
-		Sizes: p.Sizes, Iters: set.Iters, Warmup: set.Warmup, Seed: set.Seed, Executor: set.ExecutorName, Memory: o.Memory,
+		Call: call, Placement: p.placement(), Sizes: p.Sizes,
+		Iters: set.Iters, Warmup: set.Warmup, Seed: set.Seed, Executor: set.ExecutorName, Memory: o.Memory,
 	}
 	for _, row := range flagTable {
 		for _, v := range row.get(&o, &s) {
@@ -148,10 +150,9 @@ func FromPlan(plan results.Plan) (Problem, Options, error) {
 	if got := t.Hash(); got != plan.Topology.Hash {
 		return Problem{}, o, fmt.Errorf("campaign.toml: topology %s now has hash %.12s, the campaign's has %.12s: this version reads it differently", plan.Topology.Name, got, plan.Topology.Hash)
 	}
-	return Problem{
-		Topology: t, Collective: plan.Collective, Root: plan.Root, InPlace: plan.Placement != "out", Both: plan.Placement == "both",
-		Op: plan.Op, DType: plan.DType, Sizes: plan.Sizes, Counts: counts,
-	}, o, nil
+	call := plan.Call
+	call.Counts = counts
+	return Problem{Topology: t, Call: call, InPlace: plan.Placement != "out", Both: plan.Placement == "both", Sizes: plan.Sizes}, o, nil
 }
 
 // assign fixes a template parameter from NAME=VALUE.

@@ -10,18 +10,16 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Problem is what a search is for: a system, a collective, a range of sizes.
+// Problem is what a search is for: a call of a collective on a system, over a range of
+// sizes.
 type Problem struct {
-	Topology   *topologies.Topology
-	Collective string
-	Root       int
-	InPlace    bool
-	Both       bool              // out of place as well as in place
-	Counts     []int             // of a vector form; none: 1 each
-	Custom     *collective.Table // of a collective that a template defines; see Defined
-	Op         string            // sum, prod, min, max, avg
-	DType      string            // f32, …
-	Sizes      []int64           // rising, as nccl-tests prints them
+	// Call is what is searched for. Defined sets its Custom, where a template defines the
+	// collective.
+	collective.Call
+	Topology *topologies.Topology
+	InPlace  bool    // the placement
+	Both     bool    // out of place as well as in place
+	Sizes    []int64 // bytes, as nccl-tests counts them; rising
 }
 
 // maxBytes is the largest size that is searched for: a PiB, beyond which no back
@@ -60,9 +58,9 @@ func (p Problem) placements() []Problem {
 	return []Problem{in, out}
 }
 
-// spec is the problem's collective with a number of chunks.
-func (p *Problem) spec(chunks int) collective.Spec {
-	return collective.Spec{Name: p.Collective, Ranks: len(p.Topology.Ranks), Chunks: chunks, Root: p.Root, InPlace: p.InPlace, Counts: p.Counts, Custom: p.Custom}
+// over is the problem's collective over the system's ranks, with one chunk in a unit.
+func (p *Problem) over() (collective.Collective, error) {
+	return p.Over(len(p.Topology.Ranks), p.InPlace)
 }
 
 // Defined is the problem with the table of its collective, if one of the user's templates
@@ -104,7 +102,7 @@ func (o *Options) Defined() ([]string, error) {
 
 // check refuses a problem that makes no sense, before anything is enumerated.
 func (p *Problem) check() error {
-	c, err := collective.New(p.spec(1))
+	c, err := p.over()
 	if err != nil {
 		return err
 	}
@@ -114,11 +112,7 @@ func (p *Problem) check() error {
 	if len(p.Sizes) == 0 || !slices.IsSorted(p.Sizes) || p.Sizes[0] < 1 {
 		return fmt.Errorf("sizes %v: want at least one, rising, from 1 byte up", p.Sizes)
 	}
-	elem, err := collective.ElemBytes(p.DType)
-	if err != nil {
-		return err
-	}
-	if least := elem * int64(c.LoopChunks()); p.Sizes[0] < least {
+	if least := p.ElemBytes() * int64(c.LoopChunks()); p.Sizes[0] < least {
 		return fmt.Errorf("size %d: %s over %d ranks has at least %d bytes of %s", p.Sizes[0], p.Collective, c.Ranks, least, p.DType)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -42,7 +43,7 @@ func TestFewerSlotsThanUsual(t *testing.T) {
 	if err != nil || top.Protocols[topologies.Simple].Slots != 1 {
 		t.Fatal(err)
 	}
-	p := Problem{Topology: top, Collective: "allreduce", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{1 << 20}}
+	p := Problem{Topology: top, Call: collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, InPlace: true, Sizes: []int64{1 << 20}}
 	o := Options{Families: []string{"ring", "recursive-halving-doubling"}, Instances: 2, Executor: "sim", Protocols: []topologies.Proto{topologies.Simple}}
 	space, err := Enumerate(context.Background(), p, o)
 	if err != nil {

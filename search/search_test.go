@@ -55,8 +55,8 @@ func (p problem) resolve(t *testing.T) (Problem, Source) {
 		t.Fatal(err)
 	}
 	return Problem{
-		Topology: topology, Collective: p.collective, InPlace: collective.DefaultInPlace(p.collective),
-		Op: "sum", DType: "f32", Sizes: p.sizes,
+		Topology: topology, Call: collective.Call{Collective: p.collective, Op: "sum", DType: "f32"},
+		InPlace: collective.DefaultInPlace(p.collective), Sizes: p.sizes,
 	}, s
 }
 

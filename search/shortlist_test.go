@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/templates"
@@ -24,7 +25,7 @@ func onDGX(t testing.TB, nodes int, o Options) *enumeration {
 func on(t testing.TB, system string, nodes int, o Options) *enumeration {
 	t.Helper()
 	topology := topotest.Resolve(t, system, nodes)
-	p := &Problem{Topology: topology, Collective: "allreduce", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{1 << 10, 1 << 20, 1 << 30}}
+	p := &Problem{Topology: topology, Call: collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, InPlace: true, Sizes: []int64{1 << 10, 1 << 20, 1 << 30}}
 	return &enumeration{problem: p, options: &o, machine: machineOf(topology)}
 }
 

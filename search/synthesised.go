@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints"
@@ -213,7 +212,7 @@ const solverWork = 60 * time.Second
 
 // solveFrontier finds the frontier of steps against rounds for each chunk, with a solver.
 func solveFrontier(ctx context.Context, e *enumeration) ([]find, error) {
-	c, err := collective.New(e.problem.spec(1))
+	c, err := e.problem.over()
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/colltune/colltune/autotune"
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints/bounds"
 	"github.com/colltune/colltune/results"
 )
@@ -60,7 +59,7 @@ func (s *session) tune(ctx context.Context, space *Space) error {
 // least is what no routing of a problem can beat, provided that the executor is
 // subject to the topology's links.
 func (s *session) least(ctx context.Context, p *Problem) (leastTime, error) {
-	c, err := collective.New(p.spec(1))
+	c, err := p.over()
 	if err != nil {
 		return nil, err
 	}
@@ -103,10 +102,10 @@ func (s *session) tally(space *Space, p *Problem, least leastTime) (results.Tall
 func (s *session) trials(p *Problem, least leastTime) autotune.Problem {
 	o, plan := &s.options, s.campaign.Plan()
 	problem := autotune.Problem{
-		Topology: p.Topology, TopologyHash: p.Topology.Hash(), Sizes: p.Sizes, Protocols: o.Protocols,
+		Topology: p.Topology, TopologyHash: p.Topology.Hash(), Call: p.Call, Sizes: p.Sizes, Protocols: o.Protocols,
 		Runtime: o.Runtime, LeastUS: least, OtherLinks: o.Capabilities.OtherLinks,
 		Devices: o.Capabilities.Devices, SlotCache: o.Capabilities.SlotCache,
-		DType: p.DType, Op: p.Op, Iters: plan.Iters, Warmup: plan.Warmup, Seed: plan.Seed,
+		Iters: plan.Iters, Warmup: plan.Warmup, Seed: plan.Seed,
 	}
 	if o.TileBytes > 0 {
 		for i := range problem.Tiles {

@@ -97,11 +97,12 @@ func (a *asked) readProblem(cmd *cobra.Command) (trial executor.Trial, err error
 	if placement != "" {
 		inPlace = placement != "out"
 	}
-	a.problem = search.Problem{Topology: t, Collective: name, Root: root, InPlace: inPlace, Both: placement == "both", Counts: counts, Op: trial.Op, DType: trial.DType, Sizes: sizes}
+	call := collective.Call{Collective: name, Root: root, Counts: counts, Op: trial.Op, DType: trial.DType}
+	a.problem = search.Problem{Topology: t, Call: call, InPlace: inPlace, Both: placement == "both", Sizes: sizes}
 	if a.problem, err = a.problem.Defined(&a.options); err != nil {
 		return trial, checkError(err)
 	}
-	c, err := collective.New(collective.Spec{Name: name, Ranks: len(t.Ranks), Chunks: 1, Root: root, InPlace: inPlace, Counts: counts, Custom: a.problem.Custom})
+	c, err := a.problem.Over(len(t.Ranks), inPlace)
 	if err != nil {
 		return trial, usage(err)
 	}

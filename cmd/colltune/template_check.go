@@ -131,7 +131,7 @@ func checkTemplate(ctx context.Context, f *templates.Family, systems []*topologi
 	for _, t := range systems {
 		for _, c := range f.Collectives {
 			row := checkedRow{Topology: t.Name, Nodes: t.Nodes, Collective: c, Refused: map[string]int{}}
-			p := search.Problem{Topology: t, Collective: c, InPlace: collective.DefaultInPlace(c), Op: "sum", DType: "f32", Sizes: []int64{1 << 20}}
+			p := search.Problem{Topology: t, Call: collective.Call{Collective: c, Op: "sum", DType: "f32"}, InPlace: collective.DefaultInPlace(c), Sizes: []int64{1 << 20}}
 			space, err := search.Enumerate(ctx, p, o)
 			var none *search.NothingFound
 			switch {

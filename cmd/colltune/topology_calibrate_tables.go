@@ -134,7 +134,7 @@ func (t *measuredTable) read(cmd *cobra.Command, file *search.BaselineFile, path
 	if p := flagValue(cmd, "placement"); p != "" {
 		inPlace = p == "in"
 	}
-	p := search.Problem{Topology: t.Topology, Collective: t.collective, Root: root, InPlace: inPlace, Op: flagValue(cmd, "op"), DType: flagValue(cmd, "dtype")}
+	p := search.Problem{Topology: t.Topology, Call: collective.Call{Collective: t.collective, Root: root, Op: flagValue(cmd, "op"), DType: flagValue(cmd, "dtype")}, InPlace: inPlace}
 	measured, err := file.All(&p)
 	if err != nil {
 		return usage(err)

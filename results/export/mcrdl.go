@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
@@ -60,10 +59,7 @@ func exportMCRDL(c *results.Campaign, o Options, report *Report) error {
 	if err != nil {
 		return err
 	}
-	e := &xmlExport{programs: programs{campaign: c}, plan: plan, runtime: runtime, verdicts: map[[2]string]string{}}
-	if e.elem, err = collective.ElemBytes(plan.DType); err != nil {
-		return err
-	}
+	e := &xmlExport{programs: programs{campaign: c}, plan: plan, elem: plan.ElemBytes(), runtime: runtime, verdicts: map[[2]string]string{}}
 	all, err := exportable(c)
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
@@ -36,10 +35,8 @@ func exportMSCCL(c *results.Campaign, o Options, report *Report) error {
 	if why := runtime.lacks(c.Plan().Collective); why != "" {
 		return fmt.Errorf("%s: %w", why, ErrNothingFits)
 	}
-	e := &xmlExport{programs: programs{campaign: c}, plan: c.Plan(), runtime: runtime, verdicts: map[[2]string]string{}}
-	if e.elem, err = collective.ElemBytes(e.plan.DType); err != nil {
-		return err
-	}
+	plan := c.Plan()
+	e := &xmlExport{programs: programs{campaign: c}, plan: plan, elem: plan.ElemBytes(), runtime: runtime, verdicts: map[[2]string]string{}}
 	all, err := exportable(c)
 	if err != nil {
 		return err

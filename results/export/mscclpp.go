@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/mscclpp"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/internal/safe"
@@ -57,7 +56,7 @@ func (e *planExport) lacks() string {
 	if !mscclpp.Supports(e.plan.Collective) {
 		return fmt.Sprintf("no plans of %s: they are written for %s", e.plan.Collective, mscclpp.Collectives())
 	}
-	op := operation(collective.Spec{Name: e.plan.Collective, Ranks: e.plan.Topology.Ranks, Chunks: 1}, e.plan.Op)
+	op := operation(e.plan.Spec(e.plan.Topology.Ranks, 1, false), e.plan.Op)
 	return planReader{}.Computes(op, e.plan.DType)
 }
 

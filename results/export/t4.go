@@ -125,7 +125,7 @@ func exportT4(c *results.Campaign, o Options, report *Report) error {
 // left is how many configurations are left out because they could not be chosen.
 func t4Spaces(c *results.Campaign) (spaces []t4File, left int, err error) {
 	plan := c.Plan()
-	col, err := collective.OfName(collective.Spec{Name: plan.Collective, Ranks: plan.Topology.Ranks, Chunks: 1, Root: plan.Root})
+	col, err := collective.OfName(plan.Spec(plan.Topology.Ranks, 1, false))
 	if err != nil {
 		return nil, 0, err
 	}

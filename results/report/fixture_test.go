@@ -22,9 +22,9 @@ func testPlan(t testing.TB, placement string, sizes ...int64) results.Plan {
 	t.Helper()
 	top := topotest.Resolve(t, ringTopology, 0)
 	return results.Plan{
-		Version:    "0.1.0",
-		Topology:   results.Topology{Name: "ring:4", Nodes: 1, Ranks: 4, Hash: top.Hash(), Text: ringTopology},
-		Collective: "allreduce", Op: "sum", DType: "f32", Placement: placement,
+		Version:  "0.1.0",
+		Topology: results.Topology{Name: "ring:4", Nodes: 1, Ranks: 4, Hash: top.Hash(), Text: ringTopology},
+		Call:     collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, Placement: placement,
 		Sizes: sizes, Iters: 20, Warmup: 5, Seed: 1, Executor: "sim",
 	}
 }

@@ -16,9 +16,9 @@ func Plan(sizes ...int64) results.Plan {
 		sizes = []int64{1024, 2048, 4096, 8192}
 	}
 	return results.Plan{
-		Version:    "0.1.0",
-		Topology:   results.Topology{Name: "ring:4", Nodes: 1, Ranks: 4, Hash: fmt.Sprintf("%064x", 7), Text: "name = \"ring:4\"\n\n[node]\ngpus = 4\n"},
-		Collective: "allreduce", Op: "sum", DType: "f32", Placement: "in",
+		Version:  "0.1.0",
+		Topology: results.Topology{Name: "ring:4", Nodes: 1, Ranks: 4, Hash: fmt.Sprintf("%064x", 7), Text: "name = \"ring:4\"\n\n[node]\ngpus = 4\n"},
+		Call:     collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, Placement: "in",
 		Sizes: sizes, Iters: 20, Warmup: 5, Seed: 1, Executor: "fake",
 		Flags: []results.Flag{{Name: "family", Value: "ring,allpairs"}},
 	}

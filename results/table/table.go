@@ -106,7 +106,7 @@ type Spent struct {
 // no row. The error is about a collective that this build does not know.
 func Build(c *results.Campaign) (*Table, error) {
 	plan := c.Plan()
-	col, err := collective.OfName(collective.Spec{Name: plan.Collective, Ranks: plan.Topology.Ranks, Chunks: 1, Root: plan.Root})
+	col, err := collective.OfName(plan.Spec(plan.Topology.Ranks, 1, false))
 	if err != nil {
 		return nil, err
 	}

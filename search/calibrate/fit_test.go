@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/topologies"
@@ -16,7 +17,7 @@ import (
 // would choose on another.
 func measuredOn(t *testing.T, system, other *topologies.Topology, sizes ...int64) (points []Point) {
 	t.Helper()
-	calls, err := search.LibraryCalls(t.Context(), search.Problem{Topology: other, Collective: "allreduce", InPlace: true, Op: "sum", DType: "f32", Sizes: sizes}, search.Options{})
+	calls, err := search.LibraryCalls(t.Context(), search.Problem{Topology: other, Call: collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, InPlace: true, Sizes: sizes}, search.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/search"
@@ -74,7 +75,7 @@ func (f *figures) simulated(t *testing.T) (calls []search.LibraryCall, us []floa
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := search.Problem{Topology: top, Collective: f.collective, InPlace: f.placement == "in", Op: "sum", DType: "f32"}
+	p := search.Problem{Topology: top, Call: collective.Call{Collective: f.collective, Op: "sum", DType: "f32"}, InPlace: f.placement == "in"}
 	for bytes := range f.us {
 		p.Sizes = append(p.Sizes, bytes)
 	}
