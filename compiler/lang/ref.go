@@ -38,6 +38,15 @@ func (t *Trace) ChunkTo(to *Ref, rank int, buf collective.Buffer, index, count, 
 	if err != nil {
 		return err
 	}
+	if err := t.checkInitialised(s); err != nil {
+		return err
+	}
+	*to = t.ref(s)
+	return nil
+}
+
+// checkInitialised returns an error if nothing has been written to a chunk of s.
+func (t *Trace) checkInitialised(s Span) error {
 	b := t.buffer(s)
 	for i := range s.Count {
 		if at := s.Index + i*s.Stride; int(at) >= len(b) || b[at].value == nothing {
@@ -45,7 +54,6 @@ func (t *Trace) ChunkTo(to *Ref, rank int, buf collective.Buffer, index, count, 
 			return &Error{Pos: t.pos, Msg: "uninitialised chunk: nothing has been written to " + place, Unset: true}
 		}
 	}
-	*to = t.ref(s)
 	return nil
 }
 
@@ -75,10 +83,17 @@ func (r *Ref) CopyTo(to *Ref, rank int, buf collective.Buffer, index, stride, ch
 	if err := r.check(); err != nil {
 		return err
 	}
-	if dst == src {
-		*to = t.ref(dst)
-		return nil
+	if dst != src {
+		if err := t.copy(src, dst, ch); err != nil {
+			return err
+		}
 	}
+	*to = t.ref(dst)
+	return nil
+}
+
+// copy records the copy of src, which is initialised, to dst.
+func (t *Trace) copy(src, dst Span, ch int) error {
 	if overlap(src, dst) {
 		return t.errorf("copy of %s to %s: source and destination overlap", t.spanName(src), t.spanName(dst))
 	}
@@ -89,7 +104,6 @@ func (r *Ref) CopyTo(to *Ref, rank int, buf collective.Buffer, index, stride, ch
 	for i := range dst.Count {
 		written[dst.Index+i*dst.Stride] = place{now, read[src.Index+i*src.Stride].value}
 	}
-	*to = t.ref(dst)
 	return nil
 }
 
@@ -110,29 +124,38 @@ func (r *Ref) ReduceTo(to, other *Ref, ch int) error {
 	if err := other.check(); err != nil {
 		return err
 	}
-	switch {
-	case other.t != t:
+	if other.t != t {
 		return t.errorf("reduce of chunks of two programs")
-	case !t.coll.Reduces():
-		return t.errorf("%s has no reduction: reduce cannot be used in it", t.coll.Name)
-	case r.span.Count != other.span.Count:
-		return t.errorf("reduce of %s with %s: %s and %s", t.spanName(r.span), t.spanName(other.span), chunks(int(r.span.Count)), chunks(int(other.span.Count)))
-	case overlap(r.span, other.span):
-		return t.errorf("reduce of %s with %s: the same chunks", t.spanName(r.span), t.spanName(other.span))
 	}
-	if err := t.checkMove(Reduce, other.span, r.span, ch); err != nil {
+	if err := t.reduce(other.span, r.span, ch); err != nil {
 		return err
 	}
-	read, written, now := t.buffer(other.span), t.buffer(r.span), int32(t.ops.n)
-	for i := range r.span.Count {
-		p := &written[r.span.Index+i*r.span.Stride]
-		v, ok := t.values.sum(p.value, read[other.span.Index+i*other.span.Stride].value)
+	*to = t.ref(r.span)
+	return nil
+}
+
+// reduce records the reduction of src into dst; both are initialised.
+func (t *Trace) reduce(src, dst Span, ch int) error {
+	switch {
+	case !t.coll.Reduces():
+		return t.errorf("%s has no reduction: reduce cannot be used in it", t.coll.Name)
+	case dst.Count != src.Count:
+		return t.errorf("reduce of %s with %s: %s and %s", t.spanName(dst), t.spanName(src), chunks(int(dst.Count)), chunks(int(src.Count)))
+	case overlap(dst, src):
+		return t.errorf("reduce of %s with %s: the same chunks", t.spanName(dst), t.spanName(src))
+	}
+	if err := t.checkMove(Reduce, src, dst, ch); err != nil {
+		return err
+	}
+	read, written, now := t.buffer(src), t.buffer(dst), int32(t.ops.n)
+	for i := range dst.Count {
+		p := &written[dst.Index+i*dst.Stride]
+		v, ok := t.values.sum(p.value, read[src.Index+i*src.Stride].value)
 		if !ok {
 			return t.errorf("the program reduces more than %d chunks", MaxPlaces)
 		}
 		*p = place{now, v}
 	}
-	*to = t.ref(r.span)
 	return nil
 }
 

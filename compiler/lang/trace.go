@@ -42,6 +42,8 @@ type Trace struct {
 	places int
 	values values
 	err    error // the collective is too large to trace
+
+	replayed fields // of the last operation that was replayed
 }
 
 // NewTrace starts a program of a collective. The input buffers satisfy its
