@@ -54,6 +54,21 @@ func init() {
 		}
 		return c.Send([]byte{byte(len(kept))})
 	})
+	Register("test-raise", func(c *Conn) error {
+		var kept []byte
+		for _, more := range []int{64 << 20, 300 << 20} { // the second is beyond the first cap
+			if err := c.RaiseMemory(int64(2 * more)); err != nil {
+				return err
+			}
+			kept = make([]byte, more)
+			for i := 0; i < len(kept); i += 4096 {
+				kept[i] = 1
+			}
+			time.Sleep(3 * look)
+		}
+		return c.Send([]byte(strconv.Itoa(len(kept))))
+	})
+	Register("test-last-words", func(c *Conn) error { return errors.Join(c.Send([]byte("a")), c.Send([]byte("b"))) })
 	Register("test-grandchild", func(c *Conn) error {
 		cmd := exec.Command("sleep", "600")
 		if err := cmd.Start(); err != nil {
@@ -198,6 +213,31 @@ func TestMemoryCap(t *testing.T) {
 	}
 	if _, err := Start(Options{Name: "test-echo", Memory: -1}); err == nil {
 		t.Error("a negative cap was taken")
+	}
+}
+
+func TestRaiseMemory(t *testing.T) {
+	p, ctx := start(t, "test-raise", 100<<20)
+	if b, err := p.Receive(ctx, 100); err != nil || string(b) != strconv.Itoa(300<<20) {
+		t.Errorf("%s, %v, %.200q", b, err, p.Tail())
+	}
+}
+
+// What a child sent is received, even if it has ended.
+func TestFramesOfOneThatEnded(t *testing.T) {
+	for range 20 {
+		p, ctx := start(t, "test-last-words", 0)
+		<-p.ended
+		for _, want := range []string{"a", "b"} {
+			if b, err := p.Receive(ctx, 100); err != nil || string(b) != want {
+				t.Fatalf("%q, %v, want %q", b, err, want)
+			}
+		}
+		for range 3 {
+			if _, err := p.Receive(ctx, 100); !errors.Is(err, ErrEnded) {
+				t.Fatalf("after the end: %v", err)
+			}
+		}
 	}
 }
 

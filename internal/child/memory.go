@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,21 +23,42 @@ func capMemory(more int64) error {
 	if more == 0 {
 		return nil
 	}
-	if err := capAddressSpace(more); err != nil {
+	if err := setCap(more); err != nil {
 		return err
 	}
-	debug.SetMemoryLimit(more - more/8) // collect garbage more eagerly before the cap is reached
 	start := inUse()
 	go func() {
 		for {
-			if used := inUse() - start; used > more {
-				fmt.Fprintf(os.Stderr, "out of memory: %d MiB in use, the cap is %d MiB\n", used>>20, more>>20)
+			if used, most := inUse()-start, memoryCap.Load(); used > most {
+				fmt.Fprintf(os.Stderr, "out of memory: %d MiB in use, the cap is %d MiB\n", used>>20, most>>20)
 				os.Exit(exitMemory)
 			}
 			time.Sleep(look)
 		}
 	}()
 	return nil
+}
+
+// memoryCap is the cap of this process, in bytes beyond what it started with; 0: none.
+var memoryCap atomic.Int64
+
+func setCap(more int64) error {
+	if err := capAddressSpace(more); err != nil {
+		return err
+	}
+	debug.SetMemoryLimit(more - more/8) // collect garbage more eagerly before the cap is reached
+	memoryCap.Store(more)
+	return nil
+}
+
+// RaiseMemory raises the memory cap of this child to the given bytes, for work that
+// may use more the further it comes. It does nothing where there is no cap, or one as
+// high.
+func (c *Conn) RaiseMemory(more int64) error {
+	if now := memoryCap.Load(); now == 0 || now >= more {
+		return nil
+	}
+	return setCap(more)
 }
 
 // inUse returns the memory of this process in bytes, on Linux with that of C libraries.

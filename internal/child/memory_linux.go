@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,9 +14,9 @@ import (
 // that seldom mention memory, and because far more address space is reserved than
 // used, the limit is generous.
 func capAddressSpace(more int64) error {
-	now, ok := memory(0)
+	now, ok := reserved()
 	if !ok {
-		return nil // the system does not say how much is reserved already
+		return nil // the system does not say how much was reserved already
 	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &limit); err != nil {
@@ -24,6 +25,10 @@ func capAddressSpace(more int64) error {
 	limit.Cur = min(limit.Max, uint64(now+2*more+slack))
 	return unix.Setrlimit(unix.RLIMIT_AS, &limit)
 }
+
+// reserved is the address space that this process had when its memory was first
+// capped, in bytes.
+var reserved = sync.OnceValues(func() (int64, bool) { return memory(0) })
 
 // slack is address space that Go's runtime may reserve without using it.
 const slack = 512 << 20

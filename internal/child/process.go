@@ -29,7 +29,9 @@ type Process struct {
 	tail ring
 
 	frames chan reply
-	want   chan int // longest frame that the Receive in progress accepts
+	want   chan int      // longest frame that the Receive in progress accepts
+	unread chan struct{} // closed by the first Kill: nobody receives any more
+	kill   sync.Once
 
 	ended chan struct{}
 	state string // how it ended; read only after ended is closed
@@ -82,7 +84,7 @@ func Start(o Options) (*Process, error) {
 	}
 	p := &Process{
 		name: o.Name, in: ours[0], w: bufio.NewWriterSize(ours[0], 64<<10), pid: cmd.Process.Pid,
-		frames: make(chan reply, 1), want: make(chan int, 1), ended: make(chan struct{}),
+		frames: make(chan reply, 1), want: make(chan int, 1), unread: make(chan struct{}), ended: make(chan struct{}),
 	}
 	said := make(chan struct{})
 	go func() {
@@ -106,11 +108,17 @@ func closeAll(sets ...[]*os.File) {
 // read reads one frame for each Receive, until the first error.
 func (p *Process) read(out *os.File) {
 	defer out.Close()
+	defer close(p.frames)
 	r := bufio.NewReaderSize(out, 64<<10)
-	for most := range p.want {
-		frame, err := readFrame(r, most)
-		p.frames <- reply{frame, err}
-		if err != nil {
+	for {
+		select {
+		case most := <-p.want:
+			frame, err := readFrame(r, most)
+			p.frames <- reply{frame, err}
+			if err != nil {
+				return
+			}
+		case <-p.unread:
 			return
 		}
 	}
@@ -163,25 +171,32 @@ func (p *Process) Send(frame []byte) error {
 }
 
 // Receive waits for a frame of at most the given length in bytes, or until ctx is
-// done. The error is ctx's, a *FrameError, or wraps ErrEnded. After an error, the child
-// should be killed.
+// done. It returns what a child sent before it ended, too. The error is ctx's, a
+// *FrameError, or wraps ErrEnded. After an error, the child should be killed.
 func (p *Process) Receive(ctx context.Context, most int) ([]byte, error) {
 	select {
 	case p.want <- most:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-p.ended:
+	case <-p.unread:
 		return nil, p.endedError()
-	}
-	select {
-	case r := <-p.frames:
-		var long *FrameError
-		if r.err != nil && !errors.As(r.err, &long) {
-			return nil, p.endedError()
-		}
-		return r.frame, r.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+	var late <-chan time.Time
+	for ended := p.ended; ; {
+		select {
+		case r, more := <-p.frames:
+			var long *FrameError
+			if !more || r.err != nil && !errors.As(r.err, &long) {
+				return nil, p.endedError()
+			}
+			return r.frame, r.err
+		case <-ended:
+			ended, late = nil, time.After(lastWords) // a process that the child left behind may hold the pipe open
+		case <-late:
+			return nil, p.endedError()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
 
@@ -189,6 +204,7 @@ func (p *Process) Receive(ctx context.Context, most int) ([]byte, error) {
 // may be called more than once.
 func (p *Process) Kill() {
 	p.killGroup()
+	p.kill.Do(func() { close(p.unread) })
 	select {
 	case <-p.ended:
 	case <-time.After(5 * time.Second): // stuck in the kernel, where signals do not reach it
