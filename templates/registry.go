@@ -152,7 +152,7 @@ func loadFile(name string, print func(string)) (*Family, error) {
 	if err != nil {
 		return nil, fmt.Errorf("template %s: %w", name, err)
 	}
-	t, err := script.Load(name, src, script.Options{Library: library(), Print: print})
+	t, err := script.LoadApart(name, src, script.Options{Library: library(), Print: print})
 	if err != nil {
 		return nil, err
 	}

@@ -64,3 +64,35 @@ func (b *Budget) spent() error {
 func (b *Budget) message() string {
 	return fmt.Sprintf("too many steps for all sets of parameters together: want at most %d of the interpreter (fix some parameters, or have fewer values)", b.limit)
 }
+
+// budgetLeft is a budget as the child is told of it; zero where there is none.
+type budgetLeft struct {
+	Limit uint64 `json:"limit"`
+	Done  uint64 `json:"done"`
+}
+
+// left returns the budget for a child.
+func (b *Budget) left() budgetLeft {
+	if b == nil {
+		return budgetLeft{}
+	}
+	return budgetLeft{b.limit, b.done.Load()}
+}
+
+// budget returns the child's budget.
+func (l budgetLeft) budget() *Budget {
+	if l == (budgetLeft{}) {
+		return nil
+	}
+	b := &Budget{limit: l.Limit}
+	b.done.Store(l.Done)
+	return b
+}
+
+// since returns the steps spent since the child was told of the budget.
+func (b *Budget) since(l budgetLeft) uint64 {
+	if b == nil {
+		return 0
+	}
+	return b.done.Load() - l.Done
+}

@@ -20,7 +20,11 @@ func (t *Template) Cost(m Machine, q Request, given map[string]any) (cost Cost, 
 	if err != nil {
 		return Cost{}, false, err
 	}
-	err = c.call("cost", func(v starlark.Value) error {
+	return t.code.cost(c)
+}
+
+func (p *program) cost(c *call) (cost Cost, ok bool, err error) {
+	err = p.call("cost", c, func(v starlark.Value) error {
 		pair, isPair := v.(starlark.Tuple)
 		if !isPair || len(pair) != 2 {
 			return fmt.Errorf("cost returned %s: want (steps, wire)", kindOf(v))

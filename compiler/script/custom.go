@@ -68,7 +68,8 @@ func collectiveBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.T
 			return nil, fmt.Errorf("collective: want is %s: want def want(topo, rank, index)", kindOf(part.v))
 		}
 	}
-	d.own = append(d.own, c)
+	d.custom = append(d.custom, c)
+	d.Defined = append(d.Defined, definition{c.name, c.pos})
 	return starlark.None, nil
 }
 
@@ -77,10 +78,9 @@ func collectiveBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.T
 const maxTable = 1 << 20
 
 // table evaluates the functions of a defined collective for all ranks and units.
-func (t *Template) table(c *customCollective, m Machine) (*collective.Table, error) {
-	table := &collective.Table{Same: c.same}
-	s := &session{file: t.File, limits: t.limits, budget: t.budget, trusted: t.trusted, machine: m}
-	err := run(s, t.print, func(th *starlark.Thread) error {
+func (c *customCollective) table(s *session, print func(string)) (*collective.Table, error) {
+	m, table := s.machine, &collective.Table{Same: c.same}
+	err := run(s, print, func(th *starlark.Thread) error {
 		at := topo(m, Request{Collective: c.name})
 		made := 0
 		for r := range m.Ranks() {

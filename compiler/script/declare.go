@@ -16,21 +16,25 @@ import (
 // A template declares itself by calling family(…) once at its top level, with
 // its parameters as choice(…), between(…), ring_order() in a dictionary.
 
-// declaration holds the arguments of family(…).
+// declaration is what a file declares: the arguments of family(…), and the collectives
+// of collective(…).
 type declaration struct {
-	done        bool
-	name        string
-	collectives []string
-	where       string
-	parameters  []Parameter
-	own         []*customCollective // declared by collective(…)
+	Name        string
+	Doc         string
+	Collectives []string
+	Where       string
+	Parameters  []Parameter
+	Defined     []definition
+
+	done   bool // family was called
+	custom []*customCollective
 }
 
 // names lists the collectives there are, including those the file defines.
 func (d *declaration) names() []string {
 	names := collective.Names()
-	for _, c := range d.own {
-		names = append(names, c.name)
+	for _, c := range d.Defined {
+		names = append(names, c.Name)
 	}
 	return names
 }
@@ -63,26 +67,26 @@ func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	}
 	var collectives *starlark.List
 	parameters := starlark.NewDict(0)
-	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "name", &d.name, "collectives", &collectives, "where?", &d.where, "parameters?", &parameters); err != nil {
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "name", &d.Name, "collectives", &collectives, "where?", &d.Where, "parameters?", &parameters); err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(tooLong("family: name", d.name, maxName), tooLong("family: where", d.where, maxWhere)); err != nil {
+	if err := cmp.Or(tooLong("family: name", d.Name, maxName), tooLong("family: where", d.Where, maxWhere)); err != nil {
 		return nil, err
 	}
-	if !familyName.MatchString(d.name) {
-		return nil, fmt.Errorf("family: name %q: want lower-case letters, digits and -", d.name)
+	if !familyName.MatchString(d.Name) {
+		return nil, fmt.Errorf("family: name %q: want lower-case letters, digits and -", d.Name)
 	}
 	for i := range collectives.Len() {
 		c, _ := starlark.AsString(collectives.Index(i))
 		if names := d.names(); !slices.Contains(names, c) {
 			return nil, fmt.Errorf("family: unknown collective %s%s: want some of %s, or one that collective(…) has declared before", kindOf(collectives.Index(i)), suggest.DidYouMean(c, names), strings.Join(names, ", "))
 		}
-		if slices.Contains(d.collectives, c) {
+		if slices.Contains(d.Collectives, c) {
 			return nil, fmt.Errorf("family: collective %s is there twice", c)
 		}
-		d.collectives = append(d.collectives, c)
+		d.Collectives = append(d.Collectives, c)
 	}
-	if len(d.collectives) == 0 {
+	if len(d.Collectives) == 0 {
 		return nil, fmt.Errorf("family: no collectives: want some of %s", strings.Join(collective.Names(), ", "))
 	}
 	for _, kv := range parameters.Items() {
@@ -102,9 +106,9 @@ func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 		}
 		q := p.Parameter
 		q.Name = name
-		d.parameters = append(d.parameters, q)
+		d.Parameters = append(d.Parameters, q)
 	}
-	if err := checkCounted(d.parameters); err != nil {
+	if err := checkCounted(d.Parameters); err != nil {
 		return nil, err
 	}
 	d.done = true
@@ -233,4 +237,57 @@ func starlarkValue(v any) starlark.Value {
 		return starlark.NewList(lists)
 	}
 	return starlark.None
+}
+
+// check returns an error unless a file may declare this, and gives the parameters'
+// values their types: it is for what a child process tells.
+func (d *declaration) check() error {
+	bad := fmt.Errorf("internal error: a garbled declaration")
+	if d == nil || !familyName.MatchString(d.Name) || len(d.Where) > maxWhere || len(d.Doc) > MaxSource || len(d.Collectives) == 0 {
+		return bad
+	}
+	for _, c := range d.Defined {
+		if !familyName.MatchString(c.Name) || slices.Contains(collective.Names(), c.Name) {
+			return bad
+		}
+	}
+	names := d.names()
+	if slices.ContainsFunc(d.Collectives, func(c string) bool { return !slices.Contains(names, c) }) {
+		return bad
+	}
+	for i := range d.Parameters {
+		if !d.Parameters[i].restore() {
+			return bad
+		}
+	}
+	return checkCounted(d.Parameters)
+}
+
+// restore gives the values of a parameter that was read from JSON their types. It
+// reports whether a file may declare the parameter.
+func (p *Parameter) restore() bool {
+	if !identifier.MatchString(p.Name) || len(p.Doc) > maxDoc || len(p.Values) > maxValues || p.Max < p.Min || p.Max-p.Min >= maxValues {
+		return false
+	}
+	if p.Hole != "" {
+		return kindOfHole(p.Hole) != nil && p.Default == nil
+	}
+	for i, v := range p.Values {
+		if n, ok := asInt(v); ok {
+			p.Values[i] = n
+			continue
+		}
+		switch v := v.(type) {
+		case string:
+			if len(v) > maxName {
+				return false
+			}
+		case bool:
+		default:
+			return false
+		}
+	}
+	v, err := p.Check(p.Default)
+	p.Default = v
+	return err == nil
 }

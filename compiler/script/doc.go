@@ -16,10 +16,14 @@
 //	        for step in range(1, topo.ranks):
 //	            c = c.copy((r + step) % topo.ranks, "out", r, ch = r % p.channels)
 //
+// Load evaluates a template in this process, LoadApart in a child, which has limits on
+// memory and time as well: built-in families are loaded in the first way, users'
+// templates in the second. What a child answers is checked, and its operations are
+// traced once more (message.go).
+//
 // Invariants: a template sees nothing but its arguments and the modules of the
-// library it was loaded with; running it twice gives the same program; limits
-// on steps, operations and memory stop any template; every error has a position
-// in the template's text.
+// library it was loaded with; running it twice gives the same program; every error
+// has a position in the template's text.
 //
 // A template may also say what its program costs (cost.go), and define the
 // collective that it implements (custom.go).

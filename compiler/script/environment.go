@@ -61,8 +61,8 @@ type module struct {
 	err     error
 }
 
-func newLibrary(o Options) *library {
-	return &library{o.Library, o.Own, map[string]*module{}}
+func newLibrary(sources map[string]string, own bool) *library {
+	return &library{sources, own, map[string]*module{}}
 }
 
 func (l *library) load(th *starlark.Thread, name string) (starlark.StringDict, error) {

@@ -27,7 +27,7 @@ func (e *Error) Error() string {
 	return e.Pos.String() + ": " + e.Msg
 }
 
-// Unwrap returns the underlying *lang.Error, if the chunk language found the
+// Unwrap returns the underlying error: a *lang.Error, if the chunk language found the
 // mistake.
 func (e *Error) Unwrap() error { return e.cause }
 
@@ -100,5 +100,5 @@ func asError(file string, err error) error {
 		}
 		return errors.Join(all...)
 	}
-	return &Error{Pos: lang.Pos{File: file}, Msg: err.Error()}
+	return &Error{Pos: lang.Pos{File: file}, Msg: err.Error(), cause: err}
 }

@@ -74,20 +74,21 @@ var usual = limits{made: 1 << 20, heapGrowth: 1 << 30, processor: 200 * time.Mil
 
 // session is one execution of a template's code, in which its builtins work.
 type session struct {
-	file    string
-	limits  limits
-	budget  *Budget // nil means none
-	trusted bool    // do not watch its memory
-	machine Machine
-	own     map[string]collective.Buffer // named scratch buffers so far
-	unit    int                          // chunks in a unit, for indices that are pairs; 0 if there are no units
-	trace   *lang.Trace
-	chunks  int                    // of the problem, for all ranks together
-	made    int                    // elements of all values made so far
-	ops     atomic.Int64           // operations traced so far, which the watchman reads
-	err     error                  // reported at the next operation
-	stopped atomic.Pointer[string] // the watchman's reason for stopping it
-	declare *declaration           // set while the template's file is executed
+	file     string
+	limits   limits
+	budget   *Budget // nil means none
+	parent   *parent // nil unless this is a child
+	machine  Machine
+	own      map[string]collective.Buffer // named scratch buffers so far
+	unit     int                          // chunks in a unit, for indices that are pairs; 0 if there are no units
+	trace    *lang.Trace
+	chunks   int                    // of the problem, for all ranks together
+	made     int                    // elements of all values made so far
+	ops      atomic.Int64           // operations traced so far, which the watchman reads
+	progress func()                 // called after some operations, if there is one
+	err      error                  // reported at the next operation
+	stopped  atomic.Pointer[string] // the watchman's reason for stopping it
+	declare  *declaration           // set while the template's file is executed
 }
 
 // pairs returns the number of pairs of ranks, up to the largest machine that
@@ -139,30 +140,23 @@ const sessionKey = "session"
 
 func sessionOf(th *starlark.Thread) *session { return th.Local(sessionKey).(*session) }
 
-// run executes f on a thread of its own, under the limits. If f can't be
-// stopped, it is abandoned: nothing that it holds is used again.
+// run executes f on a Starlark thread, under the limits. In a child, memory and time
+// are watched, and if f can't be stopped, it is abandoned: nothing that it holds is
+// used again.
 func run(s *session, printTo func(string), f func(*starlark.Thread) error) error {
+	if err := s.budget.spent(); err != nil {
+		return asError(s.file, err)
+	}
 	th := &starlark.Thread{Name: s.file, Print: func(_ *starlark.Thread, msg string) {
 		if printTo != nil {
 			printTo(msg)
 		}
 	}}
-	if err := s.budget.spent(); err != nil {
-		return asError(s.file, err)
-	}
 	th.SetLocal(sessionKey, s)
-	th.SetMaxExecutionSteps(s.budget.atMost(s.steps()))
-	th.OnMaxSteps = func(th *starlark.Thread) {
-		if why := s.overLimit(th.ExecutionSteps()); why != "" {
-			th.Cancel(why)
-		}
-		th.SetMaxExecutionSteps(s.budget.atMost(s.steps()))
-	}
-	done, clock := make(chan error, 1), make(chan func() time.Duration, 1)
-	go func() {
-		runtime.LockOSThread() // so that its processor time can be measured
-		defer runtime.UnlockOSThread()
-		clock <- processorClock()
+	th.OnMaxSteps = s.checkSteps
+	th.SetMaxExecutionSteps(s.nextCheck(th))
+	done := make(chan error, 1)
+	execute := func() {
 		defer func() {
 			if p := recover(); p != nil {
 				done <- fmt.Errorf("internal error: %v\n%s", p, debug.Stack())
@@ -171,9 +165,42 @@ func run(s *session, printTo func(string), f func(*starlark.Thread) error) error
 		err := f(th)
 		s.budget.spend(th.ExecutionSteps())
 		done <- err
+	}
+	if s.parent == nil {
+		execute()
+		return asError(s.file, <-done)
+	}
+	clock := make(chan func() time.Duration, 1)
+	go func() {
+		runtime.LockOSThread() // so that its processor time can be measured
+		defer runtime.UnlockOSThread()
+		clock <- processorClock()
+		execute()
 	}()
 	return asError(s.file, watch(s, th, <-clock, done))
 }
+
+// checkSteps is called when the thread has taken as many steps as nextCheck said.
+func (s *session) checkSteps(th *starlark.Thread) {
+	if why := s.overLimit(th.ExecutionSteps()); why != "" {
+		th.Cancel(why)
+	}
+	if s.tellsLines() {
+		s.parent.at(position(th.CallFrame(0).Pos))
+	}
+	th.SetMaxExecutionSteps(s.nextCheck(th))
+}
+
+// nextCheck returns the number of steps at which they are checked: when they may be
+// over the limit, or at each if the parent wants to know every line.
+func (s *session) nextCheck(th *starlark.Thread) uint64 {
+	if s.tellsLines() {
+		return th.ExecutionSteps() + 1
+	}
+	return s.budget.atMost(s.steps())
+}
+
+func (s *session) tellsLines() bool { return s.parent != nil && s.parent.lines }
 
 var errLeft = errors.New("the template could not be stopped")
 
@@ -190,14 +217,17 @@ func watch(s *session, th *starlark.Thread, clock func() time.Duration, done <-c
 		case err := <-done:
 			return err
 		case now := <-tick.C:
+			if err := s.parent.conn.RaiseMemory(s.memory() + s.limits.heapGrowth/2); err != nil {
+				return err
+			}
 			switch {
 			case !cancelled.IsZero():
 				if now.Sub(cancelled) > s.limits.grace {
 					return fmt.Errorf("%s: %w", why, errLeft)
 				}
 				continue
-			case !s.trusted && liveHeap()-base > s.limits.heapGrowth+bytesPerOp*s.ops.Load():
-				why = fmt.Sprintf("more than %d MiB of memory taken", s.limits.heapGrowth>>20)
+			case liveHeap()-base > s.memory():
+				why = tooMuchMemory(s.memory())
 			case clock()-start > s.time():
 				why = fmt.Sprintf("not done after %v of the processor's time, with %d chunk operations", (clock() - start).Round(time.Millisecond), s.ops.Load())
 			default:
@@ -208,6 +238,13 @@ func watch(s *session, th *starlark.Thread, clock func() time.Duration, done <-c
 			cancelled = now
 		}
 	}
+}
+
+// memory returns the bytes that the session may take.
+func (s *session) memory() int64 { return s.limits.heapGrowth + bytesPerOp*s.ops.Load() }
+
+func tooMuchMemory(bytes int64) string {
+	return fmt.Sprintf("more than %d MiB of memory taken", bytes>>20)
 }
 
 // liveHeap returns the size of the heap after the last garbage collection.

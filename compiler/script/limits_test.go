@@ -25,7 +25,7 @@ func TestRunawayTemplates(t *testing.T) {
 		{"endless references", `
     a = []
     for i in range(1 << 22):
-        a.append(chunk([0] * 10000, "in", 0))`, "more than 65792 elements in all"},
+        a.append(chunk([0] * 10000, "in", 0))`, "elements in all"},
 		{"references to a range", `
     chunk(0, "in", range(1 << 22))`, "a list of indices of 4194304: want at most 262144"},
 		{"many chunks, many times", `
@@ -33,35 +33,35 @@ func TestRunawayTemplates(t *testing.T) {
     for i in range(18):
         c.copy(0, "sc", i)
     for i in range(1 << 22):
-        chunk([0] * 1000, "sc", 0, 18)`, "more than 65792 elements in all"},
+        chunk([0] * 1000, "sc", 0, 18)`, "elements in all"},
 		{"endless append", `
     a = []
     for i in range(1 << 22):
-        a.append([0] * 1000)`, "more than 65792 elements in all"},
+        a.append([0] * 1000)`, "elements in all"},
 		{"endless copies", `
     a = []
     for i in range(1 << 22):
-        a.append(list(range(1 << 10)))`, "more than 65792 elements in all"},
+        a.append(list(range(1 << 10)))`, "elements in all"},
 		{"endless slices", `
     a = [0] * 1000
     b = []
     for i in range(1 << 22):
-        b.append(a[1:])`, "more than 65792 elements in all"},
+        b.append(a[1:])`, "elements in all"},
 		{"endless items", `
     a = {i: i for i in range(1000)}
     b = []
     for i in range(1 << 22):
-        b.append(a.items())`, "more than 65792 elements in all"},
+        b.append(a.items())`, "elements in all"},
 		{"endless words", `
     a = "a," * 1000
     b = []
     for i in range(1 << 22):
-        b.append(a.split(","))`, "more than 65792 elements in all"},
+        b.append(a.split(","))`, "elements in all"},
 		{"endless unions", `
     a = {i: i for i in range(1000)}
     b = []
     for i in range(1 << 22):
-        b.append(a | {i: i})`, "more than 65792 elements in all"},
+        b.append(a | {i: i})`, "elements in all"},
 		{"endless literals", `
     a = []
     for i in range(1 << 22):
@@ -281,13 +281,8 @@ func TestRunawayTemplates(t *testing.T) {
             pass`, "too many steps"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := usual
-			l.processor, l.grace = time.Hour, time.Hour // what is counted must do without the clock
-			if strings.Contains(c.want, "elements in all") {
-				l.made = 1 << 16
-			}
 			src := "family(name = \"x\", collectives = [\"allgather\"])\ndef program(topo, p):" + c.body + "\n"
-			tpl, err := load("x.star", []byte(src), Options{}, l)
+			tpl, err := LoadApart("x.star", []byte(src), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -311,7 +306,7 @@ func TestStepWithoutEnd(t *testing.T) {
 	} {
 		l.grace = 10 * time.Millisecond
 		var over atomic.Bool
-		err := run(&session{file: "x.star", limits: l}, nil, func(*starlark.Thread) error {
+		err := run(&session{file: "x.star", limits: l, parent: &parent{}}, nil, func(*starlark.Thread) error {
 			for !over.Load() {
 				continue
 			}

@@ -16,11 +16,11 @@ func (t *Template) Operations(m Machine, q Request, given map[string]any) (n int
 	if err != nil {
 		return 0, false, err
 	}
-	return c.operations()
+	return t.code.operations(c)
 }
 
-func (c *call) operations() (n int, ok bool, err error) {
-	err = c.call("operations", func(v starlark.Value) error {
+func (p *program) operations(c *call) (n int, ok bool, err error) {
+	err = p.call("operations", c, func(v starlark.Value) error {
 		if v == starlark.None { // not known for these parameters
 			return nil
 		}
@@ -41,18 +41,18 @@ func (c *call) operations() (n int, ok bool, err error) {
 // checkOperations returns an error that is Large if the template's def
 // operations returns more than most, and one that is not if it returns more than
 // lang.MaxOps.
-func (t *Template) checkOperations(c *call, fn *starlark.Function, most int) error {
+func (p *program) checkOperations(c *call, fn *starlark.Function, most int) error {
 	if most <= 0 || most > lang.MaxOps {
 		most = lang.MaxOps
 	}
-	n, ok, err := c.operations()
+	n, ok, err := p.operations(c)
 	if err != nil || !ok || n <= most {
 		return err
 	}
 	if n > lang.MaxOps { // under any limit
 		most = lang.MaxOps
 	}
-	return asError(t.File, &lang.Error{
+	return asError(p.file, &lang.Error{
 		Pos: position(fn.Position()), Large: most < lang.MaxOps, Ops: n,
 		Msg: fmt.Sprintf("the program has %d operations: want at most %d", n, most),
 	})

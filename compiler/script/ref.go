@@ -231,6 +231,14 @@ func (s *session) after(r *lang.Ref, err error) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.ops.Store(int64(s.trace.Len()))
+	s.advance()
 	return (*ref)(r), nil
+}
+
+// advance notes that operations have been traced.
+func (s *session) advance() {
+	s.ops.Store(int64(s.trace.Len()))
+	if s.progress != nil {
+		s.progress()
+	}
 }

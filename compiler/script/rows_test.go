@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.starlark.net/starlark"
 	"pgregory.net/rapid"
@@ -197,9 +196,7 @@ def chunks(topo, p):
 def program(topo, p):
     ` + call + `
 `
-		l := usual
-		l.processor, l.grace = time.Hour, time.Hour // what is counted must do without the clock
-		tpl, err := load("x.star", []byte(src), Options{}, l)
+		tpl, err := LoadApart("x.star", []byte(src), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -95,7 +95,7 @@ func (o *operations) check() error {
 func (o *operations) end() {
 	countSteps(o.th, o.steps)
 	o.steps = 0
-	o.s.ops.Store(int64(o.s.trace.Len()))
+	o.s.advance()
 }
 
 func (s *session) tooManyOps(most int) error {

@@ -1,14 +1,9 @@
 package script
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
-
-	"go.starlark.net/starlark"
-	"go.starlark.net/starlarkstruct"
-	"go.starlark.net/syntax"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
@@ -24,12 +19,36 @@ type Template struct {
 	Parameters  []Parameter // in the order declared
 	File        string
 
-	globals starlark.StringDict
-	own     []*customCollective
+	defined []definition // the collectives that it defines
 	print   func(string)
-	limits  limits
 	budget  *Budget
-	trusted bool // its memory is not watched
+	code    evaluator
+}
+
+// definition is a collective that a template defines.
+type definition struct {
+	Name string
+	Pos  lang.Pos
+}
+
+// evaluator evaluates the functions of a template: a program does so in this process,
+// a worker in a child.
+type evaluator interface {
+	applies(c *call) (yes bool, why string, err error)
+	chunks(c *call) (int, error)
+	operations(c *call) (n int, ok bool, err error)
+	cost(c *call) (cost Cost, ok bool, err error)
+	table(c *call) (*collective.Table, error) // nil: the template does not define the collective
+	trace(c *call) (*lang.Program, error)
+}
+
+// call is an evaluation: the machine and the request are the template's topo, the
+// parameters its p.
+type call struct {
+	template *Template
+	machine  Machine
+	request  Request
+	params   Params
 }
 
 // Options are the options of Load. The zero value has no library, drops output
@@ -45,39 +64,25 @@ type Options struct {
 	Own bool
 }
 
-// Load reads a template from src, the text of file name. An error is an *Error
-// or several of them, with positions in src.
+// Load reads a template from src, the text of file name, and evaluates it in this
+// process. It is for texts that come with the program: steps and operations are
+// limited, memory and time are not. An error is an *Error or several of them, with
+// positions in src.
 func Load(name string, src []byte, o Options) (*Template, error) {
-	return load(name, src, o, usual)
-}
-
-func load(name string, src []byte, o Options, l limits) (*Template, error) {
-	s := &session{file: name, limits: l, trusted: o.Own, declare: &declaration{}}
-	t := &Template{File: name, print: o.Print, limits: l, trusted: o.Own}
-	err := run(s, o.Print, func(th *starlark.Thread) error {
-		th.Load = newLibrary(o).load
-		doc, globals, err := execute(th, name, src, o.Own)
-		if err != nil {
-			return err
-		}
-		globals.Freeze()
-		t.Doc, t.globals = doc, globals
-		return nil
-	})
+	p := &program{file: name, own: o.Own, limits: usual}
+	d, err := p.load(src, o.Library, o.Print)
 	if err != nil {
 		return nil, err
 	}
-	d := s.declare
-	if !d.done {
-		return nil, &Error{Pos: lang.Pos{File: name}, Msg: "family(…) is missing: a template declares its name, collectives and parameters"}
+	return newTemplate(name, d, o.Print, p), nil
+}
+
+// newTemplate returns the template of a declaration.
+func newTemplate(file string, d *declaration, print func(string), code evaluator) *Template {
+	return &Template{
+		Name: d.Name, Doc: d.Doc, Collectives: d.Collectives, Where: d.Where, Parameters: d.Parameters, File: file,
+		defined: d.Defined, print: print, code: code,
 	}
-	t.Name, t.Collectives, t.Where, t.Parameters, t.own = d.name, d.collectives, d.where, d.parameters, d.own
-	for _, c := range t.Collectives {
-		if _, err := t.program(c); err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
 }
 
 // Parameter returns a declared parameter, or an error that suggests a similar
@@ -146,24 +151,7 @@ func (t *Template) Admits(m Machine, q Request, given map[string]any) (bool, str
 	if why := c.mismatch(); why != "" {
 		return false, why, nil
 	}
-	yes, why := true, ""
-	err = c.call("applies", func(v starlark.Value) error {
-		switch v := v.(type) {
-		case starlark.Bool:
-			if yes = bool(v); !yes {
-				why = "it does not apply here"
-			}
-			return nil
-		case starlark.String:
-			yes, why = false, string(v)
-			return nil
-		}
-		return fmt.Errorf("applies returned %s: want True, or a string that says why not", kindOf(v))
-	})
-	if err != nil {
-		return false, "", err
-	}
-	return yes, why, nil
+	return t.code.applies(c)
 }
 
 // Chunks returns the number of chunks in the collective's unit (see
@@ -173,7 +161,7 @@ func (t *Template) Chunks(m Machine, q Request, given map[string]any) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	return c.chunks()
+	return t.code.chunks(c)
 }
 
 // Trace runs the program and returns its operations, which satisfy the
@@ -190,97 +178,41 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	if why := c.mismatch(); why != "" {
 		return nil, fmt.Errorf("%s: %s", t.Name, why)
 	}
-	n, err := c.chunks()
-	if err != nil {
-		return nil, err
-	}
-	coll, err := t.Collective(m, q, n)
-	if err != nil {
-		return nil, err
-	}
-	fn, err := t.program(q.Collective)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.checkOperations(c, fn, q.MaxOps); err != nil {
-		return nil, err
-	}
-	trace := lang.NewTrace(t.Name, coll)
-	trace.SetLinked(func(a, b int) bool { return m.Linked == nil || m.Linked(a, b) })
-	if q.MaxOps > 0 {
-		trace.SetMaxOps(q.MaxOps)
-	}
-	trace.At(position(fn.Position()))
-	if err := trace.Err(); err != nil {
-		return nil, asError(t.File, err)
-	}
-	s := &session{file: t.File, limits: t.limits, budget: t.budget, trusted: t.trusted, machine: c.machine, trace: trace, chunks: m.Ranks() * coll.LoopChunks()}
-	if coll.LoopChunks()%m.Ranks() == 0 && coll.Custom == nil && coll.Counts == nil {
-		s.unit = coll.LoopChunks() / m.Ranks()
-	}
-	err = run(s, t.print, func(th *starlark.Thread) error {
-		if _, err := starlark.Call(th, fn, c.args(), nil); err != nil {
-			return err
-		}
-		return s.err
-	})
-	if err != nil {
-		return nil, err
-	}
-	// Checking the result counts for no limit, as its cost depends on the chunks
-	// and operations, which are limited.
-	program, err := trace.Finish()
-	if err != nil {
-		return nil, asError(t.File, err)
-	}
-	return program, nil
+	return t.code.trace(c)
 }
 
 // Collective returns the collective of a request on a machine, divided into
 // chunks: a built-in one, or one that the template defines.
 func (t *Template) Collective(m Machine, q Request, chunks int) (collective.Collective, error) {
-	s := collective.Spec{Name: q.Collective, Ranks: m.Ranks(), Chunks: chunks, Root: q.Root, InPlace: q.InPlace, Counts: q.Counts}
-	for _, own := range t.own {
-		if own.name != q.Collective {
-			continue
-		}
-		table, err := t.table(own, m)
-		if err != nil {
-			return collective.Collective{}, err
-		}
-		s.Custom = table
-		c, err := collective.New(s)
-		if err != nil {
-			return c, &Error{Pos: own.pos, Msg: err.Error()}
-		}
-		return c, nil
+	c := &call{t, m.numbered(), q, nil}
+	if !t.Defines(q.Collective) {
+		return c.collective(chunks, nil)
 	}
-	return collective.New(s)
+	table, err := t.code.table(c)
+	if err != nil {
+		return collective.Collective{}, err
+	}
+	return c.collective(chunks, table)
+}
+
+// collective returns the call's collective; table is that of one which the template
+// defines.
+func (c *call) collective(chunks int, table *collective.Table) (collective.Collective, error) {
+	q := c.request
+	coll, err := collective.New(collective.Spec{
+		Name: q.Collective, Ranks: c.machine.Ranks(), Chunks: chunks, Root: q.Root, InPlace: q.InPlace, Counts: q.Counts, Custom: table,
+	})
+	for _, d := range c.template.defined {
+		if err != nil && d.Name == q.Collective {
+			err = &Error{Pos: d.Pos, Msg: err.Error()}
+		}
+	}
+	return coll, err
 }
 
 // Defines reports whether the template defines a collective.
 func (t *Template) Defines(coll string) bool {
-	return slices.ContainsFunc(t.own, func(c *customCollective) bool { return c.name == coll })
-}
-
-// program returns the function that implements a collective: program, or else
-// the one named for the collective.
-func (t *Template) program(coll string) (*starlark.Function, error) {
-	for _, name := range []string{"program", coll} {
-		if fn, ok := t.globals[name].(*starlark.Function); ok {
-			return fn, nil
-		}
-	}
-	return nil, &Error{Pos: lang.Pos{File: t.File}, Msg: fmt.Sprintf("%s is declared, but there is neither def program(topo, p) nor def %s(topo, p)", coll, coll)}
-}
-
-// call holds a template's functions with their common arguments: the machine and
-// request as topo, the parameters as p.
-type call struct {
-	t       *Template
-	machine Machine
-	request Request
-	params  Params
+	return slices.ContainsFunc(t.defined, func(d definition) bool { return d.Name == coll })
 }
 
 func (t *Template) prepare(m Machine, q Request, given map[string]any) (*call, error) {
@@ -297,93 +229,9 @@ func (t *Template) prepare(m Machine, q Request, given map[string]any) (*call, e
 // mismatch returns the reason why the values of holes do not fit the machine,
 // or "".
 func (c *call) mismatch() string {
-	for _, p := range c.t.Parameters {
+	for _, p := range c.template.Parameters {
 		if why := p.Mismatch(c.params[p.Name], c.machine); why != "" {
 			return why
-		}
-	}
-	return ""
-}
-
-func (c *call) args() starlark.Tuple {
-	values := starlark.StringDict{}
-	for name, v := range c.params {
-		values[name] = starlarkValue(v)
-	}
-	p := starlarkstruct.FromStringDict(starlark.String("p"), values)
-	p.Freeze()
-	return starlark.Tuple{topo(c.machine, c.request), p}
-}
-
-// call runs an optional function of the template, and passes on its result.
-func (c *call) call(name string, use func(starlark.Value) error) error {
-	fn, ok := c.t.globals[name].(*starlark.Function)
-	if !ok {
-		return nil
-	}
-	s := &session{file: c.t.File, limits: c.t.limits, budget: c.t.budget, trusted: c.t.trusted, machine: c.machine}
-	return run(s, c.t.print, func(th *starlark.Thread) error {
-		v, err := starlark.Call(th, fn, c.args(), nil)
-		if err != nil {
-			return err
-		}
-		if err := use(v); err != nil {
-			return &Error{Pos: position(fn.Position()), Msg: err.Error()}
-		}
-		return nil
-	})
-}
-
-func (c *call) chunks() (int, error) {
-	n := 1
-	err := c.call("chunks", func(v starlark.Value) error {
-		var err error
-		if n, err = starlark.AsInt32(v); err != nil || n < 1 || n > maxChunks {
-			return fmt.Errorf("chunks returned %s: want a number from 1 to %d", kindOf(v), maxChunks)
-		}
-		return nil
-	})
-	return n, err
-}
-
-// dialect is the Starlark that templates are written in: sets and top-level
-// loops are allowed, endless loops and recursion are not.
-var dialect = &syntax.FileOptions{Set: true, TopLevelControl: true}
-
-// execute parses, checks and runs a file, and gives its docstring and globals.
-func execute(th *starlark.Thread, name string, src []byte, own bool) (string, starlark.StringDict, error) {
-	if len(src) > MaxSource {
-		return "", nil, &Error{Pos: lang.Pos{File: name}, Msg: fmt.Sprintf("%d bytes: a template has at most %d", len(src), MaxSource)}
-	}
-	if i := bytes.IndexByte(src, 0); i >= 0 { // the scanner takes it for the end
-		line := 1 + bytes.Count(src[:i], []byte("\n"))
-		return "", nil, &Error{Pos: lang.Pos{File: name, Line: line, Col: i - bytes.LastIndexByte(src[:i], '\n')}, Msg: "a byte 0: want text"}
-	}
-	file, err := dialect.Parse(name, bytes.TrimPrefix(src, []byte("\ufeff")), 0) // as Python reads a file of Windows
-	if err != nil {
-		return "", nil, err
-	}
-	doc := docstring(file)
-	if !own {
-		if err := guardFile(file); err != nil {
-			return "", nil, err
-		}
-	}
-	program, err := starlark.FileProgram(file, predeclared.Has)
-	if err != nil {
-		return "", nil, err
-	}
-	globals, err := program.Init(th, predeclared)
-	return doc, globals, err
-}
-
-// docstring returns the string a file begins with.
-func docstring(f *syntax.File) string {
-	if len(f.Stmts) > 0 {
-		if e, ok := f.Stmts[0].(*syntax.ExprStmt); ok {
-			if lit, ok := e.X.(*syntax.Literal); ok && lit.Token == syntax.STRING {
-				return strings.TrimSpace(lit.Value.(string))
-			}
 		}
 	}
 	return ""

@@ -366,9 +366,8 @@ func FuzzLoad(f *testing.F) {
 	f.Add("family(name = \"x\", collectives = [\"allreduce\"])\ndef program(topo, p):\n    a = [1] * 3\n    a += a\n    print(\",\".join([\"%d\" % x for x in a]))\n")
 	f.Add("load(\"lib.star\", \"send\")\nx = {1: [send]}\nx[1] += (2,)\n")
 	f.Add("def all(*args):\n    args += (1,)\n    return args\na, (b, c) = 1, (2, (3, 4))\nd = {(b, c): 1}\nfor d[a] in [b << a, c == (3, 4), b in [a, b], [5, 6].index(6), [1].pop(0)]:\n    pass\ne = \"x\"\ne += sorted([\"b\", \"a\"])[0]\nf = all(*zip([a], [c]))\n")
-	small := limits{made: 1 << 16, heapGrowth: 64 << 20, processor: usual.processor, grace: usual.grace}
 	f.Fuzz(func(t *testing.T, src string) {
-		tpl, err := load("fuzz.star", []byte(src), Options{Library: testLibrary}, small)
+		tpl, err := LoadApart("fuzz.star", []byte(src), Options{Library: testLibrary})
 		if err != nil {
 			if strings.Contains(err.Error(), "internal error") {
 				t.Fatal(err)
