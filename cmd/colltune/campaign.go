@@ -17,9 +17,9 @@ import (
 	"github.com/colltune/colltune/search"
 )
 
-// checkPrograms returns an error that names each winner's program that is lost or was
+// checkWinners returns an error that names each winner's program that is lost or was
 // changed, or does not agree with the campaign's plan and trials.
-func checkPrograms(c *results.Campaign, rows []table.Row) (err error) {
+func checkWinners(c *results.Campaign, rows []table.Row) (err error) {
 	seen := map[string]bool{"": true} // native algorithms have none
 	for _, r := range rows {
 		if !seen[r.IR] {
@@ -36,7 +36,7 @@ func checkPrograms(c *results.Campaign, rows []table.Row) (err error) {
 func openCampaign(cmd *cobra.Command, open func(string) (*results.Campaign, error), dir string) (*results.Campaign, error) {
 	c, err := open(dir)
 	var locked *results.LockedError
-	if err != nil && !errors.As(err, &locked) && !readOnly(err) {
+	if err != nil && !errors.As(err, &locked) && !accessDenied(err) {
 		err = usage(err) // there is none, or it is damaged
 	}
 	if err == nil {
@@ -52,15 +52,15 @@ func printRemarks(cmd *cobra.Command, c *results.Campaign) {
 	}
 }
 
-// readOnly tells whether an error is that a place can't be written, or a file
+// accessDenied tells whether an error is that a place can't be written, or a file
 // can't be read.
-func readOnly(err error) bool {
+func accessDenied(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// deliverTable writes something made of a campaign and its table, with the
+// writeTable writes something made of a campaign and its table, with the
 // baseline of --baseline if that is given.
-func deliverTable(cmd *cobra.Command, dir string, write func(io.Writer, *results.Campaign, *table.Table) error) error {
+func writeTable(cmd *cobra.Command, dir string, write func(io.Writer, *results.Campaign, *table.Table) error) error {
 	c, err := openCampaign(cmd, results.OpenReadOnly, dir)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func deliverTable(cmd *cobra.Command, dir string, write func(io.Writer, *results
 	if err != nil {
 		return err
 	}
-	return deliver(cmd, func(w io.Writer) error { return write(w, c, t) })
+	return writeOut(cmd, func(w io.Writer) error { return write(w, c, t) })
 }
 
 // tableOf is a campaign's winning table, with another baseline if one is given.
@@ -102,7 +102,7 @@ func printTable(cmd *cobra.Command, c *results.Campaign, schema string) error {
 		return err
 	}
 	t.Schema = "colltune." + schema + "/v1"
-	return deliver(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
+	return writeOut(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
 }
 
 // baselineFlag adds --baseline to a search.

@@ -30,7 +30,7 @@ whose confidence intervals overlap, count as the same.
 
   colltune compare campaigns/monday campaigns/tuesday
   colltune compare released next --tolerance 3%`,
-		Args: exactly("the folder BEFORE", "the folder AFTER"),
+		Args: exactArgs("the folder BEFORE", "the folder AFTER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var campaigns []*results.Campaign
 			for _, dir := range args {
@@ -57,7 +57,7 @@ whose confidence intervals overlap, count as the same.
 					after = append(after, *r.After)
 				}
 			}
-			if err := errors.Join(checkPrograms(campaigns[0], before), checkPrograms(campaigns[1], after)); err != nil {
+			if err := errors.Join(checkWinners(campaigns[0], before), checkWinners(campaigns[1], after)); err != nil {
 				return err
 			}
 			for _, c := range campaigns {
@@ -70,12 +70,12 @@ whose confidence intervals overlap, count as the same.
 			}
 			s := differenceSheet(d)
 			if flagValue(cmd, "format") == "csv" {
-				s = exactDifferences(d)
+				s = differencesCSV(d)
 			}
-			if err := emit(cmd, "compare", d, s); err != nil {
+			if err := printResult(cmd, "compare", d, s); err != nil {
 				return err
 			}
-			return regressed(cmd, d, tolerance)
+			return checkTolerance(cmd, d, tolerance)
 		},
 		ValidArgsFunction: completeFolder,
 	}
@@ -84,8 +84,8 @@ whose confidence intervals overlap, count as the same.
 	return cmd
 }
 
-// regressed is an error where --tolerance asks for one.
-func regressed(cmd *cobra.Command, d *table.Differences, tolerance percent) error {
+// checkTolerance is an error where --tolerance asks for one.
+func checkTolerance(cmd *cobra.Command, d *table.Differences, tolerance percent) error {
 	if !cmd.Flags().Changed("tolerance") {
 		return nil
 	}
@@ -125,7 +125,7 @@ func differenceSheet(d *table.Differences) sheet {
 		s.add(units.Bytes(r.Bytes).String(), r.Placement, r.Verdict, before, was, after, is, change)
 	}
 	rows := s
-	s.plain = func(w io.Writer) error {
+	s.human = func(w io.Writer) error {
 		if err := rows.writeTable(w); err != nil {
 			return err
 		}
@@ -141,8 +141,8 @@ func differenceSheet(d *table.Differences) sheet {
 	return s
 }
 
-// exactDifferences is the comparison for programs to read.
-func exactDifferences(d *table.Differences) sheet {
+// differencesCSV is the comparison for programs to read.
+func differencesCSV(d *table.Differences) sheet {
 	s := sheet{columns: []column{text("size_bytes"), text("placement"), text("verdict"), text("ratio")}}
 	for _, when := range []string{"before", "after"} {
 		for _, name := range []string{"algorithm", "protocol", "tile_bytes", "ir", "time_us"} {

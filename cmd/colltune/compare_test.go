@@ -11,7 +11,7 @@ func TestExactDifferences(t *testing.T) {
 	ratio := 0.5
 	ring := &table.Row{Algorithm: "ring", Protocol: "LL", TileBytes: 32768, IR: "aa", TimeUS: 10.25}
 	tree := &table.Row{Algorithm: "tree", Protocol: "Simple", IR: "bb", TimeUS: 5.125}
-	s := exactDifferences(&table.Differences{Rows: []table.Difference{
+	s := differencesCSV(&table.Differences{Rows: []table.Difference{
 		{Bytes: 1024, Placement: "in", Verdict: table.Faster, Before: ring, After: tree, Ratio: &ratio},
 		{Bytes: 2048, Placement: "in", Verdict: table.Gone, Before: ring},
 		{Bytes: 4096, Placement: "out", Verdict: table.New, After: tree},

@@ -35,8 +35,8 @@ for the system where the family's own value does not fit it.
 
 What --dump-after prints is a program too: compile continues from a file of it whose
 name ends in ` + dumpSuffix + `, of any pass but the last.`,
-		Args:              exactly("the PROGRAM"),
-		RunE:              atOnce(func(cmd *cobra.Command, args []string) error { return compileProgram(cmd, args[0]) }),
+		Args:              exactArgs("the PROGRAM"),
+		RunE:              abandonableRun(func(cmd *cobra.Command, args []string) error { return compileProgram(cmd, args[0]) }),
 		ValidArgsFunction: firstIs(completeFamily),
 	}
 	topologyFlags(cmd, false)
@@ -47,14 +47,14 @@ name ends in ` + dumpSuffix + `, of any pass but the last.`,
 	paramFlag(cmd, "set")
 	cmd.Flags().Int("instances", 1, "how many parallel instances of the whole program")
 	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "which solver fills the holes of templates")
-	formFlags(cmd)
+	targetFlags(cmd)
 	passFlags(cmd)
 	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
 	return cmd
 }
 
 func compileProgram(cmd *cobra.Command, name string) error {
-	if err := onlyItsFlags(cmd); err != nil {
+	if err := checkTargetFlags(cmd); err != nil {
 		return err
 	}
 	t, err := topology(cmd)
@@ -64,10 +64,10 @@ func compileProgram(cmd *cobra.Command, name string) error {
 	if strings.HasSuffix(name, dumpSuffix) {
 		return compileDump(cmd, t, name)
 	}
-	if err := solverThere(flagValue(cmd, "solver")); err != nil {
+	if err := checkSolver(flagValue(cmd, "solver")); err != nil {
 		return err
 	}
-	f, coll, err := familyOf(cmd, name)
+	f, coll, err := findFamily(cmd, name)
 	if err != nil {
 		return err
 	}
@@ -94,18 +94,18 @@ func compileProgram(cmd *cobra.Command, name string) error {
 		return err
 	}
 	comment := strings.TrimSpace(fmt.Sprintf("%s on %s %s", coll, t.Name, params))
-	return compiled(cmd, t, name, comment, o, func(o compiler.Options) (*compiler.Result, error) {
+	return compileAndWrite(cmd, t, name, comment, o, func(o compiler.Options) (*compiler.Result, error) {
 		return compiler.Compile(program, o)
 	})
 }
 
-// compiled runs the passes, verifies the result and writes it.
-func compiled(cmd *cobra.Command, t *topologies.Topology, name, comment string, o compiler.Options, compile func(compiler.Options) (*compiler.Result, error)) error {
+// compileAndWrite runs the passes, verifies the result and writes it.
+func compileAndWrite(cmd *cobra.Command, t *topologies.Topology, name, comment string, o compiler.Options, compile func(compiler.Options) (*compiler.Result, error)) error {
 	dumps, err := passOptions(cmd, &o)
 	if err != nil {
 		return err
 	}
-	if o.Slots, err = slots(cmd, t); err != nil {
+	if o.Slots, err = slotsOf(cmd, t); err != nil {
 		return err
 	}
 	r, err := compile(o)
@@ -115,27 +115,27 @@ func compiled(cmd *cobra.Command, t *topologies.Topology, name, comment string, 
 	if n := r.Program.Ranks(); n != len(t.Ranks) {
 		return usagef("%s is for %d ranks, %s has %d", name, n, t.Name, len(t.Ranks))
 	}
-	timePasses(cmd, r.Times)
-	if err := verify.Check(r.Program, verify.Options{Slots: slotsPromised(cmd, o, strings.HasSuffix(name, dumpSuffix)), Linked: t.Linked}).Err(); err != nil {
+	printPassTimes(cmd, r.Times)
+	if err := verify.Check(r.Program, verify.Options{Slots: slotsToVerify(cmd, o, strings.HasSuffix(name, dumpSuffix)), Linked: t.Linked}).Err(); err != nil {
 		return &wrongError{fmt.Errorf("%s on %s: %w", name, t.Name, err)}
 	}
 	r.Program.Comment = comment
-	write, err := formOf(cmd).write(cmd, t, r.Program)
+	write, err := targetOf(cmd).write(cmd, t, r.Program)
 	if err != nil {
 		return err
 	}
 	if dumps == nil {
-		return deliver(cmd, write)
+		return writeOut(cmd, write)
 	}
 	if err := dumps.write(cmd.OutOrStdout()); err != nil || flagValue(cmd, "out") == "" {
 		return err
 	}
-	return deliver(cmd, write)
+	return writeOut(cmd, write)
 }
 
-// familyOf finds PROGRAM: a family that has the collective, or the one in a file.
+// findFamily finds PROGRAM: a family that has the collective, or the one in a file.
 // If that has only one collective, -c is not needed.
-func familyOf(cmd *cobra.Command, name string) (*templates.Family, string, error) {
+func findFamily(cmd *cobra.Command, name string) (*templates.Family, string, error) {
 	asked := flagValue(cmd, "collective") != ""
 	var coll string
 	var err error

@@ -17,15 +17,15 @@ import (
 // openHoles lists the holes of a family that have no value yet.
 func openHoles(f *templates.Family, p script.Params) (open []script.Parameter) {
 	for _, h := range f.Holes() {
-		if fills[h.Hole] != nil && p[h.Name] == nil {
+		if holeFillers[h.Hole] != nil && p[h.Name] == nil {
 			open = append(open, h)
 		}
 	}
 	return open
 }
 
-// fills says how to fill a hole of each kind that a family can't do without.
-var fills = map[string]func(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error){
+// holeFillers says how to fill a hole of each kind that a family can't do without.
+var holeFillers = map[string]func(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error){
 	script.HoleRings:     solveRings,
 	script.HoleNodeRings: solveNodeRings,
 	script.HoleTrees:     findTrees,
@@ -35,7 +35,7 @@ var fills = map[string]func(cmd *cobra.Command, t *topologies.Topology, q script
 // fillHole finds a value for a hole. If there is none, the exit code is
 // exitNothing.
 func fillHole(cmd *cobra.Command, t *topologies.Topology, q script.Request, hole script.Parameter, p script.Params) (any, error) {
-	value, err := fills[hole.Hole](cmd, t, q, p)
+	value, err := holeFillers[hole.Hole](cmd, t, q, p)
 	var noRing *constraints.NoRingError
 	var noTrees *trees.NoTreesError
 	var noNIC *constraints.NoNICError
@@ -48,8 +48,8 @@ func fillHole(cmd *cobra.Command, t *topologies.Topology, q script.Request, hole
 	return value, nil
 }
 
-// countOf is a number that another parameter gives, or 1.
-func countOf(p script.Params, name string) int {
+// countParam is a number that another parameter gives, or 1.
+func countParam(p script.Params, name string) int {
 	if n, ok := p[name].(int); ok {
 		return n
 	}
@@ -62,19 +62,19 @@ func solveRings(cmd *cobra.Command, t *topologies.Topology, _ script.Request, p 
 		return nil, err
 	}
 	defer s.Close()
-	answer, err := constraints.Rings(cmd.Context(), s, t, constraints.RingOptions{Count: countOf(p, "rings")})
+	answer, err := constraints.Rings(cmd.Context(), s, t, constraints.RingOptions{Count: countParam(p, "rings")})
 	return answer.Orders, err
 }
 
 func solveNodeRings(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error) {
-	if !alike(t) {
+	if !equalNodes(t) {
 		return nil, nil // the family's own message is better
 	}
 	return solveRings(cmd, t.Node(0), q, p)
 }
 
-// alike tells whether all nodes have the same number of GPUs.
-func alike(t *topologies.Topology) bool {
+// equalNodes tells whether all nodes have the same number of GPUs.
+func equalNodes(t *topologies.Topology) bool {
 	for node := range t.Nodes {
 		if len(t.NodeRanks(node)) != len(t.NodeRanks(0)) {
 			return false
@@ -90,11 +90,11 @@ func findTrees(cmd *cobra.Command, t *topologies.Topology, q script.Request, p s
 	case n > trees.MaxDisjointRanks:
 		return nil, &nothingError{fmt.Errorf("topology %s: trees take too long to find for %d ranks: want at most %d, or the trees as a parameter", t.Name, n, trees.MaxDisjointRanks)}
 	}
-	return search.Trees(cmd.Context(), t, q.Collective, q.Root, countOf(p, "trees"))
+	return search.Trees(cmd.Context(), t, q.Collective, q.Root, countParam(p, "trees"))
 }
 
 func chooseNICs(_ *cobra.Command, t *topologies.Topology, _ script.Request, _ script.Params) ([][]int, error) {
-	if !alike(t) {
+	if !equalNodes(t) {
 		return nil, nil
 	}
 	chosen, err := constraints.NICs(t)

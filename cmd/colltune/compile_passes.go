@@ -109,10 +109,10 @@ func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 	return d, nil
 }
 
-// slots is how many messages a connection may hold. --slots says so; otherwise, as
+// slotsOf is how many messages a connection may hold. --slots says so; otherwise, as
 // in a search, it is what every protocol of the system has room for, if that is
 // fewer than the compiler assumes.
-func slots(cmd *cobra.Command, t *topologies.Topology) (int, error) {
+func slotsOf(cmd *cobra.Command, t *topologies.Topology) (int, error) {
 	if typed(cmd, "slots") {
 		n, _ := cmd.Flags().GetInt("slots")
 		if n < 1 {
@@ -127,9 +127,9 @@ func slots(cmd *cobra.Command, t *topologies.Topology) (int, error) {
 	return fewest, nil
 }
 
-// slotsPromised is how many slots the program was made for; 0 if the pass that
+// slotsToVerify is how many slots the program was made for; 0 if the pass that
 // takes care of that is left out, or was before a dump was written.
-func slotsPromised(cmd *cobra.Command, o compiler.Options, dump bool) int {
+func slotsToVerify(cmd *cobra.Command, o compiler.Options, dump bool) int {
 	if slices.Contains(o.Disable, "slots") || dump && !typed(cmd, "slots") {
 		return 0
 	}
@@ -149,8 +149,8 @@ func (d *dumps) write(w io.Writer) error {
 	return dump.DOT(w)
 }
 
-// timePasses prints how long each pass took, if asked to.
-func timePasses(cmd *cobra.Command, times []compiler.PassTime) {
+// printPassTimes prints how long each pass took, if asked to.
+func printPassTimes(cmd *cobra.Command, times []compiler.PassTime) {
 	if timed, _ := cmd.Flags().GetBool("time-passes"); timed {
 		for _, p := range times {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%12s  %s\n", p.Elapsed, p.Name)
@@ -173,5 +173,5 @@ func compileDump(cmd *cobra.Command, t *topologies.Topology, name string) error 
 	if err != nil {
 		return usagef("%s: %w", name, err)
 	}
-	return compiled(cmd, t, name, name, compiler.Options{}, d.Compile)
+	return compileAndWrite(cmd, t, name, name, compiler.Options{}, d.Compile)
 }

@@ -16,27 +16,27 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// form is a form in which compile writes a program.
-type form struct {
+// target is a form in which compile writes a program.
+type target struct {
 	name, what string
 	flags      []string // the flags of formFlags that it uses
 	write      func(*cobra.Command, *topologies.Topology, *ir.Program) (func(io.Writer) error, error)
 }
 
-// forms is the table of forms.
-var forms = []form{
+// targets is the table of forms.
+var targets = []target{
 	{"ir", "the program as colltune's own JSON", nil, writeIR},
 	{"msccl-xml", "MSCCL XML", []string{"runtime", "protocol", "min-bytes", "max-bytes"}, writeXML},
 	{"mscclpp-json", "execution plans of MSCCL++", []string{"protocol", "min-bytes", "max-bytes", "tile-bytes"}, writePlan},
 }
 
-// formFlags adds --to, and the flags that only some forms use.
-func formFlags(cmd *cobra.Command) {
+// targetFlags adds --to, and the flags that only some forms use.
+func targetFlags(cmd *cobra.Command) {
 	var names []string
-	for _, f := range forms {
+	for _, f := range targets {
 		names = append(names, f.name)
 	}
-	choiceFlag(cmd, "to", "", forms[0].name, names, "what to write")
+	choiceFlag(cmd, "to", "", targets[0].name, names, "what to write")
 	choiceFlag(cmd, "runtime", "", "msccl", msccl.Runtimes(), "the runtime whose dialect of MSCCL XML to write")
 	choiceFlag(cmd, "protocol", "", "Simple", topologies.ProtocolNames(), "wire protocol of the MSCCL XML or MSCCL++ plan")
 	cmd.Flags().VarP(&size{}, "min-bytes", "b", "smallest message size for which a runtime is to use the file")
@@ -44,22 +44,22 @@ func formFlags(cmd *cobra.Command) {
 	cmd.Flags().Var(&size{}, "tile-bytes", "pipeline an MSCCL++ plan's steps over parts of a chunk of this size (default: whole chunks)")
 }
 
-// formOf is the form that --to names.
-func formOf(cmd *cobra.Command) form {
+// targetOf is the form that --to names.
+func targetOf(cmd *cobra.Command) target {
 	name := flagValue(cmd, "to")
-	return forms[slices.IndexFunc(forms, func(f form) bool { return f.name == name })]
+	return targets[slices.IndexFunc(targets, func(f target) bool { return f.name == name })]
 }
 
-// onlyItsFlags refuses flags that the form does not use.
-func onlyItsFlags(cmd *cobra.Command) error {
-	mine := formOf(cmd)
-	for _, f := range forms {
+// checkTargetFlags refuses flags that the form does not use.
+func checkTargetFlags(cmd *cobra.Command) error {
+	mine := targetOf(cmd)
+	for _, f := range targets {
 		for _, flag := range f.flags {
 			if !typed(cmd, flag) || slices.Contains(mine.flags, flag) {
 				continue
 			}
 			var have, to []string
-			for _, g := range forms {
+			for _, g := range targets {
 				if slices.Contains(g.flags, flag) {
 					have, to = append(have, g.what), append(to, g.name)
 				}

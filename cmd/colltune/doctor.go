@@ -29,17 +29,17 @@ each executor what it needs and whether that is here. Nothing it lists is requir
 but a processor.
 
   colltune doctor`,
-		Args: exactly(),
+		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var all []finding
-			for _, look := range examinations {
+			for _, look := range probes {
 				all = append(all, look()...)
 			}
 			s := sheet{columns: []column{text("what"), text("found"), text("detail")}}
 			for _, f := range all {
-				s.add(f.What, yes(f.Found), f.Detail)
+				s.add(f.What, yesNo(f.Found), f.Detail)
 			}
-			return emit(cmd, "doctor", struct {
+			return printResult(cmd, "doctor", struct {
 				Findings []finding `json:"findings"`
 			}{all}, s)
 		},
@@ -48,16 +48,16 @@ but a processor.
 	return cmd
 }
 
-// examinations is what doctor looks at, in order. Nothing here is a failure if it
+// probes is what doctor looks at, in order. Nothing here is a failure if it
 // is missing, because everything has a substitute.
-var examinations = []func() []finding{machine, solvers, gpus, executors}
+var probes = []func() []finding{probeMachine, probeSolvers, probeGPUs, probeExecutors}
 
-func machine() []finding {
+func probeMachine() []finding {
 	return []finding{{"machine", true, runtime.GOOS + "/" + runtime.GOARCH + ", " + plural(runtime.NumCPU(), "core")}}
 }
 
-// solvers says which solver a search would use.
-func solvers() []finding {
+// probeSolvers says which solver a search would use.
+func probeSolvers() []finding {
 	z3 := finding{What: "libz3"}
 	s, err := constraints.Open(constraints.Options{Notice: func(notice string) { z3.Detail = notice }})
 	if err != nil {
@@ -78,9 +78,9 @@ func solvers() []finding {
 	return []finding{z3, {"solver", true, strings.Join(used, ", ")}}
 }
 
-// gpus looks for device files, which takes no tool and no driver, and for the
+// probeGPUs looks for device files, which takes no tool and no driver, and for the
 // listing of the vendor's tool.
-func gpus() []finding {
+func probeGPUs() []finding {
 	var all []finding
 	for _, v := range []struct{ vendor, devices, tool string }{
 		{"NVIDIA GPUs", "/dev/nvidia[0-9]*", "nvidia-smi"},
@@ -99,9 +99,9 @@ func gpus() []finding {
 	return all
 }
 
-// executors lists what can be started by name, and what each would need as far as
+// probeExecutors lists what can be started by name, and what each would need as far as
 // it knows.
-func executors() []finding {
+func probeExecutors() []finding {
 	var all []finding
 	needs := executor.Examine()
 	for _, e := range executor.List() {

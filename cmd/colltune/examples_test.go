@@ -178,7 +178,7 @@ func (e example) read(ctx context.Context) error {
 		return err
 	}
 	cmd.SetContext(ctx)
-	_, err = askedFor(cmd)
+	_, err = searchRequestOf(cmd)
 	return err
 }
 

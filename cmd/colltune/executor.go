@@ -32,7 +32,7 @@ func executorCommand() *cobra.Command {
 		Use:   "executor",
 		Short: "List and check executors: what runs programs",
 		Args:  cobra.ArbitraryArgs,
-		RunE:  group,
+		RunE:  runGroup,
 	}
 	cmd.AddCommand(executorListCommand(), executorCheckCommand())
 	return cmd
@@ -46,7 +46,7 @@ func executorListCommand() *cobra.Command {
 the settings, and the plugins colltune-executor-NAME in --plugin-dir and on PATH.
 
   colltune executor list`,
-		Args: exactly(),
+		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
 			found := executor.List(dirs...)
@@ -54,7 +54,7 @@ the settings, and the plugins colltune-executor-NAME in --plugin-dir and on PATH
 			for _, f := range found {
 				s.add(f.Name, f.Kind, howStarted(f))
 			}
-			return emit(cmd, "executors", struct {
+			return printResult(cmd, "executors", struct {
 				Executors []executor.Found `json:"executors"`
 			}{found}, s)
 		},
@@ -81,7 +81,7 @@ func executorCheckCommand() *cobra.Command {
 docs/plugins.md): its description, a small program for every wire protocol, element
 type and reduction that it claims, refusals, trials that are given up, and processes
 left behind. Exit code 5 means that something is wrong.`,
-		Args: exactly("the executor NAME"),
+		Args: exactArgs("the executor NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := hostOptions(cmd)
 			if err != nil {
@@ -94,12 +94,12 @@ left behind. Exit code 5 means that something is wrong.`,
 			s := sheet{columns: []column{text("check"), text("ok"), text("detail")}}
 			var failed []string
 			for _, r := range rows {
-				s.add(r.Name, yes(r.OK), firstLine(r.Detail))
+				s.add(r.Name, yesNo(r.OK), firstLine(r.Detail))
 				if !r.OK {
 					failed = append(failed, r.Name)
 				}
 			}
-			if err := emit(cmd, "executor-check", struct {
+			if err := printResult(cmd, "executor-check", struct {
 				Executor executor.Description `json:"executor"`
 				Checks   []executor.Check     `json:"checks"`
 			}{d, rows}, s); err != nil || len(failed) == 0 {

@@ -37,9 +37,9 @@ const (
 	exitInterrupted = 130 // interrupted, saved
 )
 
-// exits gives the exit code for each error. The first row that matches counts;
+// exitCodes gives the exit code for each error. The first row that matches counts;
 // other errors are exitFailed.
-var exits = []struct {
+var exitCodes = []struct {
 	code int
 	is   func(error) bool
 }{
@@ -51,9 +51,9 @@ var exits = []struct {
 	{exitLost, is(executor.ErrLost)},
 	{exitLost, is(executor.ErrUnavailable)},
 	{exitLimit, is(executor.ErrTimeout)}, // of run, after the sizes that were done
-	{exitWrong, wrongProgram},
+	{exitWrong, isWrongProgram},
 	{exitWrong, as[*wrongError]},
-	{exitWrong, wrongMeasured},
+	{exitWrong, isWrongMeasured},
 	{exitNothing, as[*autotune.UnansweredError]},
 	{exitNothing, as[*nothingError]},
 	{exitNothing, as[*search.NothingFound]},
@@ -85,13 +85,13 @@ func as[E error](err error) bool {
 }
 
 // wrongProgram: a template's program computes something else than its collective.
-func wrongProgram(err error) bool {
+func isWrongProgram(err error) bool {
 	var at *lang.Error
 	return errors.As(err, &at) && at.Wrong
 }
 
 // wrongMeasured: at some size of a search, everything measured was wrong.
-func wrongMeasured(err error) bool {
+func isWrongMeasured(err error) bool {
 	var none *autotune.UnansweredError
 	return errors.As(err, &none) && none.Wrong()
 }
@@ -101,7 +101,7 @@ func exitCode(err error) int {
 	if err == nil {
 		return exitDone
 	}
-	for _, row := range exits {
+	for _, row := range exitCodes {
 		if row.is(err) {
 			return row.code
 		}
@@ -139,11 +139,11 @@ type limitError struct{ error }
 
 func (e *limitError) Unwrap() error { return e.error }
 
-// untilInterrupted makes a context that ends with the first Ctrl-C, SIGTERM or
+// withInterrupts makes a context that ends with the first Ctrl-C, SIGTERM or
 // SIGHUP, so that the command saves what it has and returns. The next one ends the
 // process at once, with everything it has started. Under nohup SIGHUP is ignored,
 // and remains so.
-func untilInterrupted(stderr io.Writer) (context.Context, func()) {
+func withInterrupts(stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -159,7 +159,7 @@ func untilInterrupted(stderr io.Writer) (context.Context, func()) {
 		}
 		fmt.Fprintln(stderr, "\ninterrupted; once more to leave at once")
 		cancel()
-		if another(signals, done, time.Now) {
+		if secondInterrupt(signals, done, time.Now) {
 			os.Exit(exitInterrupted)
 		}
 	}()
@@ -170,18 +170,18 @@ func untilInterrupted(stderr io.Writer) (context.Context, func()) {
 	}
 }
 
-// sameInterrupt is how long after an interrupt another one still counts as the
+// repeatWindow is how long after an interrupt another one still counts as the
 // same. timeout sends its signal to the command and then to its group; when a
 // terminal is closed, the shell and the system both send one.
-const sameInterrupt = 500 * time.Millisecond
+const repeatWindow = 500 * time.Millisecond
 
-// another waits for an interrupt that is not the first one sent twice. It is false
+// secondInterrupt waits for an interrupt that is not the first one sent twice. It is false
 // if the command is done before one comes.
-func another(signals <-chan os.Signal, done <-chan struct{}, now func() time.Time) bool {
+func secondInterrupt(signals <-chan os.Signal, done <-chan struct{}, now func() time.Time) bool {
 	for first := now(); ; {
 		select {
 		case <-signals:
-			if now().Sub(first) >= sameInterrupt {
+			if now().Sub(first) >= repeatWindow {
 				return true
 			}
 		case <-done:
@@ -190,9 +190,9 @@ func another(signals <-chan os.Signal, done <-chan struct{}, now func() time.Tim
 	}
 }
 
-// until calls f, but gives up with the context's error as soon as the context
+// abandonable calls f, but gives up with the context's error as soon as the context
 // ends. What f still computes then ends with the process.
-func until[T any](ctx context.Context, f func() (T, error)) (T, error) {
+func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -211,11 +211,11 @@ func until[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// atOnce is for a command that has nothing to save: an interrupt ends it, whatever
+// abandonableRun is for a command that has nothing to save: an interrupt ends it, whatever
 // it is computing.
-func atOnce(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+func abandonableRun(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		_, err := until(cmd.Context(), func() (struct{}, error) { return struct{}{}, run(cmd, args) })
+		_, err := abandonable(cmd.Context(), func() (struct{}, error) { return struct{}{}, run(cmd, args) })
 		return err
 	}
 }

@@ -20,11 +20,11 @@ func TestInterruptSentTwice(t *testing.T) {
 	signals, done := make(chan os.Signal, 2), make(chan struct{})
 	signals <- os.Interrupt
 	signals <- os.Interrupt
-	if !another(signals, done, clock(0, time.Millisecond, sameInterrupt)) || len(signals) != 0 {
+	if !secondInterrupt(signals, done, clock(0, time.Millisecond, repeatWindow)) || len(signals) != 0 {
 		t.Errorf("the one sent twice and another: %d not looked at", len(signals))
 	}
 	close(done)
-	if another(signals, done, clock(0)) {
+	if secondInterrupt(signals, done, clock(0)) {
 		t.Error("another, where the command was done")
 	}
 }

@@ -22,7 +22,7 @@ load them. A program is exported only for sizes at which the runtime would reall
 run it. Where that means a slower program than the winner, or none, it says so.
 
   colltune export campaigns/dgx-a100-1x-allreduce --to msccl-xml --out xml`,
-		Args: exactly("the campaign's folder DIR"),
+		Args: exactArgs("the campaign's folder DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, _ := cmd.Flags().GetString("out")
 			to := flagValue(cmd, "to")
@@ -73,9 +73,9 @@ run it. Where that means a slower program than the winner, or none, it says so.
 
 // printReport prints what was exported; the form for people has the remarks, too.
 func printReport(cmd *cobra.Command, r export.Report) error {
-	s := sheet{plain: r.Print, columns: []column{text("file"), text("placement"), text("algorithm"), text("protocol"), number("min bytes"), number("max bytes"), number("granularity bytes"), text("ir")}}
+	s := sheet{human: r.Print, columns: []column{text("file"), text("placement"), text("algorithm"), text("protocol"), number("min bytes"), number("max bytes"), number("granularity bytes"), text("ir")}}
 	for _, f := range r.Files {
 		s.add(f.Name, f.Placement, f.Algorithm, f.Protocol, strconv.FormatInt(f.MinBytes, 10), strconv.FormatInt(f.MaxBytes, 10), strconv.FormatInt(f.Granularity, 10), f.IR)
 	}
-	return present(cmd, cmd.OutOrStdout(), "export", r, s)
+	return writeResult(cmd, cmd.OutOrStdout(), "export", r, s)
 }

@@ -43,9 +43,9 @@ func choiceFlag(cmd *cobra.Command, name, short, value string, of []string, usag
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(of, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// takes says what flags of pflag's own types accept, as pflag itself only quotes
+// typeWants says what flags of pflag's own types accept, as pflag itself only quotes
 // the errors of Go's parsers.
-var takes = map[string]string{
+var typeWants = map[string]string{
 	"bool":     "true or false",
 	"duration": `a time such as "90s" or "2h"`,
 	"int":      "a whole number",
@@ -56,11 +56,11 @@ var takes = map[string]string{
 // valueError says what a flag accepts whose value can't be read.
 func valueError(err error) error {
 	var bad *pflag.InvalidValueError
-	if !errors.As(err, &bad) || takes[bad.GetFlag().Value.Type()] == "" {
+	if !errors.As(err, &bad) || typeWants[bad.GetFlag().Value.Type()] == "" {
 		return err
 	}
 	where := strings.TrimSuffix(err.Error(), bad.Unwrap().Error())
-	return fmt.Errorf("%swant %s", where, takes[bad.GetFlag().Value.Type()])
+	return fmt.Errorf("%swant %s", where, typeWants[bad.GetFlag().Value.Type()])
 }
 
 // size is a flag with a number of bytes.
@@ -81,7 +81,7 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
-func given(cmd *cobra.Command, name string) bool {
+func isSet(cmd *cobra.Command, name string) bool {
 	f := cmd.Flags().Lookup(name)
 	return f != nil && f.Changed
 }
@@ -105,7 +105,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	case !errors.As(err, &unknown):
 		return usage(valueError(err))
 	case cmd.HasSubCommands() && cmd.Flags().NArg() > 0:
-		return group(cmd, cmd.Flags().Args()) // the flag belongs to a subcommand that does not exist
+		return runGroup(cmd, cmd.Flags().Args()) // the flag belongs to a subcommand that does not exist
 	}
 	name := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
 	if p := cmd.Parent(); p != nil && p.Name() == "topology" && cmd.Flags().Lookup("gpus") != nil && (name == "t" || name == "topology") {

@@ -30,7 +30,7 @@ func hostOptions(cmd *cobra.Command) (executor.HostOptions, error) {
 	o.Dirs, _ = cmd.Flags().GetStringSlice("plugin-dir")
 	o.Memory = memoryLimit(cmd) / 10 * 9 // an executor that leaks is ended, and not the command
 	o.TrialTimeout, _ = cmd.Flags().GetDuration("timeout")
-	if o.TrialTimeout < 0 || o.TrialTimeout == 0 && given(cmd, "timeout") {
+	if o.TrialTimeout < 0 || o.TrialTimeout == 0 && isSet(cmd, "timeout") {
 		return o, usagef("--timeout %s: want a time above 0", o.TrialTimeout)
 	}
 	if verbose(cmd) {

@@ -35,7 +35,7 @@ func topology(cmd *cobra.Command, args ...string) (*topologies.Topology, error) 
 	if err != nil {
 		return nil, err
 	}
-	t, err := until(cmd.Context(), func() (*topologies.Topology, error) { return topologies.Resolve(name, o) })
+	t, err := abandonable(cmd.Context(), func() (*topologies.Topology, error) { return topologies.Resolve(name, o) })
 	return t, usage(err)
 }
 

@@ -30,16 +30,16 @@ import (
 //
 // Executors that the files name are made known in passing.
 
-// settle sets the flags of cmd that were not given.
-func settle(cmd *cobra.Command) error {
+// applySettings sets the flags of cmd that were not given.
+func applySettings(cmd *cobra.Command) error {
 	known := flagNames(cmd.Root())
-	files, err := allSettings(known)
+	files, err := readAllSettings(known)
 	if err != nil {
 		return usage(err)
 	}
 	defer func() { // once it is known whether it is to be said
 		if !quiet(cmd) {
-			misspelt(known, os.Environ(), cmd.ErrOrStderr())
+			warnMisspelt(known, os.Environ(), cmd.ErrOrStderr())
 		}
 	}()
 	for name, table := range files.executors() {
@@ -52,7 +52,7 @@ func settle(cmd *cobra.Command) error {
 		if f.Changed || f.Name == "help" || failed != nil {
 			return
 		}
-		if name := variable(f.Name); os.Getenv(name) != "" {
+		if name := envVariable(f.Name); os.Getenv(name) != "" {
 			failed = setFlag(cmd, f, setting{values: []string{os.Getenv(name)}, where: name})
 			return
 		}
@@ -76,10 +76,10 @@ type setting struct {
 func setFlag(cmd *cobra.Command, f *pflag.Flag, s setting) error {
 	if list, ok := f.Value.(pflag.SliceValue); ok && s.list {
 		if err := list.Replace(s.values); err != nil {
-			return fmt.Errorf("%s: %q: want %s", s.where, s.values, takes[f.Value.Type()])
+			return fmt.Errorf("%s: %q: want %s", s.where, s.values, typeWants[f.Value.Type()])
 		}
 		f.Changed = true
-		return cmd.Flags().SetAnnotation(f.Name, settled, []string{s.where})
+		return cmd.Flags().SetAnnotation(f.Name, settingAnnotation, []string{s.where})
 	}
 	if s.list {
 		return fmt.Errorf("%s: want one value, not a list", s.where)
@@ -87,59 +87,59 @@ func setFlag(cmd *cobra.Command, f *pflag.Flag, s setting) error {
 	if err := cmd.Flags().Set(f.Name, s.values[0]); err != nil {
 		return fmt.Errorf("%s: %w", s.where, valueError(err))
 	}
-	return cmd.Flags().SetAnnotation(f.Name, settled, []string{s.where})
+	return cmd.Flags().SetAnnotation(f.Name, settingAnnotation, []string{s.where})
 }
 
-// settled marks a flag whose value comes from the environment or a file.
-const settled = "colltune-settled"
+// settingAnnotation marks a flag whose value comes from the environment or a file.
+const settingAnnotation = "colltune-settled"
 
 // typed tells whether a flag was given on this command line. Settings are for all
 // commands, and a command may ignore one that it has no use for.
 func typed(cmd *cobra.Command, name string) bool {
 	f := cmd.Flags().Lookup(name)
-	return f.Changed && f.Annotations[settled] == nil
+	return f.Changed && f.Annotations[settingAnnotation] == nil
 }
 
-// settledHere reports whether a flag's value comes from the settings of the current
+// fromLocalSettings reports whether a flag's value comes from the settings of the current
 // folder, which may not be the user's own.
-func settledHere(cmd *cobra.Command, name string) bool {
-	from := cmd.Flags().Lookup(name).Annotations[settled]
-	return from != nil && strings.HasPrefix(from[0], folderSettings+":")
+func fromLocalSettings(cmd *cobra.Command, name string) bool {
+	from := cmd.Flags().Lookup(name).Annotations[settingAnnotation]
+	return from != nil && strings.HasPrefix(from[0], localSettings+":")
 }
 
-// variablePrefix begins the names of colltune's environment variables.
-const variablePrefix = "COLLTUNE_"
+// envPrefix begins the names of colltune's environment variables.
+const envPrefix = "COLLTUNE_"
 
-// variable is the environment variable of a flag.
-func variable(flag string) string {
-	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+// envVariable is the environment variable of a flag.
+func envVariable(flag string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// misspelt warns of variables that are no setting but nearly are one. It is no
+// warnMisspelt warns of variables that are no setting but nearly are one. It is no
 // error, because the environment may have others with that prefix for what
 // colltune starts.
-func misspelt(known, environment []string, stderr io.Writer) {
+func warnMisspelt(known, environment []string, stderr io.Writer) {
 	names := []string{"Z3"}
 	for _, k := range known {
-		names = append(names, strings.TrimPrefix(variable(k), variablePrefix))
+		names = append(names, strings.TrimPrefix(envVariable(k), envPrefix))
 	}
 	for _, entry := range environment {
 		name, value, _ := strings.Cut(entry, "=")
-		short, ours := strings.CutPrefix(name, variablePrefix)
+		short, ours := strings.CutPrefix(name, envPrefix)
 		if !ours || value == "" || contains(names, short) || strings.HasPrefix(short, "EXECUTOR_") {
 			continue
 		}
 		if meant := suggest.Nearest(short, names); meant != "" {
-			fmt.Fprintf(stderr, "%s is no setting (did you mean %s%s?): left alone\n", name, variablePrefix, meant)
+			fmt.Fprintf(stderr, "%s is no setting (did you mean %s%s?): left alone\n", name, envPrefix, meant)
 		}
 	}
 }
 
-// tellSettings explains an error about a flag whose value was not typed: it says
+// explainSetting explains an error about a flag whose value was not typed: it says
 // where the value came from.
-func tellSettings(cmd *cobra.Command, err string, stderr io.Writer) {
+func explainSetting(cmd *cobra.Command, err string, stderr io.Writer) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		from := f.Annotations[settled]
+		from := f.Annotations[settingAnnotation]
 		if from == nil || strings.Contains(err, from[0]) {
 			return
 		}
@@ -178,12 +178,12 @@ func flagNames(root *cobra.Command) []string {
 	return names
 }
 
-// folderSettings is the file of settings in the current folder.
-const folderSettings = "colltune.toml"
+// localSettings is the file of settings in the current folder.
+const localSettings = "colltune.toml"
 
-// settingsFiles lists the files of settings, the strongest first.
-func settingsFiles() []string {
-	files := []string{folderSettings}
+// settingsPaths lists the files of settings, the strongest first.
+func settingsPaths() []string {
+	files := []string{localSettings}
 	if dir, err := os.UserConfigDir(); err == nil {
 		files = append(files, filepath.Join(dir, "colltune", "config.toml"))
 	}
@@ -193,16 +193,16 @@ func settingsFiles() []string {
 // maxSettings is larger than what anyone writes by hand.
 const maxSettings = 1 << 20
 
-// settings is one file of settings.
-type settings struct {
-	flags  map[string]setting
-	tables map[string]executorTable // by the executor's name
+// settingsFile is one file of settings.
+type settingsFile struct {
+	flags     map[string]setting
+	executors map[string]executorTable // by the executor's name
 }
 
-// allSettings reads the files that exist, the strongest first.
-func allSettings(known []string) (settingsList, error) {
-	var files settingsList
-	for _, path := range settingsFiles() {
+// readAllSettings reads the files that exist, the strongest first.
+func readAllSettings(known []string) (settingsFiles, error) {
+	var files settingsFiles
+	for _, path := range settingsPaths() {
 		f, err := readSettings(path, known)
 		if err != nil {
 			return nil, err
@@ -212,22 +212,22 @@ func allSettings(known []string) (settingsList, error) {
 	return files, nil
 }
 
-type settingsList []settings
+type settingsFiles []settingsFile
 
-// executors are those of all files. Of two with one name, the stronger file's
+// probeExecutors are those of all files. Of two with one name, the stronger file's
 // counts.
-func (l settingsList) executors() map[string]executorTable {
+func (l settingsFiles) executors() map[string]executorTable {
 	all := map[string]executorTable{}
 	for _, f := range slices.Backward(l) {
-		maps.Copy(all, f.tables)
+		maps.Copy(all, f.executors)
 	}
 	return all
 }
 
 // readSettings reads a file of settings; a missing one is empty, and so is one
 // below a folder that is none (HOME=/dev/null) or is another user's.
-func readSettings(path string, known []string) (settings, error) {
-	var none settings
+func readSettings(path string, known []string) (settingsFile, error) {
+	var none settingsFile
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrPermission):
@@ -251,7 +251,7 @@ func readSettings(path string, known []string) (settings, error) {
 		}
 		return none, fmt.Errorf("%s: %w", path, err)
 	}
-	all := settings{map[string]setting{}, map[string]executorTable{}}
+	all := settingsFile{map[string]setting{}, map[string]executorTable{}}
 	for key, v := range raw {
 		if table, ok := v.(map[string]any); ok && key == "executor" {
 			if err := all.readExecutors(path, lines, table); err != nil {
@@ -267,7 +267,7 @@ func readSettings(path string, known []string) (settings, error) {
 			}
 			return none, fmt.Errorf("%s: unknown key%s: want the long name of a flag", where, nearest)
 		}
-		s, err := flagValues(v)
+		s, err := settingValues(v)
 		if err != nil {
 			return none, fmt.Errorf("%s: %w", where, err)
 		}
@@ -279,7 +279,7 @@ func readSettings(path string, known []string) (settings, error) {
 
 // readExecutors reads the tables executor.NAME, and executor.default, which is the
 // value of --executor.
-func (s *settings) readExecutors(path string, lines tomlfile.Lines, tables map[string]any) error {
+func (s *settingsFile) readExecutors(path string, lines tomlfile.Lines, tables map[string]any) error {
 	for name, v := range tables {
 		where := func(key string) string {
 			at := "executor." + tomlfile.Key(name)
@@ -290,7 +290,7 @@ func (s *settings) readExecutors(path string, lines tomlfile.Lines, tables map[s
 		}
 		switch v := v.(type) {
 		case map[string]any:
-			s.tables[name] = executorTable{v, path, where}
+			s.executors[name] = executorTable{v, path, where}
 		case string:
 			if name == "default" {
 				s.flags["executor"] = setting{[]string{v}, false, where("")}
@@ -313,8 +313,8 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// flagValues gives a TOML value in the form in which a flag is given.
-func flagValues(v any) ([]string, error) {
+// settingValues gives a TOML value in the form in which a flag is given.
+func settingValues(v any) ([]string, error) {
 	switch v := v.(type) {
 	case string:
 		return []string{v}, nil
@@ -323,7 +323,7 @@ func flagValues(v any) ([]string, error) {
 	case []any:
 		values := []string{}
 		for _, e := range v {
-			s, err := flagValues(e)
+			s, err := settingValues(e)
 			if _, nested := e.([]any); err != nil || nested {
 				return nil, errors.New("want a list of strings, numbers or booleans")
 			}

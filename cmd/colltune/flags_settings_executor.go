@@ -43,7 +43,7 @@ func (t executorTable) configure(name string) error {
 		if read, ok := executorKeys[key]; ok {
 			err = read(&c, value)
 		} else if slices.Contains(own, key) {
-			err = ownSetting(&c, key, value)
+			err = setOwn(&c, key, value)
 		} else {
 			known := append(slices.Sorted(maps.Keys(executorKeys)), own...)
 			err = fmt.Errorf("unknown key%s: want one of %s", suggest.DidYouMean(key, known), strings.Join(known, ", "))
@@ -60,10 +60,10 @@ func (t executorTable) configure(name string) error {
 
 // executorKeys are the keys that every kind of executor takes.
 var executorKeys = map[string]func(*executor.Configured, any) error{
-	"kind":     func(c *executor.Configured, v any) error { return textInto(&c.Kind, v) },
-	"command":  func(c *executor.Configured, v any) error { return textInto(&c.Command, v) },
-	"launcher": launcherSetting,
-	"env":      envSetting,
+	"kind":     func(c *executor.Configured, v any) error { return setText(&c.Kind, v) },
+	"command":  func(c *executor.Configured, v any) error { return setText(&c.Command, v) },
+	"launcher": setLauncher,
+	"env":      setEnv,
 	"memory": func(c *executor.Configured, v any) error {
 		text, _ := v.(string)
 		n, err := units.ParseBytes(text)
@@ -84,7 +84,7 @@ var executorKeys = map[string]func(*executor.Configured, any) error{
 	},
 }
 
-func textInto(to *string, v any) error {
+func setText(to *string, v any) error {
 	text, ok := v.(string)
 	if !ok || text == "" {
 		return errors.New("want a string")
@@ -93,7 +93,7 @@ func textInto(to *string, v any) error {
 	return nil
 }
 
-func launcherSetting(c *executor.Configured, v any) error {
+func setLauncher(c *executor.Configured, v any) error {
 	words, _ := v.([]any)
 	for _, w := range words {
 		text, ok := w.(string)
@@ -109,7 +109,7 @@ func launcherSetting(c *executor.Configured, v any) error {
 	return nil
 }
 
-func envSetting(c *executor.Configured, v any) error {
+func setEnv(c *executor.Configured, v any) error {
 	table, ok := v.(map[string]any)
 	if !ok {
 		return errors.New(`want a table of strings, such as { NCCL_DEBUG = "WARN" }`)
@@ -124,9 +124,9 @@ func envSetting(c *executor.Configured, v any) error {
 	return nil
 }
 
-// ownSetting sets a key that only this kind of executor takes.
-func ownSetting(c *executor.Configured, key string, v any) error {
-	values, err := flagValues(v)
+// setOwn sets a key that only this kind of executor takes.
+func setOwn(c *executor.Configured, key string, v any) error {
+	values, err := settingValues(v)
 	if err != nil || len(values) != 1 {
 		return errors.New("want a string, a number or a boolean")
 	}

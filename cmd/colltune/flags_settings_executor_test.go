@@ -21,7 +21,7 @@ func TestLauncherSetting(t *testing.T) {
 		{"a number", []any{"mpirun", "-np", int64(8)}, nil},
 	} {
 		var c executor.Configured
-		err := launcherSetting(&c, tc.value)
+		err := setLauncher(&c, tc.value)
 		if (err == nil) != (tc.want != nil) || err == nil && !slices.Equal(c.Launcher, tc.want) {
 			t.Errorf("%s: %q, %v, want %q", tc.name, c.Launcher, err, tc.want)
 		}
@@ -43,7 +43,7 @@ func TestEnvSetting(t *testing.T) {
 		{"a value with a null", map[string]any{"A": "1\x00"}, nil},
 	} {
 		var c executor.Configured
-		err := envSetting(&c, tc.value)
+		err := setEnv(&c, tc.value)
 		if (err == nil) != (tc.want != nil) || err == nil && !slices.Equal(c.Env, tc.want) {
 			t.Errorf("%s: %q, %v, want %q", tc.name, c.Env, err, tc.want)
 		}

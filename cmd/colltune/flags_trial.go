@@ -39,8 +39,8 @@ func trialOf(cmd *cobra.Command) (executor.Trial, error) {
 	return t, nil
 }
 
-// wholeElements refuses a tile that is smaller than an element.
-func wholeElements(tile int64, dtype string) error {
+// checkTileBytes refuses a tile that is smaller than an element.
+func checkTileBytes(tile int64, dtype string) error {
 	elem, err := collective.ElemBytes(dtype)
 	if err != nil {
 		return usage(err)
@@ -51,8 +51,8 @@ func wholeElements(tile int64, dtype string) error {
 	return nil
 }
 
-// reduces refuses --op for a collective that reduces nothing.
-func reduces(cmd *cobra.Command, c collective.Collective) error {
+// checkOp refuses --op for a collective that reduces nothing.
+func checkOp(cmd *cobra.Command, c collective.Collective) error {
 	if op := flagValue(cmd, "op"); typed(cmd, "op") && op != "sum" && !c.Reduces() {
 		return usagef("--op %s: %s reduces nothing", op, c.Name)
 	}

@@ -186,7 +186,7 @@ func (h *hosts) daemon(t *testing.T, name string, args ...string) {
 	})
 }
 
-// until waits until something holds, as long as a busy machine may take.
+// abandonable waits until something holds, as long as a busy machine may take.
 func (h *hosts) until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for range 600 {

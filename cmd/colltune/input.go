@@ -15,7 +15,7 @@ import (
 // readFile reads a regular file that a user named, of at most the given number of
 // bytes.
 func readFile(ctx context.Context, path string, most int64) ([]byte, error) {
-	return until(ctx, func() ([]byte, error) {
+	return abandonable(ctx, func() ([]byte, error) {
 		text, err := files.Read(path, most)
 		if err != nil {
 			return nil, usagef("%s: %w", path, err)
@@ -32,7 +32,7 @@ func readFileOrInput(cmd *cobra.Command, path string, most int64) (name string, 
 		return path, text, err
 	}
 	const input = "standard input"
-	text, err = until(cmd.Context(), func() ([]byte, error) { return files.ReadAll(cmd.InOrStdin(), most, 0) })
+	text, err = abandonable(cmd.Context(), func() ([]byte, error) { return files.ReadAll(cmd.InOrStdin(), most, 0) })
 	if err != nil && cmd.Context().Err() == nil {
 		err = usagef("%s: %w", input, err)
 	}
@@ -44,8 +44,8 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// plain drops the name of the system call from a file's error.
-func plain(err error) error {
+// human drops the name of the system call from a file's error.
+func withoutOp(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		return fmt.Errorf("%s: %w", at.Path, at.Err)

@@ -29,14 +29,14 @@ func dispatch(args []string) {
 
 // Main runs one command line and returns its exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := untilInterrupted(stderr)
+	ctx, stop := withInterrupts(stderr)
 	defer stop()
 	started := false
 	root := newRoot(&started)
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	out := &outlet{to: stdout}
-	printed, told := safe.NewWriter(out), newScreen(stderr)
+	out := &stickyWriter{to: stdout}
+	printed, told := safe.NewWriter(out), newStderr(stderr)
 	root.SetOut(printed)
 	root.SetErr(told)
 	ran, err := root.ExecuteContextC(ctx)
@@ -49,13 +49,13 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		err = usage(err)
 	}
 	if exitCode(err) == exitInterrupted && ran.Context() != nil {
-		err = ended(ran.Context(), err)
+		err = endError(ran.Context(), err)
 	}
 	code := exitCode(err)
 	if err != nil && code != exitInterrupted { // an interrupt has been reported already
-		fmt.Fprintln(told, "colltune:", legible(strings.TrimRight(err.Error(), "\n")))
+		fmt.Fprintln(told, "colltune:", sanitize(strings.TrimRight(err.Error(), "\n")))
 		if code == exitUsage {
-			tellSettings(ran, err.Error(), told)
+			explainSetting(ran, err.Error(), told)
 		}
 	}
 	return code
@@ -74,10 +74,10 @@ func newRoot(started *bool) *cobra.Command {
 		SilenceErrors:              true,
 		SuggestionsMinimumDistance: 2,
 		Args:                       cobra.ArbitraryArgs,
-		RunE:                       group,
+		RunE:                       runGroup,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			*started = true
-			if err := settle(cmd); err != nil {
+			if err := applySettings(cmd); err != nil {
 				return err
 			}
 			if quiet(cmd) {
@@ -86,10 +86,10 @@ func newRoot(started *bool) *cobra.Command {
 				}
 				cmd.Root().SetErr(io.Discard) // what ends a command is printed by Main
 			}
-			if err := withinMemory(cmd); err != nil {
+			if err := limitMemory(cmd); err != nil {
 				return err
 			}
-			return placesThere(cmd)
+			return checkOutputPaths(cmd)
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
@@ -106,7 +106,7 @@ func newRoot(started *bool) *cobra.Command {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
-			c.Args, c.RunE = cobra.ArbitraryArgs, group
+			c.Args, c.RunE = cobra.ArbitraryArgs, runGroup
 		}
 	}
 	return root
@@ -121,7 +121,7 @@ func helpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return group(about, rest)
+				return runGroup(about, rest)
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()
@@ -159,9 +159,9 @@ var commands = []func() *cobra.Command{
 	versionCommand,
 }
 
-// group is the RunE of a command that only holds others. Alone it shows its help;
+// runGroup is the RunE of a command that only holds others. Alone it shows its help;
 // anything else is a mistake.
-func group(cmd *cobra.Command, args []string) error {
+func runGroup(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
@@ -183,15 +183,15 @@ func verbose(cmd *cobra.Command) bool {
 	return v
 }
 
-// quiet tells whether --quiet is given, or set for all commands and not overruled by
+// paused tells whether --quiet is given, or set for all commands and not overruled by
 // a --verbose of this one.
 func quiet(cmd *cobra.Command) bool {
 	q, _ := cmd.Flags().GetBool("quiet")
 	return q && (typed(cmd, "quiet") || !typed(cmd, "verbose") || !verbose(cmd))
 }
 
-// exactly checks the number of arguments, and names them if it is wrong.
-func exactly(names ...string) cobra.PositionalArgs {
+// exactArgs checks the number of arguments, and names them if it is wrong.
+func exactArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		command := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") // the line begins with the root's name
 		switch {

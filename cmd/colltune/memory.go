@@ -14,8 +14,8 @@ import (
 	"github.com/colltune/colltune/search"
 )
 
-// leastMemory is the least limit that commands can keep: Go and its solvers need some.
-const leastMemory = 256 << 20
+// minMemory is the least limit that commands can keep: Go and its solvers need some.
+const minMemory = 256 << 20
 
 // memoryFlag adds --memory to all commands.
 func memoryFlag(root *cobra.Command) {
@@ -27,16 +27,16 @@ func memoryLimit(cmd *cobra.Command) int64 {
 	if f := cmd.Flags().Lookup("memory"); f != nil && f.Changed { // there is none without the root
 		return sizeOf(cmd, "memory")
 	}
-	return max(memory.Default(), leastMemory)
+	return max(memory.Default(), minMemory)
 }
 
-// withinMemory ends the command's context, with the reason as its cause, when it and
+// limitMemory ends the command's context, with the reason as its cause, when it and
 // what it has started use more memory than they may. If it goes on taking memory, or
 // does not end soon, the process ends, and all that it has started with it.
-func withinMemory(cmd *cobra.Command) error {
+func limitMemory(cmd *cobra.Command) error {
 	limit := memoryLimit(cmd)
-	if limit < leastMemory {
-		return usagef("--memory %v: want at least %v", units.Bytes(limit), units.Bytes(leastMemory))
+	if limit < minMemory {
+		return usagef("--memory %v: want at least %v", units.Bytes(limit), units.Bytes(minMemory))
 	}
 	whole := cmd.Context()
 	ctx, cancel := context.WithCancelCause(whole)
@@ -51,9 +51,9 @@ func withinMemory(cmd *cobra.Command) error {
 	return nil
 }
 
-// ended is the error of a command whose context has ended: why it did, where memory is
+// endError is the error of a command whose context has ended: why it did, where memory is
 // the reason; otherwise it was interrupted.
-func ended(ctx context.Context, interrupted error) error {
+func endError(ctx context.Context, interrupted error) error {
 	var over *memory.Exceeded
 	if errors.As(context.Cause(ctx), &over) {
 		return over
@@ -64,9 +64,9 @@ func ended(ctx context.Context, interrupted error) error {
 // solverMemory is what each solver of a command may use, in bytes.
 func solverMemory(cmd *cobra.Command) int64 { return search.SolverMemory(memoryLimit(cmd)) }
 
-// keepLimit has a campaign refuse what it refused when it was begun, whatever this
+// keepMemoryLimit has a campaign refuse what it refused when it was begun, whatever this
 // command may use, and says so.
-func (a *asked) keepLimit(cmd *cobra.Command, c *results.Campaign) {
+func (a *searchRequest) keepMemoryLimit(cmd *cobra.Command, c *results.Campaign) {
 	a.options.Memory = c.Plan().Memory
 	if limit := memoryLimit(cmd); a.options.Memory != 0 && a.options.Memory != limit {
 		fmt.Fprintf(cmd.ErrOrStderr(), "the campaign was begun with a memory limit of %v, and refuses what that refused; this command may use %v\n", units.Bytes(a.options.Memory), units.Bytes(limit))

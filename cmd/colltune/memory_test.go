@@ -62,7 +62,7 @@ func TestCommandOutOfMemory(t *testing.T) {
 // Out of memory is a limit that was reached, and no interrupt.
 func TestOutOfMemoryIsALimit(t *testing.T) {
 	over := &memory.Exceeded{Used: 3 << 30, Limit: 2 << 30}
-	if err := fmt.Errorf("search: %w", over); exitCode(err) != exitLimit || !partial(err) {
+	if err := fmt.Errorf("search: %w", over); exitCode(err) != exitLimit || !leavesResults(err) {
 		t.Errorf("exit code %d", exitCode(err))
 	}
 }
@@ -72,7 +72,7 @@ func TestPageSaysTheLeastMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("The least is %v:", units.Bytes(leastMemory)); !strings.Contains(string(page), want) {
+	if want := fmt.Sprintf("The least is %v:", units.Bytes(minMemory)); !strings.Contains(string(page), want) {
 		t.Errorf("docs/commands.md does not say %q", want)
 	}
 }

@@ -21,14 +21,14 @@ func outputFlags(cmd *cobra.Command) {
 	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
 }
 
-// emit prints a result in the format that -o asks for. document is its JSON form,
+// printResult prints a result in the format that -o asks for. document is its JSON form,
 // to which the schema's name and version are added.
-func emit(cmd *cobra.Command, schema string, document any, s sheet) error {
-	return deliver(cmd, func(w io.Writer) error { return present(cmd, w, schema, document, s) })
+func printResult(cmd *cobra.Command, schema string, document any, s sheet) error {
+	return writeOut(cmd, func(w io.Writer) error { return writeResult(cmd, w, schema, document, s) })
 }
 
-// present writes a result in the format asked for.
-func present(cmd *cobra.Command, w io.Writer, schema string, document any, s sheet) error {
+// writeResult writes a result in the format asked for.
+func writeResult(cmd *cobra.Command, w io.Writer, schema string, document any, s sheet) error {
 	switch flagValue(cmd, "format") {
 	case "json":
 		return writeJSON(w, schema, document)
@@ -37,8 +37,8 @@ func present(cmd *cobra.Command, w io.Writer, schema string, document any, s she
 	case "md":
 		return s.writeMarkdown(w)
 	}
-	if s.plain != nil {
-		return s.plain(w)
+	if s.human != nil {
+		return s.human(w)
 	}
 	return s.writeTable(w)
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/colltune/colltune/internal/safe"
 )
 
-// placesThere checks the folders that flags name before any work is done, so that
+// checkOutputPaths checks the folders that flags name before any work is done, so that
 // the result of an hour's search is not lost because one is missing.
-func placesThere(cmd *cobra.Command) error {
+func checkOutputPaths(cmd *cobra.Command) error {
 	if dirs, err := cmd.Flags().GetStringSlice("plugin-dir"); err == nil && typed(cmd, "plugin-dir") {
 		for _, dir := range dirs {
 			if !isFolder(dir) {
@@ -45,40 +45,40 @@ func placesThere(cmd *cobra.Command) error {
 		}
 		return fmt.Errorf("--out %s: no such folder: %s", path, dir)
 	}
-	return canWrite(path)
+	return checkWritable(path)
 }
 
-// canWrite is an error if no file could be made beside path to take its place. If
+// checkWritable is an error if no file could be made beside path to take its place. If
 // path is no regular file, it is written as it is.
-func canWrite(path string) error {
+func checkWritable(path string) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".colltune-*")
 	if err != nil {
-		return fmt.Errorf("--out %w", named(path, err))
+		return fmt.Errorf("--out %w", withPath(path, err))
 	}
 	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
-		return fmt.Errorf("--out %w", named(path, err))
+		return fmt.Errorf("--out %w", withPath(path, err))
 	}
 	return nil
 }
 
-// deliver writes a result to standard output, or to --out in one piece.
-func deliver(cmd *cobra.Command, write func(io.Writer) error) error {
+// writeOut writes a result to standard output, or to --out in one piece.
+func writeOut(cmd *cobra.Command, write func(io.Writer) error) error {
 	path, _ := cmd.Flags().GetString("out")
 	if path == "" {
 		return write(cmd.OutOrStdout())
 	}
-	return writeTo(path, func(w io.Writer) error {
+	return writeFile(path, func(w io.Writer) error {
 		printed := safe.NewWriter(w)
 		return errors.Join(write(printed), printed.Close())
 	})
 }
 
-// writeTo writes the file that --out names. A new or regular file is written whole
+// writeFile writes the file that --out names. A new or regular file is written whole
 // or not at all, and keeps its permissions; a pipe or a device is written to as it is.
-func writeTo(path string, write func(io.Writer) error) error {
+func writeFile(path string, write func(io.Writer) error) error {
 	// A link is kept, and the file that it leads to is written.
 	if end, err := filepath.EvalSymlinks(path); err == nil {
 		path = end
@@ -89,29 +89,29 @@ func writeTo(path string, write func(io.Writer) error) error {
 	case there && info.IsDir():
 		return usagef("--out %s: is a folder: want a file", path)
 	case there && !info.Mode().IsRegular():
-		return pour(path, write)
+		return writeSpecial(path, write)
 	case there:
 		perm = info.Mode().Perm()
 	}
 	f, err := atomicfile.New(path, perm)
 	if err != nil {
-		return named(path, err)
+		return withPath(path, err)
 	}
 	defer f.Discard()
 	if there {
 		if err := f.Chmod(perm); err != nil { // whatever the umask
-			return named(path, err)
+			return withPath(path, err)
 		}
 	}
 	if err := write(f); err != nil {
-		return named(path, err)
+		return withPath(path, err)
 	}
-	return named(path, f.Commit())
+	return withPath(path, f.Commit())
 }
 
-// named makes an error name the file that was asked for, and not the temporary one
+// withPath makes an error name the file that was asked for, and not the temporary one
 // that was to replace it.
-func named(path string, err error) error {
+func withPath(path string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		return fmt.Errorf("%s: %w", path, at.Err)
@@ -123,16 +123,16 @@ func named(path string, err error) error {
 	return err
 }
 
-// pour writes a complete result into what can't be replaced because it is no
+// writeSpecial writes a complete result into what can't be replaced because it is no
 // regular file: a pipe, a device, or a link to a file that does not exist yet.
-func pour(path string, write func(io.Writer) error) error {
+func writeSpecial(path string, write func(io.Writer) error) error {
 	var whole bytes.Buffer
 	if err := write(&whole); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
-		return plain(err)
+		return withoutOp(err)
 	}
 	_, err = f.Write(whole.Bytes())
 	return errors.Join(err, f.Close())

@@ -22,33 +22,33 @@ import (
 // newer has come by then: a stage that takes minutes must not stand under the name of
 // the one before it, nor be silent.
 type progress struct {
-	w    io.Writer
-	bar  *progressbar.ProgressBar // nil: lines are printed
-	beat time.Duration            // how often it is looked whether a line is due; 0: never
+	w        io.Writer
+	bar      *progressbar.ProgressBar // nil: lines are printed
+	interval time.Duration            // how often it is looked whether a line is due; 0: never
 
-	mu    sync.Mutex
-	last  time.Time // when a line was shown
-	line  string
-	part  float64
-	fresh bool // the line has not been shown
-	quiet bool // other text is being printed
-	stop  chan struct{}
+	mu      sync.Mutex
+	last    time.Time // when a line was shown
+	line    string
+	share   float64
+	pending bool // the line has not been shown
+	paused  bool // other text is being printed
+	stop    chan struct{}
 }
 
 const (
-	everyBar   = 100 * time.Millisecond // how often a bar is drawn
-	everyLine  = 5 * time.Second        // how often a plain line is printed
-	everyStill = time.Minute            // how often one is printed again that has not changed
+	barInterval    = 100 * time.Millisecond // how often a bar is drawn
+	lineInterval   = 5 * time.Second        // how often a plain line is printed
+	repeatInterval = time.Minute            // how often one is printed again that has not changed
 )
 
 // barSteps is the length of the bar, in more steps than a terminal has columns.
 const barSteps = 1000
 
 func newProgress(w io.Writer) *progress {
-	if s, ok := w.(*screen); ok {
+	if s, ok := w.(*stderrWriter); ok {
 		w = s.terminal // show makes lines safe
 	}
-	p := &progress{w: w, last: time.Now(), beat: time.Second}
+	p := &progress{w: w, last: time.Now(), interval: time.Second}
 	if isTerminal(w) {
 		p.bar = progressbar.NewOptions(barSteps,
 			progressbar.OptionSetWriter(w),
@@ -56,7 +56,7 @@ func newProgress(w io.Writer) *progress {
 			progressbar.OptionSetPredictTime(false),
 			progressbar.OptionClearOnFinish(),
 		)
-		p.last, p.beat = time.Time{}, everyBar
+		p.last, p.interval = time.Time{}, barInterval
 	}
 	return p
 }
@@ -74,7 +74,7 @@ func (p *progress) event(e autotune.Event) {
 	if e.Kind != autotune.CellFinished {
 		within = float64(e.Done) / float64(max(e.Trials, 1))
 	}
-	p.show(describe(e), (float64(e.Cell)+within)/float64(max(e.Cells, 1)))
+	p.show(progressLine(e), (float64(e.Cell)+within)/float64(max(e.Cells, 1)))
 }
 
 // stage shows a step of what comes before the run. A bar that was full can't be
@@ -86,9 +86,9 @@ func (p *progress) stage(what string, done, of int) {
 func (p *progress) show(line string, part float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.line, p.part, p.fresh, p.quiet = safe.Line(line), part, true, false
+	p.line, p.share, p.pending, p.paused = safe.Line(line), part, true, false
 	p.draw(time.Now())
-	if p.stop == nil && p.beat > 0 {
+	if p.stop == nil && p.interval > 0 {
 		p.stop = make(chan struct{})
 		go p.watch(p.stop)
 	}
@@ -96,7 +96,7 @@ func (p *progress) show(line string, part float64) {
 
 // watch draws what has become due, until it is stopped.
 func (p *progress) watch(stop chan struct{}) {
-	ticker := time.NewTicker(p.beat)
+	ticker := time.NewTicker(p.interval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -104,7 +104,7 @@ func (p *progress) watch(stop chan struct{}) {
 			return
 		case now := <-ticker.C:
 			p.mu.Lock()
-			if p.stop == stop && !p.quiet {
+			if p.stop == stop && !p.paused {
 				p.draw(now)
 			}
 			p.mu.Unlock()
@@ -116,21 +116,21 @@ func (p *progress) watch(stop chan struct{}) {
 func (p *progress) draw(now time.Time) {
 	since := now.Sub(p.last)
 	switch {
-	case p.bar != nil && p.fresh && since >= everyBar:
-		p.bar.Describe(cut(p.line, p.columns()-barRest))
-		_ = p.bar.Set(int(p.part * barSteps))
-	case p.bar == nil && p.fresh && since >= everyLine:
+	case p.bar != nil && p.pending && since >= barInterval:
+		p.bar.Describe(truncate(p.line, p.columns()-barMargin))
+		_ = p.bar.Set(int(p.share * barSteps))
+	case p.bar == nil && p.pending && since >= lineInterval:
 		fmt.Fprintln(p.w, p.line)
-	case p.bar == nil && !p.fresh && since >= everyStill:
+	case p.bar == nil && !p.pending && since >= repeatInterval:
 		fmt.Fprintln(p.w, "still "+p.line)
 	default:
 		return
 	}
-	p.last, p.fresh = now, false
+	p.last, p.pending = now, false
 }
 
-// barRest is the least room that percentage and frame take beside a bar's text.
-const barRest = 14
+// barMargin is the least room that percentage and frame take beside a bar's text.
+const barMargin = 14
 
 // columns is the width of the terminal.
 func (p *progress) columns() int {
@@ -142,9 +142,9 @@ func (p *progress) columns() int {
 	return 80
 }
 
-// cut shortens a line to a number of columns. A longer line would not be erased
+// truncate shortens a line to a number of columns. A longer line would not be erased
 // when the bar is drawn again.
-func cut(line string, columns int) string {
+func truncate(line string, columns int) string {
 	letters := []rune(line)
 	switch {
 	case len(letters) <= columns:
@@ -155,8 +155,8 @@ func cut(line string, columns int) string {
 	return string(letters[:columns-1]) + "…"
 }
 
-// describe says in a line how far a run has come.
-func describe(e autotune.Event) string {
+// progressLine says in a line how far a run has come.
+func progressLine(e autotune.Event) string {
 	s := fmt.Sprintf("%s (%d of %d): %d trials", units.Bytes(e.Bytes), e.Cell+1, e.Cells, e.Made+e.Known)
 	if e.Runtime != "" {
 		s = fmt.Sprintf("files for %s: %d trials", e.Runtime, e.Made+e.Known)
@@ -175,7 +175,7 @@ func describe(e autotune.Event) string {
 func (p *progress) pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.quiet = true
+	p.paused = true
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}

@@ -16,7 +16,7 @@ import (
 func TestCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line, columns := rapid.String().Draw(t, "line"), rapid.IntRange(-20, 100).Draw(t, "columns")
-		got := cut(line, columns)
+		got := truncate(line, columns)
 		if n := utf8.RuneCountInString(got); n > max(columns, 0) {
 			t.Errorf("cut to %d columns: %q has %d", columns, got, n)
 		}
@@ -24,7 +24,7 @@ func TestCut(t *testing.T) {
 			t.Errorf("%q fits %d columns, and became %q", line, columns, got)
 		}
 	})
-	if got := cut("compiling candidates (1 of 9)", 12); got != "compiling c…" {
+	if got := truncate("compiling candidates (1 of 9)", 12); got != "compiling c…" {
 		t.Errorf("%q", got)
 	}
 }
@@ -34,7 +34,7 @@ func TestCut(t *testing.T) {
 func TestProgressLines(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b)
-	p.beat = 0 // the test says when it is looked
+	p.interval = 0 // the test says when it is looked
 	// Lines are due in an hour, or have been for one: no pause of a busy machine is
 	// taken for either.
 	due, notDue := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
@@ -60,29 +60,29 @@ func TestProgressLines(t *testing.T) {
 func TestProgressCatchesUp(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b)
-	p.beat = 0
+	p.interval = 0
 	p.last = time.Now().Add(time.Hour) // nothing is due before
 	p.stage("tracing all-pairs", 0, 10)
 	p.stage("tracing grid", 1, 10)
 	at := func(after time.Duration) { p.draw(p.last.Add(after)) }
-	at(everyLine - 1)
+	at(lineInterval - 1)
 	if b.Len() > 0 {
 		t.Errorf("%q before it is due", b.String())
 	}
-	at(everyLine)
-	at(everyStill - 1)
-	at(everyStill)
-	at(everyStill)
+	at(lineInterval)
+	at(repeatInterval - 1)
+	at(repeatInterval)
+	at(repeatInterval)
 	want := "tracing grid (1 of 10)\nstill tracing grid (1 of 10)\nstill tracing grid (1 of 10)\n"
 	if b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
 	p.pause()
-	if !p.quiet {
+	if !p.paused {
 		t.Error("paused, and not quiet")
 	}
 	p.stage("tracing ring", 2, 10)
-	if p.quiet || !p.fresh {
+	if p.paused || !p.pending {
 		t.Error("something new is not shown after a pause")
 	}
 	p.done()
@@ -95,7 +95,7 @@ func TestProgressIsWatched(t *testing.T) {
 		drawn <- string(text)
 		return len(text), nil
 	}))
-	p.beat = time.Millisecond
+	p.interval = time.Millisecond
 	p.last = time.Now().Add(time.Hour)
 	p.stage("tracing grid", 1, 10)
 	p.mu.Lock()

@@ -15,7 +15,7 @@ type sheet struct {
 	columns []column
 	rows    [][]string
 	notes   []string              // what to know before the figures, a line each
-	plain   func(io.Writer) error // its form for people, if that is not a table
+	human   func(io.Writer) error // its form for people, if that is not a table
 }
 
 type column struct {

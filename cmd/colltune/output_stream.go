@@ -10,22 +10,22 @@ import (
 	"github.com/colltune/colltune/internal/safe"
 )
 
-// screen is standard error, where nothing that is printed can move the cursor. Only
+// stderrWriter is standard error, where nothing that is printed can move the cursor. Only
 // the progress bar writes to the terminal itself.
-type screen struct {
+type stderrWriter struct {
 	*safe.Writer
 	terminal io.Writer
 }
 
-func newScreen(w io.Writer) *screen { return &screen{safe.NewWriter(w), w} }
+func newStderr(w io.Writer) *stderrWriter { return &stderrWriter{safe.NewWriter(w), w} }
 
-// longWord is how many bytes of an error's word are printed. A path may have many;
+// maxWord is how many bytes of an error's word are printed. A path may have many;
 // what a broken file has in place of a number may be the rest of the file.
-const longWord = 1000
+const maxWord = 1000
 
-// legible is an error's text as a terminal may be given it: what was quoted from a
+// sanitize is an error's text as a terminal may be given it: what was quoted from a
 // file stays short, and does not move the cursor.
-func legible(text string) string {
+func sanitize(text string) string {
 	text = safe.Terminal(text)
 	var b strings.Builder
 	word := 0
@@ -34,7 +34,7 @@ func legible(text string) string {
 		if word += n; unicode.IsSpace(r) {
 			word = 0
 		}
-		if word <= longWord {
+		if word <= maxWord {
 			b.WriteString(text[i : i+n])
 		} else {
 			if n = strings.IndexFunc(text[i:], unicode.IsSpace); n < 0 {
@@ -47,13 +47,13 @@ func legible(text string) string {
 	return b.String()
 }
 
-// outlet is standard output. It remembers why a write failed.
-type outlet struct {
+// stickyWriter is standard output. It remembers why a write failed.
+type stickyWriter struct {
 	to     io.Writer
 	failed error
 }
 
-func (o *outlet) Write(b []byte) (int, error) {
+func (o *stickyWriter) Write(b []byte) (int, error) {
 	n, err := o.to.Write(b)
 	if o.failed == nil {
 		o.failed = err

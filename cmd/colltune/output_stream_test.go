@@ -6,7 +6,7 @@ import (
 )
 
 func TestLegible(t *testing.T) {
-	long := strings.Repeat("a", longWord)
+	long := strings.Repeat("a", maxWord)
 	for text, want := range map[string]string{
 		"a.toml:3: nodes: want 1":     "a.toml:3: nodes: want 1",
 		"two\nlines\tand a tab":       "two\nlines\tand a tab",
@@ -19,7 +19,7 @@ func TestLegible(t *testing.T) {
 		"key " + long + "bcd is none": "key " + long + "… (3 bytes more) is none",
 		long + long:                   long + "… (1000 bytes more)",
 	} {
-		if got := legible(text); got != want {
+		if got := sanitize(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

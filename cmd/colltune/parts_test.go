@@ -77,8 +77,8 @@ func TestRanges(t *testing.T) {
 func TestProgressIsPlainElsewhere(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b)
-	p.beat = 0 // the test says when it is looked
-	p.last = p.last.Add(-everyLine)
+	p.interval = 0 // the test says when it is looked
+	p.last = p.last.Add(-lineInterval)
 	p.event(autotune.Event{Kind: autotune.TrialDone, Bytes: 1 << 20, Cell: 2, Cells: 5, Trials: 8, Done: 4, Made: 30, Known: 3, Failed: 1, Incumbent: "ring", IncumbentUS: 12.345})
 	p.last = time.Now().Add(time.Hour) // however long this takes, no line is due
 	p.event(autotune.Event{Kind: autotune.CellFinished, Bytes: 1 << 20})
@@ -111,7 +111,7 @@ func FuzzSettings(f *testing.F) {
 				t.Errorf("took %q = %v", name, s)
 			}
 		}
-		for name, table := range settings.tables {
+		for name, table := range settings.executors {
 			if err := table.configure(name); err != nil && !strings.HasPrefix(err.Error(), path) {
 				t.Errorf("%q names no file", err)
 			}
@@ -127,7 +127,7 @@ func TestShareOfBudget(t *testing.T) {
 		{time.Minute, time.Minute, 3 * time.Second},
 		{time.Minute, 200 * time.Millisecond, 10 * time.Millisecond},
 	} {
-		if got := shareOfBudget(tc.timeout, tc.budget); got != tc.want {
+		if got := queryTimeout(tc.timeout, tc.budget); got != tc.want {
 			t.Errorf("of a budget of %v with a time limit of %v a query takes %v, want %v", tc.budget, tc.timeout, got, tc.want)
 		}
 	}

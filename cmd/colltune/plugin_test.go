@@ -37,7 +37,7 @@ func (f faulty) Run(ctx context.Context, t executor.Trial) (executor.Measurement
 		}
 	}
 	switch fault {
-	case "holds": // until it is given up
+	case "holds": // abandonable it is given up
 		<-ctx.Done()
 		return executor.Measurement{}, ctx.Err()
 	case "wrong":

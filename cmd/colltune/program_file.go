@@ -31,36 +31,36 @@ type programFile struct {
 // errFormat says that a file is no program of any kind.
 var errFormat = errors.New("unknown format: want an IR in JSON, MSCCL XML or a MSCCL++ plan")
 
-// errOther says that a file is one that colltune writes beside programs.
-var errOther = errors.New("a document of colltune's, but no program")
+// errNotProgram says that a file is one that colltune writes beside programs.
+var errNotProgram = errors.New("a document of colltune's, but no program")
 
 // maxProgram limits the size of a program's file.
 const maxProgram = 1 << 30
 
-// verifiedBytes is what reading and verifying a program takes for each byte of its
+// memoryPerByte is what reading and verifying a program takes for each byte of its
 // file, at most.
-const verifiedBytes = 8
+const memoryPerByte = 8
 
-// roomFor refuses a program's file that there is no memory to verify.
-func roomFor(cmd *cobra.Command, path string) error {
+// checkProgramMemory refuses a program's file that there is no memory to verify.
+func checkProgramMemory(cmd *cobra.Command, path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil // which reading it reports
 	}
-	if limit := memoryLimit(cmd); info.Size() <= maxProgram && info.Size() > limit/verifiedBytes {
-		return &limitError{fmt.Errorf("%s: %d bytes, and about %d times that of memory to verify it: the limit is %v (--memory)", path, info.Size(), verifiedBytes, units.Bytes(limit))}
+	if limit := memoryLimit(cmd); info.Size() <= maxProgram && info.Size() > limit/memoryPerByte {
+		return &limitError{fmt.Errorf("%s: %d bytes, and about %d times that of memory to verify it: the limit is %v (--memory)", path, info.Size(), memoryPerByte, units.Bytes(limit))}
 	}
 	return nil
 }
 
 // readProgram reads a program's file, whatever wrote it; "-" is standard input.
 func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
-	if err := roomFor(cmd, path); err != nil {
+	if err := checkProgramMemory(cmd, path); err != nil {
 		return nil, err
 	}
 	path, text, err := readFileOrInput(cmd, path, maxProgram)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, orFamily(cmd.Name(), path, err)
+		return nil, suggestFamily(cmd.Name(), path, err)
 	}
 	if err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 		if f.plan, err = mscclpp.Read(bytes.NewReader(text)); err == nil {
 			f.protocol = f.plan.Protocol
 		}
-	case first[0] == '{' && otherDocument(first):
-		return nil, usagef("%s: %w: %w", path, errOther, errFormat)
+	case first[0] == '{' && isOtherDocument(first):
+		return nil, usagef("%s: %w: %w", path, errNotProgram, errFormat)
 	case first[0] == '{':
 		f.format = "ir"
 		if f.program, err = ir.Decode(bytes.NewReader(text)); err == nil {
@@ -99,9 +99,9 @@ func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 	return f, nil
 }
 
-// orFamily explains, if a program's file does not exist but a family has its name,
+// suggestFamily explains, if a program's file does not exist but a family has its name,
 // how the command is given a family.
-func orFamily(command, name string, err error) error {
+func suggestFamily(command, name string, err error) error {
 	f, unknown := templates.Find(templates.Builtin(), name, "")
 	if unknown != nil {
 		return err
@@ -109,9 +109,9 @@ func orFamily(command, name string, err error) error {
 	return usagef("%w: %s is a family: colltune compile %s -t TOPOLOGY -c COLLECTIVE | colltune %s -", err, f.Name, f.Name, command)
 }
 
-// otherDocument tells by its schema whether a JSON document is one of colltune's
+// isOtherDocument tells by its schema whether a JSON document is one of colltune's
 // that is not a program, such as the ranges beside exported IRs.
-func otherDocument(text []byte) bool {
+func isOtherDocument(text []byte) bool {
 	schema := otherSchema.FindSubmatch(text)
 	return schema != nil && string(schema[1]) != "ir"
 }

@@ -20,15 +20,15 @@ its speedup at every size, every algorithm over size, the winners' routings, and
 what was refused or failed, and why. The page needs no network and no script.
 
   colltune report campaigns/dgx-a100-1x-allreduce --out allreduce.html`,
-		Args: exactly("the campaign's folder DIR"),
+		Args: exactArgs("the campaign's folder DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flagValue(cmd, "out") == "" {
 				return usagef("--out is missing: want the file to write to, such as report.html")
 			}
 			var lost error
-			err := deliverTable(cmd, args[0], func(w io.Writer, c *results.Campaign, t *table.Table) error {
+			err := writeTable(cmd, args[0], func(w io.Writer, c *results.Campaign, t *table.Table) error {
 				err := report.Write(w, c, t)
-				lost = checkPrograms(c, t.Rows) // after it, in case they are lost meanwhile
+				lost = checkWinners(c, t.Rows) // after it, in case they are lost meanwhile
 				return err
 			})
 			if err == nil && lost != nil {

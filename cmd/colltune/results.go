@@ -19,10 +19,10 @@ works while a search is running.
 
   colltune results campaigns/dgx-a100-1x-allreduce
   colltune results campaigns/dgx-a100-1x-allreduce -o csv --out allreduce.csv`,
-		Args: exactly("the campaign's folder DIR"),
+		Args: exactArgs("the campaign's folder DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return deliverTable(cmd, args[0], func(w io.Writer, c *results.Campaign, t *table.Table) error {
-				if err := checkPrograms(c, t.Rows); err != nil {
+			return writeTable(cmd, args[0], func(w io.Writer, c *results.Campaign, t *table.Table) error {
+				if err := checkWinners(c, t.Rows); err != nil {
 					return err
 				}
 				return t.Write(w, flagValue(cmd, "format"))

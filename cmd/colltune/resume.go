@@ -25,11 +25,11 @@ campaign names is only run if you have run it for this folder before, or name it
 
   colltune resume campaigns/dgx-a100-1x-allreduce
   colltune resume campaigns/dgx-a100-1x-allreduce --budget 10m`,
-		Args:              exactly("the campaign's folder DIR"),
+		Args:              exactArgs("the campaign's folder DIR"),
 		RunE:              func(cmd *cobra.Command, args []string) error { return resume(cmd, args[0], results.Open) },
 		ValidArgsFunction: firstIs(completeFolder),
 	}
-	effortFlags(cmd)
+	runFlags(cmd)
 	own := cmd.Flags().Lookup("executor") // the default is the campaign's
 	own.DefValue, own.Usage = "", "the campaign's executor, named again so that its program may run: its name or `PATH`"
 	outputFlags(cmd)
@@ -40,7 +40,7 @@ campaign names is only run if you have run it for this folder before, or name it
 // can't be written, a finished campaign is still printed.
 func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign, error)) error {
 	c, closed := openCampaign(cmd, open, dir)
-	if readOnly(closed) {
+	if accessDenied(closed) {
 		var err error
 		if c, err = openCampaign(cmd, results.OpenReadOnly, dir); err != nil {
 			return err
@@ -54,14 +54,14 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 	if err != nil {
 		return err
 	}
-	effort, err := effortOf(cmd)
+	effort, err := runOptions(cmd)
 	if err != nil {
 		return err
 	}
-	if c.Finished() && !unsettled(c, effort.Timeout) {
+	if c.Finished() && !hasRetryable(c, effort.Timeout) {
 		t, err := table.Build(c)
 		if err == nil {
-			err = checkPrograms(c, t.Rows)
+			err = checkWinners(c, t.Rows)
 		}
 		if err != nil {
 			return err
@@ -71,19 +71,19 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 	if closed != nil {
 		return closed
 	}
-	if err := mayRun(cmd, c, by); err != nil {
+	if err := checkTrusted(cmd, c, by); err != nil {
 		return err
 	}
-	a := &asked{plan: c.Plan(), dir: dir}
+	a := &searchRequest{plan: c.Plan(), dir: dir}
 	if a.problem, a.options, err = search.FromPlan(a.plan); err != nil {
 		return usage(fmt.Errorf("%s: %w", dir, err))
 	}
-	return campaign(cmd, a, c, effort, "results")
+	return runCampaign(cmd, a, c, effort, "results")
 }
 
-// unsettled tells whether some trials without a result would be made again on the
+// hasRetryable tells whether some trials without a result would be made again on the
 // campaign's executor.
-func unsettled(c *results.Campaign, timeout time.Duration) bool {
+func hasRetryable(c *results.Campaign, timeout time.Duration) bool {
 	if timeout == 0 {
 		timeout = executor.DefaultTrialTimeout
 	}

@@ -11,4 +11,4 @@ import (
 // named.
 func folderIdentity(string) (string, error) { return "", errors.New("folders have no identity here") }
 
-func onlyUsers(fs.FileInfo) bool { return false }
+func privateFile(fs.FileInfo) bool { return false }

@@ -25,39 +25,39 @@ import (
 // It holds for that very folder: one that was moved there, or made anew, has
 // another identity (folderIdentity).
 
-// ranSchema names the form of such a file.
-const ranSchema = "colltune.ran/v1"
+// historySchema names the form of such a file.
+const historySchema = "colltune.ran/v1"
 
-// maxRan limits how many executors are kept for a folder; the oldest go.
-const maxRan = 16
+// maxPastRuns limits how many executors are kept for a folder; the oldest go.
+const maxPastRuns = 16
 
-// ranRecord is such a file.
-type ranRecord struct {
-	Schema   string       `json:"schema"`
-	Machine  string       `json:"machine"`
-	Folder   string       `json:"folder"`   // without symbolic links
-	Identity string       `json:"identity"` // of the folder
-	Ran      []ranProgram `json:"ran"`      // the latest last
+// historyFile is such a file.
+type historyFile struct {
+	Schema   string    `json:"schema"`
+	Machine  string    `json:"machine"`
+	Folder   string    `json:"folder"`   // without symbolic links
+	Identity string    `json:"identity"` // of the folder
+	Runs     []pastRun `json:"ran"`      // the latest last
 }
 
-// ranProgram is an executor that was run, as far as another program must not take its
+// pastRun is an executor that was run, as far as another program must not take its
 // place.
-type ranProgram struct {
+type pastRun struct {
 	Name     string `json:"name"`
 	Program  string `json:"program,omitempty"`  // a plugin's absolute path
 	File     string `json:"file,omitempty"`     // the same without symbolic links
 	Settings string `json:"settings,omitempty"` // a hash of its table in the settings
 }
 
-// still reports whether its program is the file that it was.
-func (r ranProgram) still() bool {
+// unchanged reports whether its program is the file that it was.
+func (r pastRun) unchanged() bool {
 	file, err := filepath.EvalSymlinks(r.Program)
 	return err == nil && file == r.File
 }
 
-// ranOf describes an executor that is about to be run.
-func ranOf(r executor.Runs) ranProgram {
-	this := ranProgram{Name: r.Name, Program: r.Program}
+// pastRunOf describes an executor that is about to be run.
+func pastRunOf(r executor.Runs) pastRun {
+	this := pastRun{Name: r.Name, Program: r.Program}
 	if r.Program != "" {
 		this.File, _ = filepath.EvalSymlinks(r.Program)
 	}
@@ -82,33 +82,33 @@ func hashOf(texts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// ranBefore lists what this user has run for the campaign in a folder, on this
+// pastRuns lists what this user has run for the campaign in a folder, on this
 // machine; nothing where that is not known.
-func ranBefore(dir string) []ranProgram {
-	path, now, err := ranFile(dir)
+func pastRuns(dir string) []pastRun {
+	path, now, err := historyPath(dir)
 	if err != nil {
 		return nil
 	}
-	kept, err := readRan(path)
+	kept, err := readHistory(path)
 	if err != nil || kept.Schema != now.Schema || kept.Machine != now.Machine || kept.Folder != now.Folder || kept.Identity != now.Identity {
 		return nil
 	}
-	return kept.Ran
+	return kept.Runs
 }
 
 // remember keeps that an executor is run for the campaign in a folder. An error
 // only means that it must be named again.
-func remember(dir string, this ranProgram) error {
-	path, now, err := ranFile(dir)
+func remember(dir string, this pastRun) error {
+	path, now, err := historyPath(dir)
 	if err != nil {
 		return err
 	}
-	before := ranBefore(dir)
+	before := pastRuns(dir)
 	if n := len(before); n > 0 && before[n-1] == this {
 		return nil
 	}
-	now.Ran = append(slices.DeleteFunc(before, func(r ranProgram) bool { return r == this }), this)
-	now.Ran = now.Ran[max(0, len(now.Ran)-maxRan):]
+	now.Runs = append(slices.DeleteFunc(before, func(r pastRun) bool { return r == this }), this)
+	now.Runs = now.Runs[max(0, len(now.Runs)-maxPastRuns):]
 	text, err := json.MarshalIndent(now, "", " ")
 	if err != nil {
 		return err
@@ -119,9 +119,9 @@ func remember(dir string, this ranProgram) error {
 	return atomicfile.Write(path, append(text, '\n'), 0o600)
 }
 
-// ranFile is the file for a campaign's folder, and the record of it as the folder is
+// historyPath is the file for a campaign's folder, and the record of it as the folder is
 // now, with nothing run.
-func ranFile(dir string) (path string, r ranRecord, err error) {
+func historyPath(dir string) (path string, r historyFile, err error) {
 	state, err := stateFolder()
 	if err != nil {
 		return "", r, err
@@ -140,11 +140,11 @@ func ranFile(dir string) (path string, r ranRecord, err error) {
 	if err != nil {
 		return "", r, err
 	}
-	return filepath.Join(state, "ran", hashOf(machine, dir)[:32]+".json"), ranRecord{ranSchema, machine, dir, identity, nil}, nil
+	return filepath.Join(state, "ran", hashOf(machine, dir)[:32]+".json"), historyFile{historySchema, machine, dir, identity, nil}, nil
 }
 
-// readRan reads such a file, if nobody but this user can have written it.
-func readRan(path string) (r ranRecord, err error) {
+// readHistory reads such a file, if nobody but this user can have written it.
+func readHistory(path string) (r historyFile, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return r, err
@@ -154,7 +154,7 @@ func readRan(path string) (r ranRecord, err error) {
 	if err != nil {
 		return r, err
 	}
-	if !onlyUsers(info) {
+	if !privateFile(info) {
 		return r, fmt.Errorf("%s: others can write it", path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSettings))

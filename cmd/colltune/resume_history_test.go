@@ -12,8 +12,8 @@ import (
 func TestRememberedForAFolder(t *testing.T) {
 	state, dir := t.TempDir(), t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
-	program := func(i int) ranProgram { return ranProgram{Name: "x", Program: string(rune('a' + i))} }
-	for i := range maxRan + 3 {
+	program := func(i int) pastRun { return pastRun{Name: "x", Program: string(rune('a' + i))} }
+	for i := range maxPastRuns + 3 {
 		if err := remember(dir, program(i)); err != nil {
 			t.Skip(err) // a system without folders' identities
 		}
@@ -21,8 +21,8 @@ func TestRememberedForAFolder(t *testing.T) {
 	if err := remember(dir, program(5)); err != nil {
 		t.Fatal(err)
 	}
-	got := ranBefore(dir)
-	if len(got) != maxRan || got[maxRan-1] != program(5) || got[maxRan-2] != program(maxRan+2) || slices.Contains(got, program(2)) {
+	got := pastRuns(dir)
+	if len(got) != maxPastRuns || got[maxPastRuns-1] != program(5) || got[maxPastRuns-2] != program(maxPastRuns+2) || slices.Contains(got, program(2)) {
 		t.Errorf("%d kept: %v", len(got), got)
 	}
 	files, _ := filepath.Glob(filepath.Join(state, "colltune", "ran", "*"))
@@ -33,17 +33,17 @@ func TestRememberedForAFolder(t *testing.T) {
 		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := ranBefore(dir); got != nil {
+		if got := pastRuns(dir); got != nil {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
-	if err := remember(dir, program(0)); err != nil || len(ranBefore(dir)) != 1 {
-		t.Errorf("%v, %v", err, ranBefore(dir))
+	if err := remember(dir, program(0)); err != nil || len(pastRuns(dir)) != 1 {
+		t.Errorf("%v, %v", err, pastRuns(dir))
 	}
 	for _, home := range []string{"", "relative", filepath.Join(dir, "gone")} {
 		t.Setenv("XDG_STATE_HOME", "")
 		t.Setenv("HOME", home)
-		if err := remember(dir, program(1)); err == nil || ranBefore(dir) != nil {
+		if err := remember(dir, program(1)); err == nil || pastRuns(dir) != nil {
 			t.Errorf("HOME=%q: %v", home, err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// onlyUsers reports whether a file is regular, and this user alone can write it.
-func onlyUsers(info fs.FileInfo) bool {
+// privateFile reports whether a file is regular, and this user alone can write it.
+func privateFile(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.Mode().IsRegular() && int(s.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
 }

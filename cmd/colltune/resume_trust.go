@@ -20,19 +20,19 @@ import (
 // executors, those of the user's own settings, and plugins on PATH or in a folder
 // that the user gives are the user's already.
 
-// namer is who named the executor of a campaign that is resumed.
-type namer int
+// executorOrigin is who named the executor of a campaign that is resumed.
+type executorOrigin int
 
 const (
-	byOthers   namer = iota // campaign.toml, or colltune.toml of the current folder
-	byHabit                 // the environment or the user's own settings
-	byThisLine              // --executor on the command line
+	fromFiles       executorOrigin = iota // campaign.toml, or colltune.toml of the current folder
+	fromUser                              // the environment or the user's own settings
+	fromCommandLine                       // --executor on the command line
 )
 
 // campaignExecutor sets --executor to the executor of a campaign that is resumed,
 // and returns who named it. A name that is given must be that of the campaign's
 // executor; one that only settings give is otherwise not meant for this campaign.
-func campaignExecutor(cmd *cobra.Command, c *results.Campaign) (namer, error) {
+func campaignExecutor(cmd *cobra.Command, c *results.Campaign) (executorOrigin, error) {
 	planned := c.Plan().Executor
 	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
 	found, err := executor.Lookup(flagValue(cmd, "executor"), dirs...)
@@ -44,72 +44,72 @@ func campaignExecutor(cmd *cobra.Command, c *results.Campaign) (namer, error) {
 		if err == nil && !same {
 			err = usagef("--executor %s: the campaign's trials are %s's", found.Name, planned)
 		}
-		return byThisLine, err
+		return fromCommandLine, err
 	}
-	if same && settledHere(cmd, "executor") {
-		return byOthers, nil
+	if same && fromLocalSettings(cmd, "executor") {
+		return fromFiles, nil
 	}
 	if same {
-		return byHabit, nil
+		return fromUser, nil
 	}
 	name := planned
-	for _, r := range ranBefore(c.Dir()) {
-		if r.Name == planned && r.Settings == "" && r.still() {
+	for _, r := range pastRuns(c.Dir()) {
+		if r.Name == planned && r.Settings == "" && r.unchanged() {
 			name = r.Program
 		}
 	}
-	return byOthers, cmd.Flags().Set("executor", name)
+	return fromFiles, cmd.Flags().Set("executor", name)
 }
 
-// mayRun is an error unless the executor of a campaign, named by by, may be run.
-func mayRun(cmd *cobra.Command, c *results.Campaign, by namer) error {
+// checkTrusted is an error unless the executor of a campaign, named by by, may be run.
+func checkTrusted(cmd *cobra.Command, c *results.Campaign, by executorOrigin) error {
 	name := flagValue(cmd, "executor")
 	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
 	r, err := executor.WouldRun(name, dirs...)
-	if errors.Is(err, executor.ErrNotFound) && by == byOthers {
+	if errors.Is(err, executor.ErrNotFound) && by == fromFiles {
 		return usagef("campaign %s was measured by %s: %w; if that is a program of yours, type: colltune resume %s --executor PATH",
 			c.Dir(), name, err, safe.Path(c.Dir()))
 	}
-	if err != nil || by == byThisLine || users(cmd, name, r, by) || slices.Contains(ranBefore(c.Dir()), ranOf(r)) {
+	if err != nil || by == fromCommandLine || isUsersOwn(cmd, name, r, by) || slices.Contains(pastRuns(c.Dir()), pastRunOf(r)) {
 		return err
 	}
 	if strings.ContainsRune(name, filepath.Separator) || r.Configured == nil {
 		name = r.Program
 	}
 	return usagef("campaign %s: its executor %s is not run: it is %s, named by %s, and you have not run it for this folder on this machine; if you trust it, type: colltune resume %s --executor %s",
-		c.Dir(), r.Name, started(r), namedBy(cmd, c, r), safe.Path(c.Dir()), safe.Path(name))
+		c.Dir(), r.Name, describeRuns(r), namedBy(cmd, c, r), safe.Path(c.Dir()), safe.Path(name))
 }
 
-// noteRun remembers what is about to be run for a campaign, for a later resume. It
+// rememberExecutor remembers what is about to be run for a campaign, for a later resume. It
 // reports whether resume will run it without being asked to by name.
-func noteRun(cmd *cobra.Command, c *results.Campaign) bool {
+func rememberExecutor(cmd *cobra.Command, c *results.Campaign) bool {
 	name := flagValue(cmd, "executor")
 	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
 	r, err := executor.WouldRun(name, dirs...)
 	if err != nil || r.Program == "" && r.Configured == nil {
 		return true
 	}
-	return remember(c.Dir(), ranOf(r)) == nil || users(cmd, name, r, byOthers)
+	return remember(c.Dir(), pastRunOf(r)) == nil || isUsersOwn(cmd, name, r, fromFiles)
 }
 
-// users reports whether what an executor runs is the user's own, rather than named
+// isUsersOwn reports whether what an executor runs is the user's own, rather than named
 // by a campaign or by the settings of the current folder.
-func users(cmd *cobra.Command, name string, r executor.Runs, by namer) bool {
+func isUsersOwn(cmd *cobra.Command, name string, r executor.Runs, by executorOrigin) bool {
 	switch {
 	case r.Configured != nil:
-		return r.Configured.From != folderSettings
+		return r.Configured.From != localSettings
 	case r.Program == "": // built in
 		return true
 	case strings.ContainsRune(name, filepath.Separator):
-		return by == byHabit
+		return by == fromUser
 	}
-	return !foundHere(cmd, r)
+	return !fromLocalPluginDir(cmd, r)
 }
 
-// foundHere reports whether a plugin lies in a folder that only the settings of the
+// fromLocalPluginDir reports whether a plugin lies in a folder that only the settings of the
 // current folder have colltune look through.
-func foundHere(cmd *cobra.Command, r executor.Runs) bool {
-	if !settledHere(cmd, "plugin-dir") {
+func fromLocalPluginDir(cmd *cobra.Command, r executor.Runs) bool {
+	if !fromLocalSettings(cmd, "plugin-dir") {
 		return false
 	}
 	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
@@ -119,8 +119,8 @@ func foundHere(cmd *cobra.Command, r executor.Runs) bool {
 	})
 }
 
-// started says in words what starting an executor runs.
-func started(r executor.Runs) string {
+// describeRuns says in words what starting an executor runs.
+func describeRuns(r executor.Runs) string {
 	how := "the program " + r.Program
 	if c := r.Configured; c != nil {
 		how = "an executor of kind " + c.Kind
@@ -144,8 +144,8 @@ func started(r executor.Runs) string {
 
 // namedBy is the file that an executor's program was named by.
 func namedBy(cmd *cobra.Command, c *results.Campaign, r executor.Runs) string {
-	if r.Configured != nil || settledHere(cmd, "executor") || foundHere(cmd, r) {
-		return folderSettings
+	if r.Configured != nil || fromLocalSettings(cmd, "executor") || fromLocalPluginDir(cmd, r) {
+		return localSettings
 	}
 	return filepath.Join(c.Dir(), "campaign.toml")
 }

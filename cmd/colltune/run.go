@@ -31,14 +31,14 @@ in which every two ranks have a link.
 
   colltune run ring.json -t dgx-a100 -b 1K -e 1G --protocol LL128
   colltune run ring.json --executor cpu -e 64M`,
-		Args: exactly("the program's FILE"),
+		Args: exactArgs("the program's FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := readProgram(cmd, args[0])
 			if err == nil && f.plan != nil {
 				err = usagef("%s: is a MSCCL++ plan, which verify reads: want an IR in JSON or MSCCL XML", args[0])
 			}
 			if err == nil {
-				err = canBeJudged(f)
+				err = checkCollectiveKnown(f)
 			}
 			if err != nil {
 				return err
@@ -56,10 +56,10 @@ in which every two ranks have a link.
 	return cmd
 }
 
-// canBeJudged refuses a file that does not say which collective its program
+// checkCollectiveKnown refuses a file that does not say which collective its program
 // computes. It would be read as having buffers of certain sizes and no purpose,
 // and every result would be called wrong.
-func canBeJudged(f *programFile) error {
+func checkCollectiveKnown(f *programFile) error {
 	if f.xml == nil {
 		return nil
 	}
@@ -82,7 +82,7 @@ type runRow struct {
 }
 
 func runProgram(cmd *cobra.Command, f *programFile) error {
-	r, err := runOf(cmd, f)
+	r, err := runRequestOf(cmd, f)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 	notes := runNotes(d, r.trial.Topology, rows)
 	s := r.sheet(rows)
 	s.notes = notes
-	if e := emit(cmd, "run", struct {
+	if e := printResult(cmd, "run", struct {
 		Notes []string `json:"notes"`
 		Rows  []runRow `json:"rows"`
 	}{notes, rows}, s); e != nil {
@@ -146,17 +146,17 @@ func runNotes(d executor.Description, t *topologies.Topology, rows []runRow) []s
 	return notes
 }
 
-// runAsked is how a program is to be run.
-type runAsked struct {
+// runRequest is how a program is to be run.
+type runRequest struct {
 	col   collective.Collective
 	trial executor.Trial // all but its size
 	sizes []int64
 }
 
-// runOf reads the flags, and verifies the program for what they ask for.
-func runOf(cmd *cobra.Command, f *programFile) (r runAsked, err error) {
+// runRequestOf reads the flags, and verifies the program for what they ask for.
+func runRequestOf(cmd *cobra.Command, f *programFile) (r runRequest, err error) {
 	p := f.program
-	t, err := systemOf(cmd, p)
+	t, err := runTopology(cmd, p)
 	if err != nil {
 		return r, err
 	}
@@ -166,7 +166,7 @@ func runOf(cmd *cobra.Command, f *programFile) (r runAsked, err error) {
 	if r.col, err = collective.New(p.Collective); err != nil {
 		return r, usagef("%s: %w", f.name, err)
 	}
-	if err := reduces(cmd, r.col); err != nil {
+	if err := checkOp(cmd, r.col); err != nil {
 		return r, err
 	}
 	if r.sizes, err = sizesOf(cmd); err != nil {
@@ -175,7 +175,7 @@ func runOf(cmd *cobra.Command, f *programFile) (r runAsked, err error) {
 	if r.trial, err = trialOf(cmd); err != nil {
 		return r, err
 	}
-	if r.sizes, err = wholeSizes(r.sizes, r.col, r.trial.DType); err != nil {
+	if r.sizes, err = roundUpSizes(r.sizes, r.col, r.trial.DType); err != nil {
 		return r, usage(err)
 	}
 	r.trial.Program, r.trial.Topology, r.trial.Protocol = p.Used(), t, topologies.Simple
@@ -187,7 +187,7 @@ func runOf(cmd *cobra.Command, f *programFile) (r runAsked, err error) {
 		}
 	}
 	r.trial.TileBytes = int64(t.Protocols[r.trial.Protocol].Tile)
-	if err := wholeElements(sizeOf(cmd, "tile-bytes"), r.trial.DType); err != nil {
+	if err := checkTileBytes(sizeOf(cmd, "tile-bytes"), r.trial.DType); err != nil {
 		return r, err
 	}
 	if n := sizeOf(cmd, "tile-bytes"); n > 0 {
@@ -200,7 +200,7 @@ func runOf(cmd *cobra.Command, f *programFile) (r runAsked, err error) {
 }
 
 // sheet has the rows in nccl-tests' columns.
-func (r *runAsked) sheet(rows []runRow) sheet {
+func (r *runRequest) sheet(rows []runRow) sheet {
 	elem, _ := collective.ElemBytes(r.trial.DType) // the type is known, since it was run
 	op, root := "none", "-1"
 	if r.col.Reduces() {
@@ -225,9 +225,9 @@ func (r *runAsked) sheet(rows []runRow) sheet {
 	return s
 }
 
-// wholeSizes rounds sizes up to whole elements, the same number for every rank's
+// roundUpSizes rounds sizes up to whole elements, the same number for every rank's
 // part, as nccl-tests does.
-func wholeSizes(sizes []int64, col collective.Collective, dtype string) ([]int64, error) {
+func roundUpSizes(sizes []int64, col collective.Collective, dtype string) ([]int64, error) {
 	d, err := data.ParseDType(dtype)
 	if err != nil {
 		return nil, err
@@ -243,9 +243,9 @@ func wholeSizes(sizes []int64, col collective.Collective, dtype string) ([]int64
 	return slices.Compact(whole), nil
 }
 
-// systemOf is the system of -t. Without it, it is one in which every two ranks are
+// runTopology is the system of -t. Without it, it is one in which every two ranks are
 // linked, which says nothing about this machine.
-func systemOf(cmd *cobra.Command, p *ir.Program) (*topologies.Topology, error) {
+func runTopology(cmd *cobra.Command, p *ir.Program) (*topologies.Topology, error) {
 	if flagValue(cmd, "topology") != "" {
 		return topology(cmd)
 	}

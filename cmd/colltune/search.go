@@ -32,13 +32,13 @@ campaign's folder keeps every trial; the same search, or resume, continues it.
   colltune search -t dgx-a100 -c allreduce
   colltune search -t dgx-a100 --nodes 2 -c alltoall -b 64K -e 256M --family two-step
   colltune search -t ring:8@50GB/s -c allgather --executor ./colltune-executor-mine`,
-		Args: exactly(),
+		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := askedFor(cmd)
+			a, err := searchRequestOf(cmd)
 			if err != nil {
 				return err
 			}
-			effort, err := effortOf(cmd)
+			effort, err := runOptions(cmd)
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ campaign's folder keeps every trial; the same search, or resume, continues it.
 				return dryRun(cmd, a)
 			}
 			defer effort.Executors.Close()
-			if err := openExecutors(&effort, a.options.Executor); err != nil {
+			if err := openFirstExecutor(&effort, a.options.Executor); err != nil {
 				return err
 			}
 			c, err := results.Create(a.dir, a.plan)
@@ -59,7 +59,7 @@ campaign's folder keeps every trial; the same search, or resume, continues it.
 			}
 			defer c.Close()
 			printRemarks(cmd, c)
-			return campaign(cmd, a, c, effort, "search")
+			return runCampaign(cmd, a, c, effort, "search")
 		},
 	}
 	topologyFlags(cmd, false)
@@ -69,16 +69,16 @@ campaign's folder keeps every trial; the same search, or resume, continues it.
 	choiceFlag(cmd, "placement", "", "", []string{"in", "out", "both"}, "in place, out of place or both (default: in for allreduce, reduce, broadcast; out for others)")
 	sizeFlags(cmd)
 	trialFlags(cmd)
-	spaceFlags(cmd)
-	effortFlags(cmd)
+	candidateFlags(cmd)
+	runFlags(cmd)
 	cmd.Flags().String("campaign", "", "the folder `DIR` to keep the campaign in (default: campaigns/TOPOLOGY-Nx-COLLECTIVE)")
 	cmd.Flags().Bool("dry-run", false, "count the candidates; measure nothing, write nothing")
 	outputFlags(cmd)
 	return cmd
 }
 
-// spaceFlags adds the flags that narrow the candidates.
-func spaceFlags(cmd *cobra.Command) {
+// candidateFlags adds the flags that narrow the candidates.
+func candidateFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSlice("family", nil, "search only the families `NAMES`, separated by commas")
 	cmd.Flags().StringSlice("exclude", nil, "leave out the families `NAMES`, separated by commas")
 	for _, name := range []string{"family", "exclude"} {
@@ -95,9 +95,9 @@ func spaceFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "which solver fills the holes of templates")
 }
 
-// campaign runs a search to its end, a limit or an interrupt, and prints the table
+// runCampaign runs a search to its end, a limit or an interrupt, and prints the table
 // of what it has measured.
-func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.Effort, schema string) error {
+func runCampaign(cmd *cobra.Command, a *searchRequest, c *results.Campaign, effort search.Effort, schema string) error {
 	say := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
 	bar := newProgress(cmd.ErrOrStderr())
 	a.options.Jobs = effort.Jobs
@@ -107,18 +107,18 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 		a.options.Observer.Refused = func(r search.Refusal) { bar.pause(); say("refused: %s", r) }
 	}
 	effort.Progress = bar.event
-	goOn := "colltune resume " + safe.Path(c.Dir()) + pluginFlags(cmd, noteRun(cmd, c))
-	a.keepLimit(cmd, c)
+	goOn := "colltune resume " + safe.Path(c.Dir()) + executorFlagsAgain(cmd, rememberExecutor(cmd, c))
+	a.keepMemoryLimit(cmd, c)
 	summary, err := search.Run(cmd.Context(), a.problem, a.options, c, effort)
 	if closed := effort.Executors.Close(); err == nil {
 		err = closed
 	}
 	bar.done()
 	if cmd.Context().Err() != nil {
-		err = ended(cmd.Context(), autotune.ErrInterrupted) // whatever error the interrupt has caused
+		err = endError(cmd.Context(), autotune.ErrInterrupted) // whatever error the interrupt has caused
 	}
 	if summary.Changed != nil {
-		say("the executor is not the one of the earlier trials (%s): they are left aside", pairs(summary.Changed.Fingerprint))
+		say("the executor is not the one of the earlier trials (%s): they are left aside", keyValues(summary.Changed.Fingerprint))
 	}
 	if summary.Known > 0 {
 		say("%s known from before", plural(summary.Known, "trial"))
@@ -129,7 +129,7 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 	if summary.Failed > 0 {
 		say("%s without a result; see %s", plural(summary.Failed, "trial"), filepath.Join(c.Dir(), "trials.jsonl"))
 	}
-	if err != nil && !partial(err) {
+	if err != nil && !leavesResults(err) {
 		// A search that a mistake in a template ended is not worth keeping; one
 		// that a full disk ended can go on.
 		err = errors.Join(err, c.Discard())
@@ -143,7 +143,7 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 	}
 	if err != nil {
 		switch {
-		case summary.Cells == 0 && partial(err):
+		case summary.Cells == 0 && leavesResults(err):
 			say("nothing was tried yet")
 		case summary.Finished < summary.Cells:
 			cells := "sizes"
@@ -161,14 +161,14 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 	return nil
 }
 
-// partial tells whether a search that ended with err has results that are worth
+// leavesResults tells whether a search that ended with err has results that are worth
 // printing.
-func partial(err error) bool {
+func leavesResults(err error) bool {
 	return errors.Is(err, autotune.ErrLimit) || as[*memory.Exceeded](err) || errors.Is(err, autotune.ErrInterrupted) || errors.Is(err, executor.ErrLost) || as[*autotune.UnansweredError](err)
 }
 
 // dryRun counts the candidates of a search.
-func dryRun(cmd *cobra.Command, a *asked) error {
+func dryRun(cmd *cobra.Command, a *searchRequest) error {
 	a.options.Jobs, _ = cmd.Flags().GetInt("jobs")
 	bar := newProgress(cmd.ErrOrStderr())
 	a.options.Observer.Stage = bar.stage
@@ -208,7 +208,7 @@ func dryRun(cmd *cobra.Command, a *asked) error {
 	if beside := len(space.Candidates) - tuned; beside > 0 {
 		s.add("for the baseline alone", strconv.Itoa(beside))
 	}
-	return emit(cmd, "dry-run", struct {
+	return printResult(cmd, "dry-run", struct {
 		Command    string         `json:"command"`
 		Campaign   string         `json:"campaign"`
 		Sizes      []int64        `json:"sizes"`

@@ -20,22 +20,22 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// asked is the search that a command line asks for.
-type asked struct {
+// searchRequest is the search that a command line asks for.
+type searchRequest struct {
 	problem search.Problem
 	options search.Options
 	plan    results.Plan
 	dir     string
 }
 
-// askedFor reads the flags of search.
-func askedFor(cmd *cobra.Command) (*asked, error) {
-	var a asked
+// searchRequestOf reads the flags of search.
+func searchRequestOf(cmd *cobra.Command) (*searchRequest, error) {
+	var a searchRequest
 	trial, err := a.readProblem(cmd)
 	if err != nil {
 		return nil, err
 	}
-	source, err := sourceOf(cmd)
+	source, err := topologySource(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func askedFor(cmd *cobra.Command) (*asked, error) {
 // readProblem reads what is searched for, and the options that narrow the
 // candidates, in which a template may define the collective. It returns how trials
 // are to be run.
-func (a *asked) readProblem(cmd *cobra.Command) (trial executor.Trial, err error) {
+func (a *searchRequest) readProblem(cmd *cobra.Command) (trial executor.Trial, err error) {
 	t, err := topology(cmd)
 	if err != nil {
 		return trial, err
@@ -88,7 +88,7 @@ func (a *asked) readProblem(cmd *cobra.Command) (trial executor.Trial, err error
 	if trial, err = trialOf(cmd); err != nil {
 		return trial, err
 	}
-	if err := wholeElements(a.options.TileBytes, trial.DType); err != nil {
+	if err := checkTileBytes(a.options.TileBytes, trial.DType); err != nil {
 		return trial, err
 	}
 	root, _ := cmd.Flags().GetInt("root")
@@ -106,10 +106,10 @@ func (a *asked) readProblem(cmd *cobra.Command) (trial executor.Trial, err error
 	if err != nil {
 		return trial, usage(err)
 	}
-	if err := reduces(cmd, c); err != nil {
+	if err := checkOp(cmd, c); err != nil {
 		return trial, err
 	}
-	return trial, computes(a.options.Runtime, c, trial)
+	return trial, checkRuntime(a.options.Runtime, c, trial)
 }
 
 // optionsOf reads the flags that narrow the candidates.
@@ -125,11 +125,11 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 	o.Instances, _ = cmd.Flags().GetInt("instances")
 	o.TileBytes = sizeOf(cmd, "tile-bytes")
 	o.Runtime, o.Solver = flagValue(cmd, "runtime"), flagValue(cmd, "solver")
-	if err := solverThere(o.Solver); err != nil {
+	if err := checkSolver(o.Solver); err != nil {
 		return o, err
 	}
 	for _, name := range []string{"channels", "instances"} {
-		if n, _ := cmd.Flags().GetInt(name); n < 0 || n == 0 && given(cmd, name) {
+		if n, _ := cmd.Flags().GetInt(name); n < 0 || n == 0 && isSet(cmd, name) {
 			return o, usagef("--%s %d: want at least 1", name, n)
 		}
 	}
@@ -166,9 +166,9 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 	return o, nil
 }
 
-// solverThere refuses a solver that was asked for by name and is not here, before
+// checkSolver refuses a solver that was asked for by name and is not here, before
 // anything is made that would be left behind.
-func solverThere(name string) error {
+func checkSolver(name string) error {
 	if name == "" || name == "auto" {
 		return nil
 	}
@@ -180,12 +180,12 @@ func solverThere(name string) error {
 	return nil
 }
 
-// sourceOf is the topology that was asked for, with its text.
-func sourceOf(cmd *cobra.Command) (search.Source, error) {
+// topologySource is the topology that was asked for, with its text.
+func topologySource(cmd *cobra.Command) (search.Source, error) {
 	name := flagValue(cmd, "topology")
 	s := search.Source{Text: name}
 	s.Nodes, _ = cmd.Flags().GetInt("nodes")
-	if given(cmd, "gpus") {
+	if isSet(cmd, "gpus") {
 		s.GPUs, _ = cmd.Flags().GetIntSlice("gpus")
 	}
 	if text, ok := topologies.Source(name); ok {
@@ -219,8 +219,8 @@ func folderName(s string) string {
 	}, s)
 }
 
-// computes refuses a runtime in which no program computes what is asked for.
-func computes(name string, c collective.Collective, trial executor.Trial) error {
+// checkRuntime refuses a runtime in which no program computes what is asked for.
+func checkRuntime(name string, c collective.Collective, trial executor.Trial) error {
 	if name == "" {
 		return nil
 	}

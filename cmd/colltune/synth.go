@@ -44,8 +44,8 @@ all of them together, and prints the points found by then.
 Chunks are counted as in the literature: of a rank's input (allgather, gather,
 alltoall), of a rank's output (reducescatter, scatter), of the buffer (the others);
 of the vector forms, of a count of 1.`,
-		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return synthesise(cmd) },
+		Args: exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSynth(cmd) },
 	}
 	topologyFlags(cmd, false)
 	collectiveFlag(cmd)
@@ -67,18 +67,18 @@ of the vector forms, of a count of 1.`,
 	return cmd
 }
 
-// shareOfBudget is how long a query of a walk may take if --timeout does not say.
+// queryTimeout is how long a query of a walk may take if --timeout does not say.
 // Without it, the first query that can't be settled would use up a short --budget
 // (0: none) and leave nothing for those that could.
-func shareOfBudget(timeout, budget time.Duration) time.Duration {
+func queryTimeout(timeout, budget time.Duration) time.Duration {
 	if budget == 0 {
 		return timeout
 	}
 	return min(timeout, budget/20)
 }
 
-// synthesise answers the command line's query, or computes its frontier.
-func synthesise(cmd *cobra.Command) error {
+// runSynth answers the command line's query, or computes its frontier.
+func runSynth(cmd *cobra.Command) error {
 	q, err := synthQuery(cmd)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func synthesise(cmd *cobra.Command) error {
 		return usagef("--budget %v: want more than 0", budget)
 	}
 	if pareto && !cmd.Flags().Changed("timeout") {
-		timeout = shareOfBudget(timeout, budget)
+		timeout = queryTimeout(timeout, budget)
 	}
 	s, err := constraints.Open(constraints.Options{Solver: flagValue(cmd, "solver"), MemoryCap: solverMemory(cmd), Timeout: timeout,
 		Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
@@ -219,7 +219,7 @@ func dumpQuery(path string, q synth.Query) error {
 	default:
 		return usagef("--dump %s: want a name that ends in .smt2 or .opb", path)
 	}
-	return writeTo(path, write)
+	return writeFile(path, write)
 }
 
 // synthDocument is the answer to one query, in JSON.
@@ -268,7 +268,7 @@ func stepsOf(a synth.Answer) []synthStep {
 
 // synthOne answers one query, and writes its program.
 func synthOne(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) error {
-	a, err := until(cmd.Context(), func() (synth.Answer, error) { return synth.Find(cmd.Context(), s, q) })
+	a, err := abandonable(cmd.Context(), func() (synth.Answer, error) { return synth.Find(cmd.Context(), s, q) })
 	var bad *synth.QueryError
 	if errors.As(err, &bad) {
 		return usage(err)
@@ -286,7 +286,7 @@ func synthOne(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) error {
 		chunks, q.Steps, q.Rounds, a.Unit.GBps(), a.Seconds, stepsOf(a)}
 	t := sheet{columns: []column{text("topology"), text("collective"), number("chunks"), number("steps"), number("rounds"), number("unit GB/s"), text("status"), text("by"), number("seconds"), text("because")}}
 	t.add(d.Topology, d.Collective, strconv.Itoa(chunks), strconv.Itoa(q.Steps), strconv.Itoa(q.Rounds), short(d.UnitGBps), d.Status, d.By, seconds(a.Seconds), d.Detail)
-	if err := present(cmd, cmd.OutOrStdout(), "synth", d, t); err != nil {
+	if err := writeResult(cmd, cmd.OutOrStdout(), "synth", d, t); err != nil {
 		return err
 	}
 	query := fmt.Sprintf("%s on %s with %s in %s of %s", d.Collective, d.Topology, plural(chunks, "chunk"), plural(q.Steps, "step"), plural(q.Rounds, "round"))
@@ -305,14 +305,14 @@ func synthOne(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) error {
 
 // synthProgram compiles a routing, verifies it and writes the IR.
 func synthProgram(path string, q synth.Query, a synth.Answer, chunks int) error {
-	p, err := synthesised(q.Topology, q, a, chunks)
+	p, err := compileRouting(q.Topology, q, a, chunks)
 	if err != nil {
 		return err
 	}
-	return writeTo(path, func(w io.Writer) error { return ir.Encode(w, p) })
+	return writeFile(path, func(w io.Writer) error { return ir.Encode(w, p) })
 }
 
-func synthesised(t *topologies.Topology, q synth.Query, a synth.Answer, chunks int) (*ir.Program, error) {
+func compileRouting(t *topologies.Topology, q synth.Query, a synth.Answer, chunks int) (*ir.Program, error) {
 	program, err := synth.Program(q, a, "synthesised")
 	if err != nil {
 		return nil, &wrongError{err}
@@ -418,7 +418,7 @@ func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) er
 		d.Points = append(d.Points, sp)
 		t.add(strconv.Itoa(p.Chunks), strconv.Itoa(p.Steps), strconv.Itoa(p.Rounds), big.NewRat(int64(p.Rounds), int64(p.Chunks)).RatString(), p.By, seconds(p.Seconds), p.Proof)
 	}
-	if out := present(cmd, cmd.OutOrStdout(), "synth", d, t); out != nil || err != nil {
+	if out := writeResult(cmd, cmd.OutOrStdout(), "synth", d, t); out != nil || err != nil {
 		return errors.Join(out, err)
 	}
 	if len(points) == 0 {

@@ -17,7 +17,7 @@ func templateCommand() *cobra.Command {
 		Use:   "template",
 		Short: "List, show and check the families of algorithms",
 		Args:  cobra.ArbitraryArgs,
-		RunE:  group,
+		RunE:  runGroup,
 	}
 	cmd.AddCommand(templateListCommand(), templateShowCommand(), templateCheckCommand())
 	return cmd
@@ -32,9 +32,9 @@ one that is found for the topology) and the systems they apply to.
 
   colltune template list
   colltune template list --template mine.star`,
-		Args: exactly(),
+		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			families, err := familiesAsked(cmd)
+			families, err := familiesOf(cmd)
 			if err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ one that is found for the topology) and the systems they apply to.
 				rows = append(rows, r)
 				s.add(r.Name, strings.Join(r.Collectives, " "), parameterNames(r.Parameters), r.Applies, r.Source)
 			}
-			return emit(cmd, "templates", struct {
+			return printResult(cmd, "templates", struct {
 				Templates []templates.Summary `json:"templates"`
 			}{rows}, s)
 		},
@@ -75,12 +75,12 @@ func templateFlag(cmd *cobra.Command) {
 // loadFamilies reads the families of a file or a folder. What they print while
 // they are declared goes to standard error.
 func loadFamilies(cmd *cobra.Command, path string) ([]*templates.Family, error) {
-	return until(cmd.Context(), func() ([]*templates.Family, error) {
+	return abandonable(cmd.Context(), func() ([]*templates.Family, error) {
 		return templates.Load(path, func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) })
 	})
 }
 
-func familiesAsked(cmd *cobra.Command) ([]*templates.Family, error) {
+func familiesOf(cmd *cobra.Command) ([]*templates.Family, error) {
 	all := templates.Builtin()
 	paths, _ := cmd.Flags().GetStringArray("template")
 	for _, p := range paths {
@@ -102,7 +102,7 @@ what the family costs on that system, or why it does not apply there.
 
   colltune template show ring
   colltune template show hierarchical -t dgx-a100 --nodes 2`,
-		Args:              exactly("the family's NAME"),
+		Args:              exactArgs("the family's NAME"),
 		RunE:              showTemplate,
 		ValidArgsFunction: firstIs(completeFamily),
 	}
@@ -114,7 +114,7 @@ what the family costs on that system, or why it does not apply there.
 
 // showTemplate prints everything that is known of a family.
 func showTemplate(cmd *cobra.Command, args []string) error {
-	families, err := familiesAsked(cmd)
+	families, err := familiesOf(cmd)
 	if err != nil {
 		return err
 	}
@@ -139,13 +139,13 @@ func showTemplate(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if flagValue(cmd, "format") != "table" {
-		return emit(cmd, "template", struct {
+		return printResult(cmd, "template", struct {
 			templates.Summary
 			Costs   []costRow `json:"costs"`
 			Program string    `json:"program"`
 		}{row, costs, program}, s)
 	}
-	return deliver(cmd, func(w io.Writer) error { return writeTemplate(w, row, s, costs, program) })
+	return writeOut(cmd, func(w io.Writer) error { return writeTemplate(w, row, s, costs, program) })
 }
 
 // writeTemplate prints a family for people: its description, the sheet of its

@@ -18,25 +18,25 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// listed is a system on which a template is tried if -t is not given.
-type listed struct {
+// systemSpec is a system on which a template is tried if -t is not given.
+type systemSpec struct {
 	name  string
 	nodes int
 }
 
-// checkedOn are the systems a template is tried on: small ones of every shape,
+// checkSystems are the systems a template is tried on: small ones of every shape,
 // and the catalogue's, alone and as several nodes.
-var checkedOn = []listed{
+var checkSystems = []systemSpec{
 	{"fullmesh:2", 1}, {"fullmesh:3", 1}, {"fullmesh:8", 1}, {"ring:4", 1}, {"mesh:2x3", 1}, {"hypercube:3", 1}, {"hub:8", 1},
 	{"dgx-1", 1}, {"mi300x", 1}, {"dgx-a100", 1}, {"dgx-a100", 2}, {"dgx-a100", 3}, {"dgx-a100", 4},
 }
 
-// checkedRow is the result for a template on a system.
-type checkedRow struct {
+// templateCheckRow is the result for a template on a system.
+type templateCheckRow struct {
 	Topology   string         `json:"topology"`
 	Nodes      int            `json:"nodes"`
 	Collective string         `json:"collective"`
-	Right      int            `json:"right"`   // compiled and verified
+	Right      int            `json:"right"`   // compileAndWrite and verified
 	Refused    map[string]int `json:"refused"` // by reason
 	Why        string         `json:"why"`     // of the first refusal
 }
@@ -48,7 +48,7 @@ func templateCheckCommand() *cobra.Command {
 		Long: `check traces, compiles and verifies a template's programs: for every collective that
 it declares, on a grid of systems, with every set of its parameters. The first
 mistake is reported at its line. -t tries that system only, -p those values only.`,
-		Args: exactly("the template's FILE"),
+		Args: exactArgs("the template's FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			families, err := loadFamilies(cmd, args[0])
 			if _, builtin := templates.Find(templates.Builtin(), args[0], ""); errors.Is(err, fs.ErrNotExist) && builtin == nil {
@@ -58,14 +58,14 @@ mistake is reported at its line. -t tries that system only, -p those values only
 				return usage(err)
 			}
 			var systems []*topologies.Topology
-			for t, err := range systemsOf(cmd, checkedOn) {
+			for t, err := range systemsOf(cmd, checkSystems) {
 				if err != nil {
 					return err
 				}
 				systems = append(systems, t)
 			}
 			assignments, _ := cmd.Flags().GetStringArray("param")
-			var rows []checkedRow
+			var rows []templateCheckRow
 			for _, f := range families {
 				some, err := checkTemplate(cmd.Context(), f, systems, assignments)
 				if err != nil {
@@ -81,8 +81,8 @@ mistake is reported at its line. -t tries that system only, -p those values only
 				}
 				s.add(r.Topology, strconv.Itoa(r.Nodes), r.Collective, strconv.Itoa(r.Right), strings.Join(refused, ", "), r.Why)
 			}
-			return emit(cmd, "template-check", struct {
-				Checks []checkedRow `json:"checks"`
+			return printResult(cmd, "template-check", struct {
+				Checks []templateCheckRow `json:"checks"`
 			}{rows}, s)
 		},
 	}
@@ -94,14 +94,14 @@ mistake is reported at its line. -t tries that system only, -p those values only
 
 // systemsOf is the one system that -t names, or else those listed. Each is made
 // when its turn comes.
-func systemsOf(cmd *cobra.Command, otherwise []listed) iter.Seq2[*topologies.Topology, error] {
+func systemsOf(cmd *cobra.Command, otherwise []systemSpec) iter.Seq2[*topologies.Topology, error] {
 	return func(yield func(*topologies.Topology, error) bool) {
 		if flagValue(cmd, "topology") != "" {
 			yield(topology(cmd))
 			return
 		}
 		for _, name := range []string{"nodes", "gpus"} {
-			if given(cmd, name) {
+			if isSet(cmd, name) {
 				yield(nil, usagef("--%s is of a topology: want -t too", name))
 				return
 			}
@@ -115,7 +115,7 @@ func systemsOf(cmd *cobra.Command, otherwise []listed) iter.Seq2[*topologies.Top
 }
 
 // checkTemplate enumerates one family as a search does, on each system.
-func checkTemplate(ctx context.Context, f *templates.Family, systems []*topologies.Topology, assignments []string) ([]checkedRow, error) {
+func checkTemplate(ctx context.Context, f *templates.Family, systems []*topologies.Topology, assignments []string) ([]templateCheckRow, error) {
 	program, err := f.Text()
 	if err != nil {
 		return nil, err
@@ -127,10 +127,10 @@ func checkTemplate(ctx context.Context, f *templates.Family, systems []*topologi
 	if err := o.Assign(assignments); err != nil {
 		return nil, err
 	}
-	var rows []checkedRow
+	var rows []templateCheckRow
 	for _, t := range systems {
 		for _, c := range f.Collectives {
-			row := checkedRow{Topology: t.Name, Nodes: t.Nodes, Collective: c, Refused: map[string]int{}}
+			row := templateCheckRow{Topology: t.Name, Nodes: t.Nodes, Collective: c, Refused: map[string]int{}}
 			p := search.Problem{Topology: t, Call: collective.Call{Collective: c, Op: "sum", DType: "f32"}, InPlace: collective.DefaultInPlace(c), Sizes: []int64{1 << 20}}
 			space, err := search.Enumerate(ctx, p, o)
 			var none *search.NothingFound

@@ -13,9 +13,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// costedOn are the systems for which `template show` prints costs if -t is not
+// costSystems are the systems for which `template show` prints costs if -t is not
 // given: the first on which the family has a program.
-var costedOn = []listed{
+var costSystems = []systemSpec{
 	{"dgx-a100", 2}, {"dgx-a100", 1}, {"mesh:4x4", 1},
 }
 
@@ -34,7 +34,7 @@ type costRow struct {
 // costsOf asks a family for the cost of each of its collectives, with the first
 // parameters that apply.
 func costsOf(cmd *cobra.Command, f *templates.Family) (rows []costRow, err error) {
-	for t, err := range systemsOf(cmd, costedOn) {
+	for t, err := range systemsOf(cmd, costSystems) {
 		if err != nil {
 			return nil, err
 		}

@@ -19,7 +19,7 @@ func topologyCommand() *cobra.Command {
 		Use:   "topology",
 		Short: "List, show, check, import and calibrate GPU systems, and bound what they can do",
 		Args:  cobra.ArbitraryArgs,
-		RunE:  group,
+		RunE:  runGroup,
 	}
 	cmd.AddCommand(topologyListCommand(), topologyShowCommand(), topologyCheckCommand(), topologyCalibrateCommand(), topologyBoundsCommand(), topologyImportCommand())
 	return cmd
@@ -36,7 +36,7 @@ type topologyRow struct {
 	Runtime string `json:"runtime"`
 }
 
-func rowOf(t *topologies.Topology) topologyRow {
+func topologyRowOf(t *topologies.Topology) topologyRow {
 	return topologyRow{Name: t.Name, Nodes: t.Nodes, Ranks: len(t.Ranks), SMs: t.MinSMs(), Links: strings.Join(linkSummary(t), ", "), Arch: t.Arch, Runtime: t.Runtime}
 }
 
@@ -70,7 +70,7 @@ func topologyListCommand() *cobra.Command {
 		Long: `list prints the catalogue of GPU systems, whose names -t takes.
 
   colltune topology list`,
-		Args: exactly(),
+		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var rows []topologyRow
 			for _, name := range topologies.Names() {
@@ -78,9 +78,9 @@ func topologyListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				rows = append(rows, rowOf(t))
+				rows = append(rows, topologyRowOf(t))
 			}
-			return emit(cmd, "topologies", struct {
+			return printResult(cmd, "topologies", struct {
 				Topologies []topologyRow `json:"topologies"`
 				Generators []string      `json:"generators"`
 			}{rows, generators}, topologySheet(rows))
@@ -98,8 +98,8 @@ func topologySheet(rows []topologyRow) sheet {
 	return s
 }
 
-// findingRow is something that deserves a look.
-type findingRow struct {
+// lintRow is something that deserves a look.
+type lintRow struct {
 	Line    int    `json:"line"` // 0 for none
 	Key     string `json:"key"`
 	Message string `json:"message"`
@@ -114,8 +114,8 @@ and points at what is worth a look: numbers that are assumed or inferred, links 
 differ between directions, NICs that cannot be filled, and the like.
 
   colltune topology check mymachine.toml --nodes 4`,
-		Args: exactly("the topology T"),
-		RunE: atOnce(func(cmd *cobra.Command, args []string) error {
+		Args: exactArgs("the topology T"),
+		RunE: abandonableRun(func(cmd *cobra.Command, args []string) error {
 			o, err := topologyOptions(cmd)
 			if err != nil {
 				return err
@@ -124,27 +124,27 @@ differ between directions, NICs that cannot be filled, and the like.
 			if err != nil {
 				return usage(err)
 			}
-			findings := []findingRow{}
+			findings := []lintRow{}
 			s := sheet{columns: []column{number("line"), text("key"), text("worth a look")}}
 			for _, f := range found {
-				findings = append(findings, findingRow{f.Line, f.Key, f.Msg})
+				findings = append(findings, lintRow{f.Line, f.Key, f.Msg})
 				line := "-"
 				if f.Line > 0 {
 					line = strconv.Itoa(f.Line)
 				}
 				s.add(line, f.Key, f.Msg)
 			}
-			row := rowOf(t)
+			row := topologyRowOf(t)
 			summary := topologySheet([]topologyRow{row})
 			summary.columns = append(summary.columns, number("findings"))
 			summary.rows[0] = append(summary.rows[0], strconv.Itoa(len(found)))
 			if format, _ := cmd.Flags().GetString("format"); format != "table" || len(found) == 0 {
-				return emit(cmd, "topologies", struct {
+				return printResult(cmd, "topologies", struct {
 					Topologies []topologyRow `json:"topologies"`
-					Findings   []findingRow  `json:"findings"`
+					Findings   []lintRow     `json:"findings"`
 				}{[]topologyRow{row}, findings}, summary)
 			}
-			return deliver(cmd, func(w io.Writer) error {
+			return writeOut(cmd, func(w io.Writer) error {
 				if err := summary.writeTable(w); err != nil {
 					return err
 				}
@@ -170,8 +170,8 @@ type linkRow struct {
 	MessageUS float64 `json:"message_us"`
 }
 
-// pictures are the formats that only show has.
-var pictures = map[string]func(io.Writer, *topologies.Topology) error{"svg": draw.SVG, "dot": draw.DOT, "table": draw.Text}
+// drawers are the formats that only show has.
+var drawers = map[string]func(io.Writer, *topologies.Topology) error{"svg": draw.SVG, "dot": draw.DOT, "table": draw.Text}
 
 func topologyShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -183,7 +183,7 @@ the catalogue, to make one of your own from.
 
   colltune topology show dgx-1
   colltune topology show frontier --nodes 2 -o svg --out frontier.svg`,
-		Args: exactly("the topology T"),
+		Args: exactArgs("the topology T"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			format, _ := cmd.Flags().GetString("format")
 			if format == "toml" {
@@ -193,8 +193,8 @@ the catalogue, to make one of your own from.
 			if err != nil {
 				return err
 			}
-			if paint := pictures[format]; paint != nil {
-				return deliver(cmd, func(w io.Writer) error { return paint(w, t) })
+			if paint := drawers[format]; paint != nil {
+				return writeOut(cmd, func(w io.Writer) error { return paint(w, t) })
 			}
 			links := []linkRow{}
 			s := sheet{columns: []column{text("from"), text("to"), text("kind"), number("links"), number("GB/s"), number("latency us"), number("message us")}}
@@ -203,11 +203,11 @@ the catalogue, to make one of your own from.
 				links = append(links, l)
 				s.add(l.From, l.To, l.Kind, strconv.Itoa(l.Count), short(l.GBps), short(l.LatencyUS), short(l.MessageUS))
 			}
-			return emit(cmd, "topology", struct {
+			return printResult(cmd, "topology", struct {
 				topologyRow
 				Hash  string    `json:"hash"`
 				Links []linkRow `json:"links"`
-			}{rowOf(t), t.Hash(), links}, s)
+			}{topologyRowOf(t), t.Hash(), links}, s)
 		},
 		ValidArgsFunction: firstIs(completeTopology),
 	}
@@ -226,7 +226,7 @@ func showSource(cmd *cobra.Command, name string) error {
 	if !ok {
 		return usagef("%q is not in the catalogue%s: -o toml prints the files of %s", name, suggest.DidYouMean(name, topologies.Names()), strings.Join(topologies.Names(), ", "))
 	}
-	return deliver(cmd, func(w io.Writer) error {
+	return writeOut(cmd, func(w io.Writer) error {
 		_, err := w.Write(source)
 		return err
 	})

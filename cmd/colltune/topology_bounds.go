@@ -25,7 +25,7 @@ sendrecv it also prints what a multicommodity flow reaches: where the two are eq
 the bound is tight.
 
   colltune topology bounds dgx-a100 --nodes 2 -c allgather`,
-		Args: exactly("the topology T"),
+		Args: exactArgs("the topology T"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := topology(cmd, args[0])
 			if err != nil {
@@ -44,7 +44,7 @@ the bound is tight.
 			if err != nil {
 				return usage(err)
 			}
-			b, err := until(cmd.Context(), func() (bounds.Bound, error) { return bounds.Of(cmd.Context(), t, c) })
+			b, err := abandonable(cmd.Context(), func() (bounds.Bound, error) { return bounds.Of(cmd.Context(), t, c) })
 			if err != nil {
 				return err
 			}
@@ -130,9 +130,9 @@ func printBound(cmd *cobra.Command, t *topologies.Topology, c collective.Collect
 	}
 	lengths := lengthsOf(t, b)
 	if len(lengths) > 0 && flagValue(cmd, "format") == "table" {
-		return deliver(cmd, func(w io.Writer) error { return writeProof(w, s, lengths) })
+		return writeOut(cmd, func(w io.Writer) error { return writeProof(w, s, lengths) })
 	}
-	return emit(cmd, "bounds", struct {
+	return printResult(cmd, "bounds", struct {
 		Topology   string       `json:"topology"`
 		Collective string       `json:"collective"`
 		Ranks      int          `json:"ranks"`

@@ -34,7 +34,7 @@ or -c, or what the table itself says; its nodes are --nodes, or as many as its r
 fill.
 
   colltune topology calibrate cluster.toml -c allreduce --measured all_reduce.txt --out fitted.toml`,
-		Args:              exactly("the topology T"),
+		Args:              exactArgs("the topology T"),
 		RunE:              calibrateTopology,
 		ValidArgsFunction: firstIs(completeTopology),
 	}
@@ -60,7 +60,7 @@ func calibrateTopology(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	tables, elem, err := measuredTables(cmd, args[0])
+	tables, elem, err := readMeasured(cmd, args[0])
 	if err != nil {
 		return err
 	}
@@ -82,15 +82,15 @@ func calibrateTopology(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return usage(err)
 		}
-		if err := writeTo(out, func(w io.Writer) error { _, err := w.Write(fitted); return err }); err != nil {
+		if err := writeFile(out, func(w io.Writer) error { _, err := w.Write(fitted); return err }); err != nil {
 			return err
 		}
 	}
 	s := calibrationSheet(tables, fit)
 	if flagValue(cmd, "format") == "csv" {
-		s = exactCalibration(tables, fit)
+		s = calibrationCSV(tables, fit)
 	}
-	return present(cmd, cmd.OutOrStdout(), "calibration", calibrationDocument(tables, fit), s)
+	return writeResult(cmd, cmd.OutOrStdout(), "calibration", calibrationDocument(tables, fit), s)
 }
 
 // topologyText is the text of the file that a topology is, for one to be written.
@@ -200,7 +200,7 @@ func calibrationSheet(tables measuredSet, fit *calibrate.Result) sheet {
 		}
 	}
 	rows := s
-	s.plain = func(w io.Writer) error {
+	s.human = func(w io.Writer) error {
 		fmt.Fprintln(w, "size in bytes, time in us; what the library runs is its own model's choice")
 		if err := rows.writeTable(w); err != nil {
 			return err
@@ -228,8 +228,8 @@ func calibrationSheet(tables measuredSet, fit *calibrate.Result) sheet {
 	return s
 }
 
-// exactCalibration is the table for programs to read.
-func exactCalibration(tables measuredSet, fit *calibrate.Result) sheet {
+// calibrationCSV is the table for programs to read.
+func calibrationCSV(tables measuredSet, fit *calibrate.Result) sheet {
 	s := sheet{columns: []column{text("size_bytes"), text("library"), text("measured_us"), text("simulated_before_us"), text("simulated_after_us"), text("collective"), text("nodes")}}
 	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, r := range fit.Rows {

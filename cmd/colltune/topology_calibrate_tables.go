@@ -53,8 +53,8 @@ func (all measuredSet) widest() *topologies.Topology {
 // maxPoints is more sizes than anybody measures: each is simulated a hundred times.
 const maxPoints = 4096
 
-// measuredTables reads the tables of --measured.
-func measuredTables(cmd *cobra.Command, name string) (all measuredSet, elem int64, err error) {
+// readMeasured reads the tables of --measured.
+func readMeasured(cmd *cobra.Command, name string) (all measuredSet, elem int64, err error) {
 	given, _ := cmd.Flags().GetStringArray("measured")
 	if len(given) == 0 {
 		return nil, 0, usagef("--measured is missing: want a file of what nccl-tests printed on this system")
@@ -64,7 +64,7 @@ func measuredTables(cmd *cobra.Command, name string) (all measuredSet, elem int6
 	}
 	sizes := 0
 	for _, one := range given {
-		t, err := measuredIn(cmd, name, one)
+		t, err := readMeasuredFile(cmd, name, one)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -76,8 +76,8 @@ func measuredTables(cmd *cobra.Command, name string) (all measuredSet, elem int6
 	return all, elem, nil
 }
 
-// measuredIn reads one [COLLECTIVE=]FILE.
-func measuredIn(cmd *cobra.Command, name, given string) (t measuredTable, err error) {
+// readMeasuredFile reads one [COLLECTIVE=]FILE.
+func readMeasuredFile(cmd *cobra.Command, name, given string) (t measuredTable, err error) {
 	path := given
 	if coll, rest, ok := strings.Cut(given, "="); ok && slices.Contains(collective.Names(), coll) {
 		t.collective, path = coll, rest
@@ -101,15 +101,15 @@ func measuredIn(cmd *cobra.Command, name, given string) (t measuredTable, err er
 	default:
 		t.collective = told
 	}
-	if t.Topology, err = topologyOf(cmd, name, ranks); err != nil {
+	if t.Topology, err = topologyForRanks(cmd, name, ranks); err != nil {
 		return t, err
 	}
 	return t, t.read(cmd, file, path)
 }
 
-// topologyOf is the system with as many nodes as --nodes says, or as that many ranks
+// topologyForRanks is the system with as many nodes as --nodes says, or as that many ranks
 // fill.
-func topologyOf(cmd *cobra.Command, name string, ranks int) (*topologies.Topology, error) {
+func topologyForRanks(cmd *cobra.Command, name string, ranks int) (*topologies.Topology, error) {
 	t, err := topology(cmd, name)
 	if err != nil || cmd.Flags().Changed("nodes") || ranks == 0 || len(t.Ranks)%t.Nodes != 0 {
 		return t, err
@@ -123,7 +123,7 @@ func topologyOf(cmd *cobra.Command, name string, ranks int) (*topologies.Topolog
 		return nil, err
 	}
 	o.Nodes = ranks / each
-	t, err = until(cmd.Context(), func() (*topologies.Topology, error) { return topologies.Resolve(name, o) })
+	t, err = abandonable(cmd.Context(), func() (*topologies.Topology, error) { return topologies.Resolve(name, o) })
 	return t, usage(err)
 }
 

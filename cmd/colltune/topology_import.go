@@ -30,7 +30,7 @@ with an error that names the flag to give.
   colltune topology import ndv4-topo.xml --gpu a100 --nic 25GB/s --out ndv4.toml
   nvidia-smi topo -m | colltune topology import - --gpu h100 --nic 400Gb/s --nodes 4
   colltune topology import topo.txt --gpu h100 --ibstat ibstat.txt --hca mlx5_0`,
-		Args: exactly("the FILE to import"),
+		Args: exactArgs("the FILE to import"),
 		RunE: importTopology,
 	}
 	cmd.Flags().String("name", "", "name of the topology (default: the file's name)")
@@ -62,7 +62,7 @@ func importTopology(cmd *cobra.Command, args []string) error {
 	for _, n := range r.Notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), n)
 	}
-	return deliver(cmd, func(w io.Writer) error {
+	return writeOut(cmd, func(w io.Writer) error {
 		_, err := w.Write(r.TOML)
 		return err
 	})

@@ -33,7 +33,7 @@ follow links that exist.
   colltune verify ring.json -t dgx-a100 -o json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return exactly("a FILE")(cmd, args)
+				return exactArgs("a FILE")(cmd, args)
 			}
 			return nil
 		},
@@ -55,8 +55,8 @@ follow links that exist.
 	return cmd
 }
 
-// verified is what was found out about one file.
-type verified struct {
+// verifyResult is what was found out about one file.
+type verifyResult struct {
 	File         string                      `json:"file"`
 	Format       string                      `json:"format"`
 	OK           bool                        `json:"ok"`
@@ -74,15 +74,15 @@ type verified struct {
 
 func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool, ranks int) error {
 	ctx := cmd.Context()
-	all := []verified{}
-	var folders []folder
+	all := []verifyResult{}
+	var folders []folderResult
 	var unread, others []error
 	var wrong []string
 	one := func(name string, f *programFile, err error) {
 		if err == nil && linked != nil && f.ranks() != ranks {
 			err = usagef("%s is for %d ranks, the topology has %d", name, f.ranks(), ranks)
 		}
-		if errors.Is(err, errOther) {
+		if errors.Is(err, errNotProgram) {
 			others = append(others, err)
 			return
 		}
@@ -90,7 +90,7 @@ func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool,
 			unread = append(unread, err)
 			return
 		}
-		v, err := until(ctx, func() (verified, error) { return verifyFile(f, linked), nil })
+		v, err := abandonable(ctx, func() (verifyResult, error) { return verifyFile(f, linked), nil })
 		if err == nil && !v.OK {
 			wrong = append(wrong, name)
 		}
@@ -142,9 +142,9 @@ func (f *programFile) ranks() int {
 
 // verifyFile checks one program. One in a runtime's format is checked for what its
 // file says, an IR with any number of slots.
-func verifyFile(f *programFile, linked func(a, b int) bool) verified {
+func verifyFile(f *programFile, linked func(a, b int) bool) verifyResult {
 	o := verify.Options{Linked: linked}
-	v := verified{File: f.name, Format: f.format, Protocol: f.protocol, Ranks: f.ranks(), Runtimes: map[string]msccl.Acceptance{}}
+	v := verifyResult{File: f.name, Format: f.format, Protocol: f.protocol, Ranks: f.ranks(), Runtimes: map[string]msccl.Acceptance{}}
 	var r *verify.Report
 	switch {
 	case f.plan != nil:
@@ -184,8 +184,8 @@ func verifyFile(f *programFile, linked func(a, b int) bool) verified {
 	return v
 }
 
-// judges are the runtimes whose verdict is printed.
-func judges() []string { return append(msccl.Runtimes(), mscclpp.Name) }
+// verdictRuntimes are the runtimes whose verdict is printed.
+func verdictRuntimes() []string { return append(msccl.Runtimes(), mscclpp.Name) }
 
 // acceptedBy asks a runtime about a program with each protocol in turn, since an
 // IR names none.
@@ -205,24 +205,24 @@ func acceptedBy(p *ir.Program, runtime string) msccl.Acceptance {
 	return a
 }
 
-func printVerified(cmd *cobra.Command, all []verified, folders []folder) error {
+func printVerified(cmd *cobra.Command, all []verifyResult, folders []folderResult) error {
 	s := sheet{columns: []column{text("file"), text("format"), text("ok"), text("collective"), number("ranks"), text("protocol"), number("channels"), number("threadblocks"), number("steps"), number("findings"), text("accepted by")}}
 	for _, v := range all {
 		var by []string
-		for _, name := range judges() {
+		for _, name := range verdictRuntimes() {
 			if v.Runtimes[name].Accepts {
 				by = append(by, name)
 			}
 		}
-		s.add(v.File, v.Format, yes(v.OK), v.Collective, strconv.Itoa(v.Ranks), v.Protocol, strconv.Itoa(v.Channels), strconv.Itoa(v.Threadblocks), strconv.Itoa(v.Steps), strconv.Itoa(len(v.Findings)), strings.Join(by, " "))
+		s.add(v.File, v.Format, yesNo(v.OK), v.Collective, strconv.Itoa(v.Ranks), v.Protocol, strconv.Itoa(v.Channels), strconv.Itoa(v.Threadblocks), strconv.Itoa(v.Steps), strconv.Itoa(len(v.Findings)), strings.Join(by, " "))
 	}
 	if flagValue(cmd, "format") != "table" {
-		return emit(cmd, "verify", struct {
-			Files   []verified `json:"files"`
-			Folders []folder   `json:"folders,omitempty"`
+		return printResult(cmd, "verify", struct {
+			Files   []verifyResult `json:"files"`
+			Folders []folderResult `json:"folders,omitempty"`
 		}{all, folders}, s)
 	}
-	return deliver(cmd, func(w io.Writer) error {
+	return writeOut(cmd, func(w io.Writer) error {
 		if err := s.writeTable(w); err != nil {
 			return err
 		}
@@ -230,7 +230,7 @@ func printVerified(cmd *cobra.Command, all []verified, folders []folder) error {
 			for _, f := range v.Findings {
 				fmt.Fprintf(w, "%s: %s: %s\n", v.File, f.Severity, f)
 			}
-			for _, name := range judges() {
+			for _, name := range verdictRuntimes() {
 				// That a runtime does not load another runtime's format needs no
 				// line.
 				if (name == mscclpp.Name) != (v.Format == "mscclpp-json") {

@@ -11,8 +11,8 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// folder is what is true of a folder's files taken together.
-type folder struct {
+// folderResult is what is true of a folder's files taken together.
+type folderResult struct {
 	Name     string           `json:"folder"`
 	Findings []verify.Finding `json:"findings"`
 }
@@ -21,12 +21,12 @@ type folder struct {
 // folder's algorithms get in each other's way. Files that are no programs are
 // named, because some runtimes read every file. A folder without a program is an
 // error.
-func readFolder(cmd *cobra.Command, dir string, one func(name string, f *programFile, err error)) (folder, error) {
+func readFolder(cmd *cobra.Command, dir string, one func(name string, f *programFile, err error)) (folderResult, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return folder{}, usage(plain(err))
+		return folderResult{}, usage(withoutOp(err))
 	}
-	d := folder{Name: dir, Findings: []verify.Finding{}}
+	d := folderResult{Name: dir, Findings: []verify.Finding{}}
 	var names, strangers []string
 	var files []*msccl.File
 	programs := 0

@@ -54,7 +54,7 @@ func versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  exactly(),
+		Args:  exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := buildVersion()
 			commit := cmp.Or(v.Commit, "unknown")
@@ -63,7 +63,7 @@ func versionCommand() *cobra.Command {
 			}
 			s := sheet{columns: []column{text("version"), text("commit"), text("go"), text("platform")}}
 			s.add(v.Version, commit, v.Go, v.Platform)
-			return emit(cmd, "version", v, s)
+			return printResult(cmd, "version", v, s)
 		},
 	}
 	outputFlags(cmd)
