@@ -17,8 +17,8 @@ import (
 // empties a file. A folder is only removed when it is empty, and nothing with all that
 // it holds.
 var removals = map[string]string{
-	"cmd/colltune/doctor.go gpus Glob":                  "looks for device files, and removes nothing",
-	"cmd/colltune/output_file.go canWrite Remove":       "the file that CreateTemp made a line above",
+	"cmd/colltune/doctor.go probeGPUs Glob":             "looks for device files, and removes nothing",
+	"cmd/colltune/output_file.go checkWritable Remove":  "the file that CreateTemp made a line above",
 	"executor/examples/liar/main.go main Remove":        "the socket that it listens at, in the folder it was given",
 	"executor/documentcache.go put Remove":              "from a list in memory",
 	"executor/memory_linux.go preferOOMKill WriteFile":  "a setting of the system's, for a process that we started",

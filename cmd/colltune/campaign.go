@@ -17,10 +17,37 @@ import (
 	"github.com/colltune/colltune/search"
 )
 
+// openCampaign opens a campaign that a user named, with results.Open or
+// results.OpenReadOnly, and prints remarks on its journal. The caller closes it.
+func openCampaign(cmd *cobra.Command, open func(string) (*results.Campaign, error), dir string) (*results.Campaign, error) {
+	c, err := open(dir)
+	var locked *results.LockedError
+	if err != nil && !errors.As(err, &locked) && !accessDenied(err) {
+		err = usage(err) // the folder is not a campaign, or is damaged
+	}
+	if err == nil {
+		printRemarks(cmd, c)
+	}
+	return c, err
+}
+
+// printRemarks prints remarks on a campaign's journal, such as a torn last line.
+func printRemarks(cmd *cobra.Command, c *results.Campaign) {
+	for _, line := range c.Remarks() {
+		fmt.Fprintln(cmd.ErrOrStderr(), line)
+	}
+}
+
+// accessDenied reports whether err means that a file or folder exists but may not be
+// read or written.
+func accessDenied(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+}
+
 // checkWinners returns an error that names each winner's program that is lost or was
 // changed, or does not agree with the campaign's plan and trials.
 func checkWinners(c *results.Campaign, rows []table.Row) (err error) {
-	seen := map[string]bool{"": true} // native algorithms have none
+	seen := map[string]bool{"": true} // native algorithms have no program
 	for _, r := range rows {
 		if !seen[r.IR] {
 			seen[r.IR] = true
@@ -31,35 +58,19 @@ func checkWinners(c *results.Campaign, rows []table.Row) (err error) {
 	return err
 }
 
-// openCampaign opens a folder that a user named, and says what is to be known of its
-// journal.
-func openCampaign(cmd *cobra.Command, open func(string) (*results.Campaign, error), dir string) (*results.Campaign, error) {
-	c, err := open(dir)
-	var locked *results.LockedError
-	if err != nil && !errors.As(err, &locked) && !accessDenied(err) {
-		err = usage(err) // there is none, or it is damaged
+// printTable prints the winning table of a campaign's measurements so far. schema is
+// the NAME in colltune.NAME/v1.
+func printTable(cmd *cobra.Command, c *results.Campaign, schema string) error {
+	t, err := table.Build(c)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		printRemarks(cmd, c)
-	}
-	return c, err
+	t.Schema = "colltune." + schema + "/v1"
+	return writeOut(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
 }
 
-// printRemarks prints what is to be known of a campaign's journal.
-func printRemarks(cmd *cobra.Command, c *results.Campaign) {
-	for _, line := range c.Remarks() {
-		fmt.Fprintln(cmd.ErrOrStderr(), line)
-	}
-}
-
-// accessDenied tells whether an error is that a place can't be written, or a file
-// can't be read.
-func accessDenied(err error) bool {
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
-}
-
-// writeTable writes something made of a campaign and its table, with the
-// baseline of --baseline if that is given.
+// writeTable opens the campaign in dir and calls write with it, its winning table, and
+// standard output or --out. The table has the baseline of --baseline.
 func writeTable(cmd *cobra.Command, dir string, write func(io.Writer, *results.Campaign, *table.Table) error) error {
 	c, err := openCampaign(cmd, results.OpenReadOnly, dir)
 	if err != nil {
@@ -77,7 +88,8 @@ func writeTable(cmd *cobra.Command, dir string, write func(io.Writer, *results.C
 	return writeOut(cmd, func(w io.Writer) error { return write(w, c, t) })
 }
 
-// tableOf is a campaign's winning table, with another baseline if one is given.
+// tableOf returns a campaign's winning table, compared with baseline unless that is
+// nil.
 func tableOf(c *results.Campaign, baseline *search.BaselineFile) (*table.Table, error) {
 	t, err := table.Build(c)
 	if err != nil || baseline == nil {
@@ -95,25 +107,20 @@ func tableOf(c *results.Campaign, baseline *search.BaselineFile) (*table.Table, 
 	return t, nil
 }
 
-// printTable prints the winning table of what a campaign has measured so far.
-func printTable(cmd *cobra.Command, c *results.Campaign, schema string) error {
-	t, err := table.Build(c)
-	if err != nil {
-		return err
-	}
-	t.Schema = "colltune." + schema + "/v1"
-	return writeOut(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
-}
-
 // baselineFlag adds --baseline to a search.
 func baselineFlag(cmd *cobra.Command) {
-	cmd.Flags().String("baseline", "nccl", "what the winner is compared with: nccl (what NCCL's cost model would choose), or a `FILE` of nccl-tests' output")
+	cmd.Flags().String("baseline", "nccl", "what the winner is compared with: nccl (the choice of NCCL's cost model), or a `FILE` of nccl-tests' output")
 }
 
-// maxBaseline is larger than any table of times.
+// otherBaselineFlag adds --baseline to a command that reads a campaign.
+func otherBaselineFlag(cmd *cobra.Command) {
+	cmd.Flags().String("baseline", "", "compare with this `FILE` of nccl-tests' output instead of the campaign's baseline")
+}
+
+// maxBaseline is the largest file of measured times, in bytes.
 const maxBaseline = 64 << 20
 
-// baselineOf reads the file that --baseline names; nil if it is not given.
+// baselineOf reads the file that --baseline names; nil if it names none.
 func baselineOf(cmd *cobra.Command) (*search.BaselineFile, error) {
 	path := flagValue(cmd, "baseline")
 	if path == "" || path == "nccl" {

@@ -19,14 +19,14 @@ func compareCommand() *cobra.Command {
 	tolerance := percent{}
 	cmd := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
-		Short: "Compare two campaigns size by size, and say where one is slower",
+		Short: "Compare two campaigns size by size",
 		Long: `compare prints two campaigns of one collective side by side: the winner of each at
 every size, its time, and the ratio of the times. Differences between the searches
 or their executors, such as another driver version, go to standard error.
 
-With --tolerance it is a gate for builds: exit code 1 where some size is slower by
-more than that, or has no winner any more. Times within the tolerance, and times
-whose confidence intervals overlap, count as the same.
+--tolerance makes it a gate for builds: exit code 1 if some size is slower by more
+than that, or has lost its winner. Times within the tolerance, and times whose
+confidence intervals overlap, count as the same.
 
   colltune compare campaigns/monday campaigns/tuesday
   colltune compare released next --tolerance 3%`,
@@ -41,7 +41,7 @@ whose confidence intervals overlap, count as the same.
 				defer c.Close()
 				campaigns = append(campaigns, c)
 			}
-			d, err := table.Differ(campaigns[0], campaigns[1], tolerance.part)
+			d, err := table.Differ(campaigns[0], campaigns[1], tolerance.share)
 			switch {
 			case errors.Is(err, table.ErrNotAlike):
 				return usage(err)
@@ -62,7 +62,7 @@ whose confidence intervals overlap, count as the same.
 			}
 			for _, c := range campaigns {
 				if !c.Finished() {
-					fmt.Fprintf(cmd.ErrOrStderr(), "%s: the search is not finished: what is slower or gone may only not have been tried yet\n", c.Dir())
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s: the search is not finished: sizes may be slower or gone only because candidates were not tried yet\n", c.Dir())
 				}
 			}
 			for _, line := range slices.Concat(d.Notes, d.Asked) {
@@ -79,19 +79,19 @@ whose confidence intervals overlap, count as the same.
 		},
 		ValidArgsFunction: completeFolder,
 	}
-	cmd.Flags().Var(&tolerance, "tolerance", "exit with code 1 where a size is slower by more than this `PERCENT`, such as 3% (default: never)")
+	cmd.Flags().Var(&tolerance, "tolerance", "exit with code 1 if a size is slower by more than this `PERCENT`, such as 3% (default: never)")
 	outputFlags(cmd)
 	return cmd
 }
 
-// checkTolerance is an error where --tolerance asks for one.
+// checkTolerance returns an error if --tolerance is set and a size is slower or gone.
 func checkTolerance(cmd *cobra.Command, d *table.Differences, tolerance percent) error {
-	if !cmd.Flags().Changed("tolerance") {
+	if !isSet(cmd, "tolerance") {
 		return nil
 	}
 	var why []string
 	if n := d.Counts[table.Slower]; n > 0 {
-		why = append(why, fmt.Sprintf("slower by more than %g%% at %s", tolerance.part*100, units.Count(n, "size")))
+		why = append(why, fmt.Sprintf("slower by more than %g%% at %s", tolerance.share*100, units.Count(n, "size")))
 	}
 	if n := d.Counts[table.Gone]; n > 0 {
 		why = append(why, fmt.Sprintf("no winner any more at %s", units.Count(n, "size")))
@@ -102,15 +102,15 @@ func checkTolerance(cmd *cobra.Command, d *table.Differences, tolerance percent)
 	return errors.New(strings.Join(why, "; "))
 }
 
-// differenceSheet is the comparison as rows that people read. The second winner is
-// named where it is another than the first.
+// differenceSheet returns a comparison for people. It names the second winner only where
+// it differs from the first.
 func differenceSheet(d *table.Differences) sheet {
 	s := sheet{columns: []column{number("size"), text("place"), text("verdict"), text("before"), number("us"), text("after"), number("us"), number("change %")}}
 	side := func(r *table.Row) (title, us string) {
 		if r == nil {
 			return "", ""
 		}
-		return r.Title(), strconv.FormatFloat(r.TimeUS, 'f', 2, 64)
+		return r.Title(), fixed(r.TimeUS)
 	}
 	for _, r := range d.Rows {
 		before, was := side(r.Before)
@@ -141,7 +141,7 @@ func differenceSheet(d *table.Differences) sheet {
 	return s
 }
 
-// differencesCSV is the comparison for programs to read.
+// differencesCSV returns a comparison for -o csv, with exact numbers.
 func differencesCSV(d *table.Differences) sheet {
 	s := sheet{columns: []column{text("size_bytes"), text("placement"), text("verdict"), text("ratio")}}
 	for _, when := range []string{"before", "after"} {
@@ -149,7 +149,6 @@ func differencesCSV(d *table.Differences) sheet {
 			s.columns = append(s.columns, text(name+"_"+when))
 		}
 	}
-	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, r := range d.Rows {
 		line := []string{strconv.FormatInt(r.Bytes, 10), r.Placement, r.Verdict, ""}
 		if r.Ratio != nil {
@@ -167,16 +166,16 @@ func differencesCSV(d *table.Differences) sheet {
 	return s
 }
 
-// percent is a flag with a part of something: 3% or 3.
-type percent struct{ part float64 }
+// percent is the value of a flag that takes a percentage: 3% or 3.
+type percent struct{ share float64 }
 
 func (p *percent) Type() string { return "percent" }
 
 func (p *percent) String() string {
-	if p.part == 0 {
+	if p.share == 0 {
 		return ""
 	}
-	return strconv.FormatFloat(p.part*100, 'g', 6, 64) + "%"
+	return strconv.FormatFloat(p.share*100, 'g', 6, 64) + "%"
 }
 
 func (p *percent) Set(s string) error {
@@ -184,6 +183,6 @@ func (p *percent) Set(s string) error {
 	if err != nil || !(v >= 0 && v <= 1000) {
 		return errors.New("want a percentage from 0 to 1000, such as 3%")
 	}
-	p.part = v / 100
+	p.share = v / 100
 	return nil
 }

@@ -8,9 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler"
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
-	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/constraints"
@@ -25,34 +23,35 @@ func compileCommand() *cobra.Command {
 		Short: "Compile a family or a .star file for a system, and verify the result",
 		Long: `compile traces an algorithm for a system, compiles it and verifies the result.
 PROGRAM is a family's name, a .star file, or a dump. Parameters that -p does not set
-have their defaults. A hole, such as a ring's order or a choice of NICs, is filled
-for the system where the family's own value does not fit it.
+have their defaults. Holes, such as a ring's order or a choice of NICs, are filled
+for the system if the family does not fit it without.
 
   colltune compile ring -t dgx-1 -c allreduce -p channels=4 --out ring.json
   colltune compile mine.star -t ring:4 --to msccl-xml --protocol LL
   colltune compile hierarchical -t dgx-a100 --nodes 2 -c allreduce --to mscclpp-json
   colltune compile all-pairs -t dgx-a100 -c allreduce --dump-after ` + lastPass() + `
 
-What --dump-after prints is a program too: compile continues from a file of it whose
-name ends in ` + dumpSuffix + `, of any pass but the last.`,
+The output of --dump-after, of any pass but the last, is a PROGRAM too: compile
+continues from a file of it whose name ends in ` + dumpSuffix + `.`,
 		Args:              exactArgs("the PROGRAM"),
 		RunE:              abandonableRun(func(cmd *cobra.Command, args []string) error { return compileProgram(cmd, args[0]) }),
-		ValidArgsFunction: firstIs(completeFamily),
+		ValidArgsFunction: firstArg(completeFamily),
 	}
-	topologyFlags(cmd, false)
+	topologyFlags(cmd)
 	collectiveFlag(cmd)
 	countsFlag(cmd)
-	cmd.Flags().Int("root", 0, "the root `RANK`, of a collective that has a root")
-	choiceFlag(cmd, "placement", "", "", []string{"in", "out"}, "in place or out of place (default: in for allreduce, reduce, broadcast; out for others)")
+	rootFlag(cmd)
+	placementFlag(cmd, "in place or out of place", "in", "out")
 	paramFlag(cmd, "set")
-	cmd.Flags().Int("instances", 1, "how many parallel instances of the whole program")
-	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "which solver fills the holes of templates")
+	cmd.Flags().Int("instances", 1, "number of parallel instances of the whole program")
+	choiceFlag(cmd, "solver", "", "auto", constraints.Names, "which solver fills the holes of templates")
 	targetFlags(cmd)
 	passFlags(cmd)
-	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
+	outFlag(cmd)
 	return cmd
 }
 
+// compileProgram compiles PROGRAM: a family, a .star file or a dump.
 func compileProgram(cmd *cobra.Command, name string) error {
 	if err := checkTargetFlags(cmd); err != nil {
 		return err
@@ -71,11 +70,8 @@ func compileProgram(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	request := script.Request{Collective: coll, InPlace: collective.DefaultInPlace(coll)}
+	request := script.Request{Collective: coll, InPlace: inPlaceOf(cmd, coll)}
 	request.Root, _ = cmd.Flags().GetInt("root")
-	if p := flagValue(cmd, "placement"); p != "" {
-		request.InPlace = p == "in"
-	}
 	if request.Counts, err = countsOf(cmd, coll, len(t.Ranks)); err != nil {
 		return err
 	}
@@ -99,7 +95,8 @@ func compileProgram(cmd *cobra.Command, name string) error {
 	})
 }
 
-// compileAndWrite runs the passes, verifies the result and writes it.
+// compileAndWrite runs the compiler through compile, verifies the result and writes it.
+// name is PROGRAM, for errors; comment goes into the result.
 func compileAndWrite(cmd *cobra.Command, t *topologies.Topology, name, comment string, o compiler.Options, compile func(compiler.Options) (*compiler.Result, error)) error {
 	dumps, err := passOptions(cmd, &o)
 	if err != nil {
@@ -120,7 +117,7 @@ func compileAndWrite(cmd *cobra.Command, t *topologies.Topology, name, comment s
 		return &wrongError{fmt.Errorf("%s on %s: %w", name, t.Name, err)}
 	}
 	r.Program.Comment = comment
-	write, err := targetOf(cmd).write(cmd, t, r.Program)
+	write, err := targetOf(cmd).convert(cmd, t, r.Program)
 	if err != nil {
 		return err
 	}
@@ -133,10 +130,9 @@ func compileAndWrite(cmd *cobra.Command, t *topologies.Topology, name, comment s
 	return writeOut(cmd, write)
 }
 
-// findFamily finds PROGRAM: a family that has the collective, or the one in a file.
-// If that has only one collective, -c is not needed.
+// findFamily returns the family that PROGRAM names, built-in or in a file, and the
+// collective of -c. A family with only one collective needs no -c.
 func findFamily(cmd *cobra.Command, name string) (*templates.Family, string, error) {
-	asked := flagValue(cmd, "collective") != ""
 	var coll string
 	var err error
 	var defined []string
@@ -156,7 +152,7 @@ func findFamily(cmd *cobra.Command, name string) (*templates.Family, string, err
 			}
 		}
 	}
-	if asked {
+	if isSet(cmd, "collective") {
 		if coll, err = collectiveName(cmd, defined...); err != nil {
 			return nil, "", err
 		}
@@ -165,7 +161,7 @@ func findFamily(cmd *cobra.Command, name string) (*templates.Family, string, err
 	if err != nil {
 		return nil, "", usage(err)
 	}
-	if !asked {
+	if coll == "" {
 		if len(f.Collectives) != 1 {
 			return nil, "", usagef("-c/--collective is missing: %s does %s", f.Name, strings.Join(f.Collectives, ", "))
 		}
@@ -174,8 +170,8 @@ func findFamily(cmd *cobra.Command, name string) (*templates.Family, string, err
 	return f, coll, nil
 }
 
-// traceFamily runs a family's program on a system, with the parameters of -p.
-// Holes without a value are filled if the family needs them.
+// traceFamily traces a family's program on a system, with the parameters of -p. It fills
+// holes without a value only if the family does not apply without them.
 func traceFamily(cmd *cobra.Command, f *templates.Family, t *topologies.Topology, q script.Request) (*lang.Program, script.Params, error) {
 	m := machineOf(t)
 	given := map[string]any{}
@@ -217,7 +213,7 @@ func traceFamily(cmd *cobra.Command, f *templates.Family, t *topologies.Topology
 	}
 	program, err := f.Trace(m, q, params)
 	if err != nil {
-		return nil, nil, usage(err) // a wrong result still exits with exitWrong
+		return nil, nil, usage(err) // exitWrong if the result is wrong: see exitCodes
 	}
 	if refused := constraints.CheckRouting(program, t); len(refused) > 0 {
 		return nil, nil, &wrongError{fmt.Errorf("%s: %s", refused[0].Pos, refused[0].Detail)}
@@ -225,7 +221,7 @@ func traceFamily(cmd *cobra.Command, f *templates.Family, t *topologies.Topology
 	return program, params, nil
 }
 
-// machineOf is a system as templates see it.
+// machineOf describes a system to templates.
 func machineOf(t *topologies.Topology) script.Machine {
 	m := script.Machine{Nodes: t.Nodes, Linked: t.Linked}
 	for n := range t.Nodes {
@@ -233,6 +229,3 @@ func machineOf(t *topologies.Topology) script.Machine {
 	}
 	return m
 }
-
-// runtimeNames are the runtimes that read MSCCL XML.
-func runtimeNames() []string { return msccl.Runtimes() }

@@ -24,7 +24,8 @@ func openHoles(f *templates.Family, p script.Params) (open []script.Parameter) {
 	return open
 }
 
-// holeFillers says how to fill a hole of each kind that a family can't do without.
+// holeFillers fill the kinds of holes that a family cannot do without. They return nil
+// if the family should explain why it does not apply.
 var holeFillers = map[string]func(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error){
 	script.HoleRings:     solveRings,
 	script.HoleNodeRings: solveNodeRings,
@@ -32,8 +33,8 @@ var holeFillers = map[string]func(cmd *cobra.Command, t *topologies.Topology, q 
 	script.HoleNICs:      chooseNICs,
 }
 
-// fillHole finds a value for a hole. If there is none, the exit code is
-// exitNothing.
+// fillHole returns a value for a hole, nil if the filler has none, or a nothingError if
+// none exists.
 func fillHole(cmd *cobra.Command, t *topologies.Topology, q script.Request, hole script.Parameter, p script.Params) (any, error) {
 	value, err := holeFillers[hole.Hole](cmd, t, q, p)
 	var noRing *constraints.NoRingError
@@ -48,7 +49,7 @@ func fillHole(cmd *cobra.Command, t *topologies.Topology, q script.Request, hole
 	return value, nil
 }
 
-// countParam is a number that another parameter gives, or 1.
+// countParam returns the value of a parameter that is a number, 1 without one.
 func countParam(p script.Params, name string) int {
 	if n, ok := p[name].(int); ok {
 		return n
@@ -56,6 +57,7 @@ func countParam(p script.Params, name string) int {
 	return 1
 }
 
+// solveRings finds ring orders over all ranks.
 func solveRings(cmd *cobra.Command, t *topologies.Topology, _ script.Request, p script.Params) ([][]int, error) {
 	s, err := constraints.Open(constraints.Options{Solver: flagValue(cmd, "solver"), MemoryCap: solverMemory(cmd), Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
 	if err != nil {
@@ -66,6 +68,7 @@ func solveRings(cmd *cobra.Command, t *topologies.Topology, _ script.Request, p 
 	return answer.Orders, err
 }
 
+// solveNodeRings finds ring orders within a node.
 func solveNodeRings(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error) {
 	if !equalNodes(t) {
 		return nil, nil // the family's own message is better
@@ -73,7 +76,7 @@ func solveNodeRings(cmd *cobra.Command, t *topologies.Topology, q script.Request
 	return solveRings(cmd, t.Node(0), q, p)
 }
 
-// equalNodes tells whether all nodes have the same number of GPUs.
+// equalNodes reports whether all nodes have the same number of GPUs.
 func equalNodes(t *topologies.Topology) bool {
 	for node := range t.Nodes {
 		if len(t.NodeRanks(node)) != len(t.NodeRanks(0)) {
@@ -83,16 +86,19 @@ func equalNodes(t *topologies.Topology) bool {
 	return true
 }
 
+// findTrees finds spanning trees over all ranks.
 func findTrees(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error) {
 	switch n := len(t.Ranks); {
 	case n < 2:
 		return nil, nil // the family's own message is better
 	case n > trees.MaxDisjointRanks:
-		return nil, &nothingError{fmt.Errorf("topology %s: trees take too long to find for %d ranks: want at most %d, or the trees as a parameter", t.Name, n, trees.MaxDisjointRanks)}
+		return nil, &nothingError{fmt.Errorf("topology %s: finding trees for %d ranks takes too long: want at most %d ranks, or the trees as a parameter", t.Name, n, trees.MaxDisjointRanks)}
 	}
 	return search.Trees(cmd.Context(), t, q.Collective, q.Root, countParam(p, "trees"))
 }
 
+// chooseNICs chooses the GPUs that send through each NIC, unless each GPU's own NIC will
+// do.
 func chooseNICs(_ *cobra.Command, t *topologies.Topology, _ script.Request, _ script.Params) ([][]int, error) {
 	if !equalNodes(t) {
 		return nil, nil

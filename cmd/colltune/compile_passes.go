@@ -14,23 +14,24 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// dumpSuffix ends the name of a PROGRAM that is a dump of an earlier compilation.
+// dumpSuffix is the suffix of a PROGRAM that is the output of --dump-after.
 const dumpSuffix = ".dump"
 
-// maxDump limits the size of a dump.
+// maxDump is the largest dump, in bytes.
 const maxDump = 1 << 30
 
-// passFlags adds the flags that look into the compiler's passes or leave some out.
+// passFlags adds the flags that print or skip passes of the compiler.
 func passFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program as this pass leaves it, which compile reads back from a "+dumpSuffix+" file; the result then goes to --out only")
 	choiceFlag(cmd, "dot", "", "", compiler.Graphs(), "print this graph for Graphviz; the result then goes to --out only")
-	cmd.Flags().StringSlice("disable-pass", nil, "leave out the optional passes `NAMES`, separated by commas")
+	cmd.Flags().StringSlice("disable-pass", nil, "skip the optional passes `NAMES`, separated by commas")
 	_ = cmd.RegisterFlagCompletionFunc("disable-pass", completeList(optionalPasses))
 	cmd.Flags().Bool("blocked", false, "give each instance its own block of the buffers instead of a part of every chunk")
 	cmd.Flags().Int("slots", 0, "FIFO slots of a connection that the program may rely on (default: the fewest that a protocol of the system has, at most 2)")
 	cmd.Flags().Bool("time-passes", false, "print how long each pass took, to standard error")
 }
 
+// passNames returns the names of all passes, in order.
 func passNames() []string {
 	var names []string
 	for _, p := range compiler.Passes() {
@@ -39,7 +40,7 @@ func passNames() []string {
 	return names
 }
 
-// optionalPasses lists the passes that can be left out.
+// optionalPasses returns the names of the passes that can be skipped.
 func optionalPasses() []string {
 	var names []string
 	for _, p := range compiler.Passes() {
@@ -50,21 +51,21 @@ func optionalPasses() []string {
 	return names
 }
 
-// lastPass is an example of a pass.
+// lastPass returns the name of the last pass.
 func lastPass() string {
 	names := passNames()
 	return names[len(names)-1]
 }
 
-// dumps collects the texts that --dump-after or --dot asks for.
+// dumps collects the output of --dump-after or --dot.
 type dumps struct {
 	graph bool
 	texts []string
 	all   bool
 }
 
-// passOptions reads the flags of passFlags, and the limits of the runtime that is
-// written for. dumps is nil if the program itself is to be written.
+// passOptions sets o from the flags of passFlags, and from the limits of the runtime
+// that --runtime names. dumps is nil unless --dump-after or --dot is set.
 func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 	o.Disable, _ = cmd.Flags().GetStringSlice("disable-pass")
 	optional := optionalPasses()
@@ -72,7 +73,7 @@ func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 		switch {
 		case slices.Contains(optional, p):
 		case slices.Contains(passNames(), p):
-			return nil, usagef("--disable-pass: pass %q cannot be left out: want some of %s", p, strings.Join(optional, ", "))
+			return nil, usagef("--disable-pass: pass %q is required: want some of %s", p, strings.Join(optional, ", "))
 		default:
 			return nil, usagef("--disable-pass %q%s: want some of %s", p, suggest.DidYouMean(p, optional), strings.Join(optional, ", "))
 		}
@@ -102,16 +103,16 @@ func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 	}
 	o.Dump = func(pass, text string) {
 		if !d.all {
-			d.texts = d.texts[:0] // if a pass runs again, its last dump counts
+			d.texts = d.texts[:0] // keep only the last run of a pass
 		}
 		d.texts = append(d.texts, fmt.Sprintf("# after %s\n%s\n", pass, strings.TrimRight(text, "\n")))
 	}
 	return d, nil
 }
 
-// slotsOf is how many messages a connection may hold. --slots says so; otherwise, as
-// in a search, it is what every protocol of the system has room for, if that is
-// fewer than the compiler assumes.
+// slotsOf returns the number of FIFO slots of a connection that the program may rely
+// on: --slots, otherwise as in a search the fewest that a protocol of the system has,
+// at most the compiler's default.
 func slotsOf(cmd *cobra.Command, t *topologies.Topology) (int, error) {
 	if typed(cmd, "slots") {
 		n, _ := cmd.Flags().GetInt("slots")
@@ -127,8 +128,9 @@ func slotsOf(cmd *cobra.Command, t *topologies.Topology) (int, error) {
 	return fewest, nil
 }
 
-// slotsToVerify is how many slots the program was made for; 0 if the pass that
-// takes care of that is left out, or was before a dump was written.
+// slotsToVerify returns the number of slots to verify the program with; 0 (any number)
+// if the pass slots is skipped, or the program comes from a dump, whose slots are not
+// known.
 func slotsToVerify(cmd *cobra.Command, o compiler.Options, dump bool) int {
 	if slices.Contains(o.Disable, "slots") || dump && !typed(cmd, "slots") {
 		return 0
@@ -149,7 +151,7 @@ func (d *dumps) write(w io.Writer) error {
 	return dump.DOT(w)
 }
 
-// printPassTimes prints how long each pass took, if asked to.
+// printPassTimes prints the time of each pass, with --time-passes.
 func printPassTimes(cmd *cobra.Command, times []compiler.PassTime) {
 	if timed, _ := cmd.Flags().GetBool("time-passes"); timed {
 		for _, p := range times {
@@ -158,11 +160,11 @@ func printPassTimes(cmd *cobra.Command, times []compiler.PassTime) {
 	}
 }
 
-// compileDump goes on from a dump.
+// compileDump continues a compilation from a dump.
 func compileDump(cmd *cobra.Command, t *topologies.Topology, name string) error {
 	for _, own := range []string{"collective", "counts", "param", "root", "placement", "instances", "blocked"} {
 		if typed(cmd, own) {
-			return usagef("--%s: a dump has its own", own)
+			return usagef("--%s: the dump fixes it", own)
 		}
 	}
 	text, err := readFile(cmd.Context(), name, maxDump)

@@ -16,21 +16,24 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// target is a form in which compile writes a program.
+// target is a file format that compile writes.
 type target struct {
-	name, what string
-	flags      []string // the flags of formFlags that it uses
-	write      func(*cobra.Command, *topologies.Topology, *ir.Program) (func(io.Writer) error, error)
+	name  string   // the value of --to
+	what  string   // its name in errors
+	flags []string // the flags of targetFlags that it uses
+	// convert checks and converts a verified program, and returns a function that
+	// writes the result.
+	convert func(*cobra.Command, *topologies.Topology, *ir.Program) (func(io.Writer) error, error)
 }
 
-// targets is the table of forms.
+// targets are the file formats, the default first.
 var targets = []target{
-	{"ir", "the program as colltune's own JSON", nil, writeIR},
-	{"msccl-xml", "MSCCL XML", []string{"runtime", "protocol", "min-bytes", "max-bytes"}, writeXML},
-	{"mscclpp-json", "execution plans of MSCCL++", []string{"protocol", "min-bytes", "max-bytes", "tile-bytes"}, writePlan},
+	{"ir", "the program as colltune's own JSON", nil, convertIR},
+	{"msccl-xml", "MSCCL XML", []string{"runtime", "protocol", "min-bytes", "max-bytes"}, convertXML},
+	{"mscclpp-json", "execution plans of MSCCL++", []string{"protocol", "min-bytes", "max-bytes", "tile-bytes"}, convertPlan},
 }
 
-// targetFlags adds --to, and the flags that only some forms use.
+// targetFlags adds --to, and the flags that only some targets use.
 func targetFlags(cmd *cobra.Command) {
 	var names []string
 	for _, f := range targets {
@@ -44,13 +47,13 @@ func targetFlags(cmd *cobra.Command) {
 	cmd.Flags().Var(&size{}, "tile-bytes", "pipeline an MSCCL++ plan's steps over parts of a chunk of this size (default: whole chunks)")
 }
 
-// targetOf is the form that --to names.
+// targetOf returns the target that --to names.
 func targetOf(cmd *cobra.Command) target {
 	name := flagValue(cmd, "to")
 	return targets[slices.IndexFunc(targets, func(f target) bool { return f.name == name })]
 }
 
-// checkTargetFlags refuses flags that the form does not use.
+// checkTargetFlags refuses typed flags that the target does not use.
 func checkTargetFlags(cmd *cobra.Command) error {
 	mine := targetOf(cmd)
 	for _, f := range targets {
@@ -70,11 +73,13 @@ func checkTargetFlags(cmd *cobra.Command) error {
 	return nil
 }
 
-func writeIR(_ *cobra.Command, _ *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
+// convertIR returns a program as colltune's own JSON.
+func convertIR(_ *cobra.Command, _ *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
 	return func(w io.Writer) error { return ir.Encode(w, p) }, nil
 }
 
-func writeXML(cmd *cobra.Command, _ *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
+// convertXML returns a program as MSCCL XML, if the runtime would run it.
+func convertXML(cmd *cobra.Command, _ *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
 	o := msccl.WriteOptions{
 		Runtime: flagValue(cmd, "runtime"), Protocol: flagValue(cmd, "protocol"),
 		MinBytes: sizeOf(cmd, "min-bytes"), MaxBytes: sizeOf(cmd, "max-bytes"), Comments: []string{p.Comment},
@@ -84,14 +89,14 @@ func writeXML(cmd *cobra.Command, _ *topologies.Topology, p *ir.Program) (func(i
 	}
 	var text bytes.Buffer
 	if err := msccl.Write(&text, p, o); err != nil {
-		return nil, usage(err) // the request's fault: writing to a buffer can't fail
+		return nil, usage(err) // writing to a buffer cannot fail
 	}
 	return func(w io.Writer) error { _, err := text.WriteTo(w); return err }, nil
 }
 
-// writePlan writes a program as a plan, once that is verified as a plan: the check
-// of the program says nothing about it.
-func writePlan(cmd *cobra.Command, t *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
+// convertPlan returns a program as an MSCCL++ execution plan. It verifies the plan itself,
+// which the verified program does not imply.
+func convertPlan(cmd *cobra.Command, t *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
 	o := mscclpp.LowerOptions{
 		Protocol: flagValue(cmd, "protocol"), MinBytes: sizeOf(cmd, "min-bytes"), MaxBytes: sizeOf(cmd, "max-bytes"),
 		TileBytes: sizeOf(cmd, "tile-bytes"), Node: nodeOf(t),
@@ -101,7 +106,7 @@ func writePlan(cmd *cobra.Command, t *topologies.Topology, p *ir.Program) (func(
 	}
 	plan, err := mscclpp.Lower(p, o)
 	if err != nil {
-		return nil, &nothingError{fmt.Errorf("no plan of this program: %w", err)}
+		return nil, &nothingError{fmt.Errorf("this program has no plan: %w", err)}
 	}
 	v := mscclpp.Verify(plan, verify.Options{Linked: t.Linked})
 	if err := v.Report.Err(); err != nil {
@@ -113,7 +118,8 @@ func writePlan(cmd *cobra.Command, t *topologies.Topology, p *ir.Program) (func(
 	return func(w io.Writer) error { return mscclpp.Write(w, plan, []string{p.Comment}) }, nil
 }
 
-// nodeOf is the node of a rank, within which ranks reach each other's memory.
+// nodeOf returns a function from a rank to its node, within which ranks reach each
+// other's memory.
 func nodeOf(t *topologies.Topology) func(rank int) int {
 	return func(rank int) int { return t.Ranks[rank].Node }
 }

@@ -17,8 +17,8 @@ func completeTopology(*cobra.Command, []string, string) ([]string, cobra.ShellCo
 	return append(topologies.Names(), generators...), cobra.ShellCompDirectiveDefault
 }
 
-// firstIs completes only the first argument.
-func firstIs(complete cobra.CompletionFunc) cobra.CompletionFunc {
+// firstArg completes only the first argument.
+func firstArg(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -27,8 +27,8 @@ func firstIs(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// completeList completes the last of several names with commas between, by names
-// that are not there yet.
+// completeList completes the last of names that are separated by commas, with those
+// that are not in the list yet.
 func completeList(names func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, prefix string) (offers []string, _ cobra.ShellCompDirective) {
 		before := prefix[:strings.LastIndex(prefix, ",")+1]
@@ -41,22 +41,22 @@ func completeList(names func() []string) cobra.CompletionFunc {
 	}
 }
 
-// paramFlag adds -p, whose names and values are those of the families in question.
+// paramFlag adds -p. verb says what the command does with the parameter.
 func paramFlag(cmd *cobra.Command, verb string) {
 	cmd.Flags().StringArrayP("param", "p", nil, verb+" a template parameter: `NAME=VALUE`")
 	_ = cmd.RegisterFlagCompletionFunc("param", completeParam)
 }
 
-// completeParam offers the names of parameters and, after a name, its values;
-// holes have none. The families are the argument's, or --family's, or all.
+// completeParam offers the names of parameters and, after NAME=, its values; holes have
+// none. The families are those of the argument or of --family, otherwise all.
 func completeParam(cmd *cobra.Command, args []string, prefix string) (offers []string, _ cobra.ShellCompDirective) {
-	asked, _ := cmd.Flags().GetStringSlice("family")
+	wanted, _ := cmd.Flags().GetStringSlice("family")
 	if cmd.Name() == "compile" {
-		asked = args
+		wanted = args
 	}
 	name, _, named := strings.Cut(prefix, "=")
 	for _, f := range templates.Builtin() {
-		if len(asked) > 0 && !slices.Contains(asked, f.Name) {
+		if len(wanted) > 0 && !slices.Contains(wanted, f.Name) {
 			continue
 		}
 		for _, p := range f.Parameters {
@@ -87,6 +87,7 @@ func completeFamily(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 	return familyNames(), cobra.ShellCompDirectiveDefault
 }
 
+// familyNames returns the names of the built-in families.
 func familyNames() (names []string) {
 	for _, f := range templates.Builtin() {
 		names = append(names, f.Name)
@@ -94,10 +95,10 @@ func familyNames() (names []string) {
 	return names
 }
 
+// completeExecutor offers the executors that executor list shows; files too.
 func completeExecutor(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
 	var names []string
-	for _, f := range executor.List(dirs...) {
+	for _, f := range executor.List(pluginDirs(cmd)...) {
 		names = append(names, f.Name)
 	}
 	return names, cobra.ShellCompDirectiveDefault

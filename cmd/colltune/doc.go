@@ -27,7 +27,7 @@
 //	campaigns     campaign.go search_request.go search.go results.go compare.go
 //	              export.go report.go resume.go resume_trust.go resume_history.go
 //	              resume_folder_linux.go resume_folder_unix.go
-//	              resume_folder_other.go resume_owner_unix.go
+//	              resume_folder_other.go resume_private_unix.go
 //	programs      compile.go compile_holes.go compile_passes.go compile_target.go
 //	              verify.go verify_folder.go run.go synth.go
 //	systems       topology.go topology_bounds.go topology_calibrate.go

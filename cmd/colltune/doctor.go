@@ -11,9 +11,10 @@ import (
 
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/units"
 )
 
-// finding is one thing that doctor looked for.
+// finding is a row of doctor: something it looked for, and whether it is here.
 type finding struct {
 	What   string `json:"what"`
 	Found  bool   `json:"found"`
@@ -25,15 +26,15 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Show what was found on this machine: solver, GPUs, executors",
 		Long: `doctor shows what colltune found on this machine: processors, solvers, GPUs, and for
-each executor what it needs and whether that is here. Nothing it lists is required
-but a processor.
+each executor what it needs and whether that is here. colltune needs none of it but a
+processor.
 
   colltune doctor`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var all []finding
-			for _, look := range probes {
-				all = append(all, look()...)
+			for _, probe := range probes {
+				all = append(all, probe()...)
 			}
 			s := sheet{columns: []column{text("what"), text("found"), text("detail")}}
 			for _, f := range all {
@@ -48,15 +49,16 @@ but a processor.
 	return cmd
 }
 
-// probes is what doctor looks at, in order. Nothing here is a failure if it
-// is missing, because everything has a substitute.
+// probes return doctor's findings, in order. Nothing that is missing is an error:
+// everything has a substitute.
 var probes = []func() []finding{probeMachine, probeSolvers, probeGPUs, probeExecutors}
 
+// probeMachine describes the processors.
 func probeMachine() []finding {
-	return []finding{{"machine", true, runtime.GOOS + "/" + runtime.GOARCH + ", " + plural(runtime.NumCPU(), "core")}}
+	return []finding{{"machine", true, runtime.GOOS + "/" + runtime.GOARCH + ", " + units.Count(runtime.NumCPU(), "core")}}
 }
 
-// probeSolvers says which solver a search would use.
+// probeSolvers finds libz3, and the solvers that a search would use.
 func probeSolvers() []finding {
 	z3 := finding{What: "libz3"}
 	s, err := constraints.Open(constraints.Options{Notice: func(notice string) { z3.Detail = notice }})
@@ -78,8 +80,8 @@ func probeSolvers() []finding {
 	return []finding{z3, {"solver", true, strings.Join(used, ", ")}}
 }
 
-// probeGPUs looks for device files, which takes no tool and no driver, and for the
-// listing of the vendor's tool.
+// probeGPUs looks for the vendors' device files, which needs no driver, and for their
+// tools.
 func probeGPUs() []finding {
 	var all []finding
 	for _, v := range []struct{ vendor, devices, tool string }{
@@ -99,8 +101,8 @@ func probeGPUs() []finding {
 	return all
 }
 
-// probeExecutors lists what can be started by name, and what each would need as far as
-// it knows.
+// probeExecutors lists the executors that can be started by name, and for each the
+// findings on what it needs.
 func probeExecutors() []finding {
 	var all []finding
 	needs := executor.Examine()
@@ -118,18 +120,11 @@ func probeExecutors() []finding {
 			all = append(all, f)
 		}
 		if e.Remote {
-			continue // it needs that at its launcher's other end, not here
+			continue // what it needs must be on the other machine
 		}
 		for _, f := range needs[cmp.Or(e.Of, e.Name)] {
 			all = append(all, finding{e.Name + ": " + f.What, f.Found, f.Detail})
 		}
 	}
 	return all
-}
-
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return short(float64(n)) + " " + what
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/colltune/colltune/executor/sim"
 )
 
-// registerExecutors makes the built-in executors known, both in the host and in
-// the child that becomes one.
+// registerExecutors registers the built-in executors. The command needs them, and so
+// does the child process that runs as one.
 func registerExecutors() {
 	executor.RegisterBuiltin("sim", sim.New)
 	executor.RegisterBuiltin("cpu", cpu.New)
@@ -30,7 +30,7 @@ func registerExecutors() {
 func executorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "executor",
-		Short: "List and check executors: what runs programs",
+		Short: "List and check executors, which run programs",
 		Args:  cobra.ArbitraryArgs,
 		RunE:  runGroup,
 	}
@@ -48,8 +48,7 @@ the settings, and the plugins colltune-executor-NAME in --plugin-dir and on PATH
   colltune executor list`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
-			found := executor.List(dirs...)
+			found := executor.List(pluginDirs(cmd)...)
 			s := sheet{columns: []column{text("executor"), text("kind"), text("how")}}
 			for _, f := range found {
 				s.add(f.Name, f.Kind, howStarted(f))
@@ -64,7 +63,8 @@ the settings, and the plugins colltune-executor-NAME in --plugin-dir and on PATH
 	return cmd
 }
 
-// howStarted is the path of an executor's program, or its launcher's command.
+// howStarted returns the path of an executor's program, or the executor that a launcher
+// starts and the launcher.
 func howStarted(f executor.Found) string {
 	how := f.Of
 	if f.Launcher != "" {
@@ -76,11 +76,11 @@ func howStarted(f executor.Found) string {
 func executorCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check NAME",
-		Short: "Test that an executor keeps to the protocol",
-		Long: `check starts an executor and tests that it keeps to the protocol (executor/protocol,
+		Short: "Test that an executor follows the protocol",
+		Long: `check starts an executor and tests that it follows the protocol (executor/protocol,
 docs/plugins.md): its description, a small program for every wire protocol, element
-type and reduction that it claims, refusals, trials that are given up, and processes
-left behind. Exit code 5 means that something is wrong.`,
+type and reduction that it claims, refusals, cancelled trials, and processes left
+behind. Exit code 5 means that a check failed.`,
 		Args: exactArgs("the executor NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := hostOptions(cmd)
@@ -105,9 +105,9 @@ left behind. Exit code 5 means that something is wrong.`,
 			}{d, rows}, s); err != nil || len(failed) == 0 {
 				return err
 			}
-			return &wrongError{fmt.Errorf("executor %s: %s not right", args[0], strings.Join(failed, ", "))}
+			return &wrongError{fmt.Errorf("executor %s: failed: %s", args[0], strings.Join(failed, ", "))}
 		},
-		ValidArgsFunction: firstIs(completeExecutor),
+		ValidArgsFunction: firstArg(completeExecutor),
 	}
 	hostFlags(cmd)
 	outputFlags(cmd)

@@ -25,6 +25,8 @@ import (
 	"github.com/colltune/colltune/templates"
 )
 
+// How a command ends: exit codes, the errors that select them, and interrupts.
+
 // The exit codes, which scripts rely on.
 const (
 	exitDone        = 0
@@ -33,15 +35,15 @@ const (
 	exitNothing     = 3   // proved infeasible, or nothing found
 	exitLimit       = 4   // a limit was reached: partial results kept, resumable
 	exitWrong       = 5   // a program or a measurement failed verification
-	exitLost        = 6   // the executor was lost after retries, or can't be had here
+	exitLost        = 6   // the executor was lost after retries, or is not available here
 	exitInterrupted = 130 // interrupted, saved
 )
 
-// exitCodes gives the exit code for each error. The first row that matches counts;
-// other errors are exitFailed.
+// exitCodes maps errors to exit codes. The first row that matches counts; an
+// error that matches none is exitFailed.
 var exitCodes = []struct {
-	code int
-	is   func(error) bool
+	code    int
+	matches func(error) bool
 }{
 	{exitLimit, as[*memory.Exceeded]},
 	{exitInterrupted, is(context.Canceled)},
@@ -50,7 +52,7 @@ var exitCodes = []struct {
 	{exitLimit, as[*limitError]},
 	{exitLost, is(executor.ErrLost)},
 	{exitLost, is(executor.ErrUnavailable)},
-	{exitLimit, is(executor.ErrTimeout)}, // of run, after the sizes that were done
+	{exitLimit, is(executor.ErrTimeout)}, // of run, which has printed the sizes before
 	{exitWrong, isWrongProgram},
 	{exitWrong, as[*wrongError]},
 	{exitWrong, isWrongMeasured},
@@ -58,7 +60,7 @@ var exitCodes = []struct {
 	{exitNothing, as[*nothingError]},
 	{exitNothing, as[*search.NothingFound]},
 	{exitNothing, is(export.ErrNothingFits)},
-	{exitFailed, is(syscall.EIO)}, // of a file that is there, and broken
+	{exitFailed, is(syscall.EIO)}, // the file exists, but cannot be read
 	{exitUsage, as[*usageError]},
 	{exitUsage, is(executor.ErrNotFound)},
 	{exitUsage, is(executor.ErrUnsupported)},
@@ -75,34 +77,37 @@ var exitCodes = []struct {
 	{exitUsage, as[*results.ProgramError]},
 }
 
+// is returns a predicate for errors that wrap target.
 func is(target error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, target) }
 }
 
+// as reports whether err wraps an error of type E.
 func as[E error](err error) bool {
 	var e E
 	return errors.As(err, &e)
 }
 
-// wrongProgram: a template's program computes something else than its collective.
+// isWrongProgram reports whether a template's program computes something other
+// than its collective.
 func isWrongProgram(err error) bool {
 	var at *lang.Error
 	return errors.As(err, &at) && at.Wrong
 }
 
-// wrongMeasured: at some size of a search, everything measured was wrong.
+// isWrongMeasured reports whether a search has only wrong results at some size.
 func isWrongMeasured(err error) bool {
 	var none *autotune.UnansweredError
 	return errors.As(err, &none) && none.Wrong()
 }
 
-// exitCode is the exit code of a command that ended with err.
+// exitCode returns the exit code of a command that ended with err.
 func exitCode(err error) int {
 	if err == nil {
 		return exitDone
 	}
 	for _, row := range exitCodes {
-		if row.is(err) {
+		if row.matches(err) {
 			return row.code
 		}
 	}
@@ -114,6 +119,7 @@ type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
 
+// usage makes err a usageError; nil stays nil.
 func usage(err error) error {
 	if err == nil {
 		return nil
@@ -121,28 +127,28 @@ func usage(err error) error {
 	return &usageError{err}
 }
 
+// usagef formats a usageError.
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
-// wrongError is a program or a measurement that failed verification. What is wrong
-// has been printed already; with quiet, nothing is added to it.
+// wrongError is a program or a measurement that failed verification.
 type wrongError struct{ error }
 
 func (e *wrongError) Unwrap() error { return e.error }
 
-// nothingError says that what was searched for does not exist.
+// nothingError means that what was asked for does not exist or was not found.
 type nothingError struct{ error }
 
 func (e *nothingError) Unwrap() error { return e.error }
 
-// limitError says that a limit was reached before there was an answer.
+// limitError means that a limit was reached before there was an answer.
 type limitError struct{ error }
 
 func (e *limitError) Unwrap() error { return e.error }
 
-// withInterrupts makes a context that ends with the first Ctrl-C, SIGTERM or
-// SIGHUP, so that the command saves what it has and returns. The next one ends the
-// process at once, with everything it has started. Under nohup SIGHUP is ignored,
-// and remains so.
+// withInterrupts returns a context that the first Ctrl-C, SIGTERM or SIGHUP
+// cancels, so that the command saves its results and returns. A second signal
+// exits at once; children end with the process. A SIGHUP that nohup ignores
+// stays ignored. The returned function releases the signals.
 func withInterrupts(stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -157,7 +163,7 @@ func withInterrupts(stderr io.Writer) (context.Context, func()) {
 		case <-done:
 			return
 		}
-		fmt.Fprintln(stderr, "\ninterrupted; once more to leave at once")
+		fmt.Fprintln(stderr, "\ninterrupted; interrupt again to exit at once")
 		cancel()
 		if secondInterrupt(signals, done, time.Now) {
 			os.Exit(exitInterrupted)
@@ -170,13 +176,13 @@ func withInterrupts(stderr io.Writer) (context.Context, func()) {
 	}
 }
 
-// repeatWindow is how long after an interrupt another one still counts as the
-// same. timeout sends its signal to the command and then to its group; when a
-// terminal is closed, the shell and the system both send one.
+// repeatWindow is the time after an interrupt within which another one counts as
+// the same. timeout signals the command and then its group; when a terminal
+// closes, the shell and the kernel both send a signal.
 const repeatWindow = 500 * time.Millisecond
 
-// secondInterrupt waits for an interrupt that is not the first one sent twice. It is false
-// if the command is done before one comes.
+// secondInterrupt waits for an interrupt after repeatWindow, and reports whether
+// one came before the command was done.
 func secondInterrupt(signals <-chan os.Signal, done <-chan struct{}, now func() time.Time) bool {
 	for first := now(); ; {
 		select {
@@ -190,8 +196,8 @@ func secondInterrupt(signals <-chan os.Signal, done <-chan struct{}, now func() 
 	}
 }
 
-// abandonable calls f, but gives up with the context's error as soon as the context
-// ends. What f still computes then ends with the process.
+// abandonable calls f, but returns the context's error as soon as the context
+// ends. f then goes on in the background until the process ends.
 func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -211,8 +217,8 @@ func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// abandonableRun is for a command that has nothing to save: an interrupt ends it, whatever
-// it is computing.
+// abandonableRun makes a command that has nothing to save end at once when it is
+// interrupted.
 func abandonableRun(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		_, err := abandonable(cmd.Context(), func() (struct{}, error) { return struct{}{}, run(cmd, args) })

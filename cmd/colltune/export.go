@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/search"
@@ -19,7 +20,7 @@ func exportCommand() *cobra.Command {
 		Short: "Write a campaign's winners as files that a runtime loads",
 		Long: `export writes the winners of a campaign as files into one folder, and prints how to
 load them. A program is exported only for sizes at which the runtime would really
-run it. Where that means a slower program than the winner, or none, it says so.
+run it. It says where that means a slower program than the winner, or none.
 
   colltune export campaigns/dgx-a100-1x-allreduce --to msccl-xml --out xml`,
 		Args: exactArgs("the campaign's folder DIR"),
@@ -47,11 +48,11 @@ run it. Where that means a slower program than the winner, or none, it says so.
 			case err == nil:
 				o.Node, o.LL128 = nodeOf(problem.Topology), search.EnablesLL128(problem.Topology)
 			case to == "mscclpp-json":
-				return err // whether ranks share a node decides how messages go
+				return err // plans depend on which ranks share a node
 			}
 			report, err := export.Write(c, o)
 			if errors.Is(err, export.ErrSharedGPU) {
-				return usagef("%w: --shared-gpu exports them all the same", err)
+				return usagef("%w: want --shared-gpu to export it anyway", err)
 			}
 			if err != nil {
 				return err
@@ -61,17 +62,18 @@ run it. Where that means a slower program than the winner, or none, it says so.
 			}
 			return printReport(cmd, report)
 		},
-		ValidArgsFunction: firstIs(completeFolder),
+		ValidArgsFunction: firstArg(completeFolder),
 	}
 	choiceFlag(cmd, "to", "", "", export.Formats(), "what to write")
-	choiceFlag(cmd, "runtime", "", "", runtimeNames(), "the runtime whose dialect of MSCCL XML to write")
-	choiceFlag(cmd, "format", "o", "table", formats, "how to print what was done")
+	choiceFlag(cmd, "runtime", "", "", msccl.Runtimes(), "the runtime whose dialect of MSCCL XML to write")
+	choiceFlag(cmd, "format", "o", "table", formats, "how to print the list of files")
 	cmd.Flags().String("out", "", "the folder `PATH` to write to")
-	cmd.Flags().Bool("shared-gpu", false, "export also times of ranks that shared GPUs")
+	cmd.Flags().Bool("shared-gpu", false, "export times even if ranks shared GPUs")
 	return cmd
 }
 
-// printReport prints what was exported; the form for people has the remarks, too.
+// printReport lists the files that were written. Under -o table it adds remarks and how
+// to load the files.
 func printReport(cmd *cobra.Command, r export.Report) error {
 	s := sheet{human: r.Print, columns: []column{text("file"), text("placement"), text("algorithm"), text("protocol"), number("min bytes"), number("max bytes"), number("granularity bytes"), text("ir")}}
 	for _, f := range r.Files {

@@ -12,11 +12,11 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// choice is a flag with a few possible values.
+// choice is the value of a flag that takes one of a few words, in any case.
 type choice struct {
 	value string
 	of    []string
-	also  map[string]string // other names for some
+	also  map[string]string // other spellings, in lower case, of some values
 }
 
 func (c *choice) String() string { return c.value }
@@ -36,15 +36,15 @@ func (c *choice) Set(s string) error {
 	return fmt.Errorf("want one of %s%s", strings.Join(c.of, ", "), suggest.DidYouMean(s, c.of))
 }
 
-// choiceFlag adds a flag whose values are known, and so are in its help and
-// completion.
+// choiceFlag adds a flag that takes one of a few words. Help and completion list
+// them. value is the default.
 func choiceFlag(cmd *cobra.Command, name, short, value string, of []string, usage string) {
 	cmd.Flags().VarP(&choice{value: value, of: of}, name, short, usage+": "+strings.Join(of, ", "))
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(of, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// typeWants says what flags of pflag's own types accept, as pflag itself only quotes
-// the errors of Go's parsers.
+// typeWants describes the values of pflag's own types, for errors: pflag quotes only
+// those of Go's parsers.
 var typeWants = map[string]string{
 	"bool":     "true or false",
 	"duration": `a time such as "90s" or "2h"`,
@@ -53,7 +53,7 @@ var typeWants = map[string]string{
 	"intSlice": "whole numbers with commas between, such as 0,3,5",
 }
 
-// valueError says what a flag accepts whose value can't be read.
+// valueError replaces a Go parser's message by the values that the flag accepts.
 func valueError(err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) || typeWants[bad.GetFlag().Value.Type()] == "" {
@@ -63,7 +63,7 @@ func valueError(err error) error {
 	return fmt.Errorf("%swant %s", where, typeWants[bad.GetFlag().Value.Type()])
 }
 
-// size is a flag with a number of bytes.
+// size is the value of a flag that takes a number of bytes, such as 64K.
 type size struct{ value units.Bytes }
 
 func (s *size) String() string { return s.value.String() }
@@ -81,26 +81,31 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
+// isSet reports whether the command has a flag and it was given: on the command line,
+// by the environment or by a settings file.
 func isSet(cmd *cobra.Command, name string) bool {
 	f := cmd.Flags().Lookup(name)
 	return f != nil && f.Changed
 }
 
-// sizeOf is the value of a size flag; 0 if it was not given and has no default.
+// sizeOf returns the value of a size flag in bytes; 0 if it is not set and has no
+// default.
 func sizeOf(cmd *cobra.Command, name string) int64 {
 	return int64(cmd.Flags().Lookup(name).Value.(*size).value)
 }
 
+// flagValue returns a flag's value as text.
 func flagValue(cmd *cobra.Command, name string) string {
 	return cmd.Flags().Lookup(name).Value.String()
 }
 
-// flagError adds to pflag's message which flag was meant, and what it takes.
+// flagError adds to pflag's message the flag that was probably meant, or the values
+// that the flag accepts.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
-	var alone *pflag.ValueRequiredError
+	var noValue *pflag.ValueRequiredError
 	switch {
-	case errors.As(err, &alone):
+	case errors.As(err, &noValue):
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	case !errors.As(err, &unknown):
 		return usage(valueError(err))

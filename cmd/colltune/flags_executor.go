@@ -9,26 +9,31 @@ import (
 	"github.com/colltune/colltune/executor"
 )
 
-// executorFlags adds --executor, --timeout, and the flags that say where plugins
-// are.
+// executorFlags adds --executor and the flags of hostFlags.
 func executorFlags(cmd *cobra.Command) {
-	cmd.Flags().String("executor", "sim", "what runs the programs: a `NAME` that executor list shows, or the path of a plugin")
+	cmd.Flags().String("executor", "sim", "the executor that runs programs: a `NAME` that executor list shows, or the path of a plugin")
 	_ = cmd.RegisterFlagCompletionFunc("executor", completeExecutor)
 	hostFlags(cmd)
 }
 
-// hostFlags adds the flags that say where executors are and how long to wait for
-// them.
+// hostFlags adds --plugin-dir, where plugins are, and --timeout.
 func hostFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSlice("plugin-dir", nil, "look for colltune-executor-NAME in this `DIR` before PATH")
 	cmd.Flags().Duration("timeout", 0, "time limit of a trial or of a solver query (default: 10m for a trial, 1m for a query)")
 }
 
+// pluginDirs reads --plugin-dir.
+func pluginDirs(cmd *cobra.Command) []string {
+	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
+	return dirs
+}
+
 // hostOptions reads the flags of hostFlags.
 func hostOptions(cmd *cobra.Command) (executor.HostOptions, error) {
-	var o executor.HostOptions
-	o.Dirs, _ = cmd.Flags().GetStringSlice("plugin-dir")
-	o.Memory = memoryLimit(cmd) / 10 * 9 // an executor that leaks is ended, and not the command
+	o := executor.HostOptions{
+		Dirs:   pluginDirs(cmd),
+		Memory: memoryLimit(cmd) / 10 * 9, // so that a leak ends the executor before the command
+	}
 	o.TrialTimeout, _ = cmd.Flags().GetDuration("timeout")
 	if o.TrialTimeout < 0 || o.TrialTimeout == 0 && isSet(cmd, "timeout") {
 		return o, usagef("--timeout %s: want a time above 0", o.TrialTimeout)

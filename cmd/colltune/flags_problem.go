@@ -12,18 +12,21 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// topologyFlags adds -t, --nodes and --gpus; only the latter two to a command
-// whose argument is the topology.
-func topologyFlags(cmd *cobra.Command, asArgument bool) {
-	if !asArgument {
-		cmd.Flags().StringP("topology", "t", "", "the system: a catalogue name, a .toml `FILE`, or a generator such as ring:8@50GB/s")
-		_ = cmd.RegisterFlagCompletionFunc("topology", completeTopology)
-	}
+// topologyFlags adds -t, --nodes and --gpus.
+func topologyFlags(cmd *cobra.Command) {
+	cmd.Flags().StringP("topology", "t", "", "the system: a catalogue name, a .toml `FILE`, or a generator such as ring:8@50GB/s")
+	_ = cmd.RegisterFlagCompletionFunc("topology", completeTopology)
+	topologyPartFlags(cmd)
+}
+
+// topologyPartFlags adds --nodes and --gpus, for commands whose argument is the
+// topology.
+func topologyPartFlags(cmd *cobra.Command) {
 	cmd.Flags().Int("nodes", 0, "number of nodes (default: as many as the topology says)")
 	cmd.Flags().IntSlice("gpus", nil, "only these GPUs of each node, by local number")
 }
 
-// topology is the system that the flags, or the argument, name.
+// topology resolves the system that the argument, or else -t, names.
 func topology(cmd *cobra.Command, args ...string) (*topologies.Topology, error) {
 	var name string
 	if len(args) > 0 {
@@ -39,24 +42,25 @@ func topology(cmd *cobra.Command, args ...string) (*topologies.Topology, error) 
 	return t, usage(err)
 }
 
-// topologyOptions reads --nodes and --gpus, the part of a system to use.
+// topologyOptions reads the flags of topologyPartFlags.
 func topologyOptions(cmd *cobra.Command) (o topologies.Options, err error) {
 	o.Nodes, _ = cmd.Flags().GetInt("nodes")
-	if f := cmd.Flags().Lookup("gpus"); f != nil && f.Changed {
+	if isSet(cmd, "gpus") {
 		o.GPUs, _ = cmd.Flags().GetIntSlice("gpus")
 	}
-	if o.Nodes < 0 || o.Nodes == 0 && cmd.Flags().Changed("nodes") {
+	if o.Nodes < 0 || o.Nodes == 0 && isSet(cmd, "nodes") {
 		return o, usagef("--nodes %d: want at least 1", o.Nodes)
 	}
 	return o, nil
 }
 
+// isGenerator reports whether a topology's name is a generator, such as ring:8.
 func isGenerator(name string) bool {
 	kind, _, ok := strings.Cut(name, ":")
 	return ok && slices.Contains(generators, kind+":")
 }
 
-// generators begin the names of generated systems, for completion.
+// generators are the first words of generators.
 var generators = []string{"ring:", "mesh:", "torus:", "hypercube:", "fullmesh:", "hub:"}
 
 // collectiveFlag adds -c.
@@ -65,15 +69,15 @@ func collectiveFlag(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("collective", cobra.FixedCompletions(collective.Names(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// collectiveName is the collective that -c names: one that there is, or one of
-// more. Spellings such as AllReduce and all_reduce are accepted.
-func collectiveName(cmd *cobra.Command, more ...string) (string, error) {
+// collectiveName returns the collective that -c names: a built-in one, or one of
+// custom. It accepts spellings such as AllReduce and all_reduce.
+func collectiveName(cmd *cobra.Command, custom ...string) (string, error) {
 	written, _ := cmd.Flags().GetString("collective")
-	names := append(collective.Names(), more...)
+	names := append(collective.Names(), custom...)
 	if written == "" {
 		return "", usagef("-c/--collective is missing: want one of %s", strings.Join(names, ", "))
 	}
-	if slices.Contains(more, written) {
+	if slices.Contains(custom, written) {
 		return written, nil
 	}
 	plain := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(written))
@@ -88,25 +92,47 @@ func countsFlag(cmd *cobra.Command) {
 	cmd.Flags().String("counts", "", "element counts of a vector form ("+strings.Join(collective.VectorForms(), ", ")+"): a `FILE` with one number for each rank; for alltoallv, a row of numbers for each rank (default: 1 each)")
 }
 
-// countsOf reads --counts for a collective over ranks ranks.
-func countsOf(cmd *cobra.Command, coll string, ranks int) ([]int, error) {
+// maxCounts is the largest file of counts, in bytes.
+const maxCounts = 64 << 20
+
+// countsOf reads --counts for a collective over n ranks.
+func countsOf(cmd *cobra.Command, coll string, n int) ([]int, error) {
 	path := flagValue(cmd, "counts")
 	if path == "" {
 		return nil, nil
 	}
-	want := collective.CountsOf(coll, ranks)
+	want := collective.CountsOf(coll, n)
 	if want == 0 {
-		return nil, usagef("--counts: %s has no counts: those that do are %s", coll, strings.Join(collective.VectorForms(), ", "))
+		return nil, usagef("--counts: %s takes no counts: want one of %s", coll, strings.Join(collective.VectorForms(), ", "))
 	}
-	text, err := readFile(cmd.Context(), path, 1<<26)
+	text, err := readFile(cmd.Context(), path, maxCounts)
 	if err != nil {
 		return nil, err
 	}
 	counts, err := collective.ParseCounts(path, text)
 	if err == nil && len(counts) != want {
-		err = usagef("%s: %d counts, for %s over %d ranks: want %d", path, len(counts), coll, ranks, want)
+		err = usagef("%s: %d counts, for %s over %d ranks: want %d", path, len(counts), coll, n, want)
 	}
 	return counts, usage(err)
+}
+
+// rootFlag adds --root.
+func rootFlag(cmd *cobra.Command) {
+	cmd.Flags().Int("root", 0, "the root `RANK`, of a collective that has a root")
+}
+
+// placementFlag adds --placement with the values of. usage says what they mean.
+func placementFlag(cmd *cobra.Command, usage string, of ...string) {
+	choiceFlag(cmd, "placement", "", "", of, usage+" (default: in for allreduce, reduce, broadcast; out for others)")
+}
+
+// inPlaceOf reports whether --placement asks for a collective in place; for both
+// placements, it is true.
+func inPlaceOf(cmd *cobra.Command, coll string) bool {
+	if p := flagValue(cmd, "placement"); p != "" {
+		return p != "out"
+	}
+	return collective.DefaultInPlace(coll)
 }
 
 // sizeFlags adds the sizes, as nccl-tests spells them.
@@ -116,6 +142,7 @@ func sizeFlags(cmd *cobra.Command) {
 	cmd.Flags().IntP("step-factor", "f", 2, "multiply the size by this from one to the next")
 }
 
+// sizesOf reads the flags of sizeFlags: the sizes to run, rising, in bytes.
 func sizesOf(cmd *cobra.Command) ([]int64, error) {
 	step, _ := cmd.Flags().GetInt("step-factor")
 	sizes, err := search.Sizes(sizeOf(cmd, "min-bytes"), sizeOf(cmd, "max-bytes"), step)

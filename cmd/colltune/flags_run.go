@@ -13,29 +13,29 @@ import (
 	"github.com/colltune/colltune/search"
 )
 
-// runFlags adds the flags that say how, and how far, a campaign is run.
+// runFlags adds the flags of search and resume that may differ from run to run:
+// executor, limits, jobs.
 func runFlags(cmd *cobra.Command) {
 	executorFlags(cmd)
 	cmd.Flags().Duration("budget", 0, "stop after this long and keep the results so far (default: no limit)")
 	cmd.Flags().Int("trials", 0, "stop after this many new trials and keep the results so far (default: no limit)")
-	cmd.Flags().Int("jobs", runtime.NumCPU(), "how many trials and compilations run at a time; never changes the result")
+	cmd.Flags().Int("jobs", runtime.NumCPU(), "number of trials and compilations at a time; never changes the result")
 }
 
-// executorFlagsAgain repeats the flags by which the executor was found, for a command that
-// is to find it again, and to run it even if it is not remembered.
+// executorFlagsAgain returns the flags by which resume finds the executor again.
+// remembered says that resume trusts it without --executor.
 func executorFlagsAgain(cmd *cobra.Command, remembered bool) string {
 	var flags string
 	if name := flagValue(cmd, "executor"); strings.ContainsRune(name, filepath.Separator) || !remembered {
 		flags += " --executor " + safe.Path(name)
 	}
-	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
-	for _, dir := range dirs {
+	for _, dir := range pluginDirs(cmd) {
 		flags += " --plugin-dir " + safe.Path(dir)
 	}
 	return flags
 }
 
-// runOptions reads the flags of effortFlags.
+// runOptions reads the flags of runFlags. The caller closes the executors.
 func runOptions(cmd *cobra.Command) (search.Effort, error) {
 	var e search.Effort
 	e.Jobs, _ = cmd.Flags().GetInt("jobs")
@@ -48,9 +48,9 @@ func runOptions(cmd *cobra.Command) (search.Effort, error) {
 	case e.Jobs < 1:
 		return e, usagef("--jobs %d: want at least 1", e.Jobs)
 	case e.Trials < 0 || e.Trials == 0 && isSet(cmd, "trials"):
-		return e, usagef("--trials %d: want at least 1, or none of it for no limit", e.Trials)
+		return e, usagef("--trials %d: want at least 1; leave it out for no limit", e.Trials)
 	case e.Budget < 0 || e.Budget == 0 && isSet(cmd, "budget"):
-		return e, usagef("--budget %s: want a time above 0, or none of it for no limit", e.Budget)
+		return e, usagef("--budget %s: want a time above 0; leave it out for no limit", e.Budget)
 	}
 	e.Timeout = host.TrialTimeout
 	name := flagValue(cmd, "executor")
@@ -60,9 +60,9 @@ func runOptions(cmd *cobra.Command) (search.Effort, error) {
 	return e, nil
 }
 
-// openFirstExecutor starts the first executor of a search before the campaign's folder is
-// made, so that an executor that this machine can't have leaves no folder behind. Other
-// failures are the search's.
+// openFirstExecutor starts the first executor of a search before its folder is made,
+// so that an executor that is not available here leaves no folder behind. It returns
+// no other error: the search meets those again.
 func openFirstExecutor(e *search.Effort, name string) error {
 	if name == "sim" {
 		return nil

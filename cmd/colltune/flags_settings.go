@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"syscall"
 
@@ -20,24 +19,25 @@ import (
 	"github.com/colltune/colltune/internal/tomlfile"
 )
 
-// A flag that isn't given takes its value from COLLTUNE_NAME in the
-// environment, then from ./colltune.toml, then from the user's own file, then
-// its default. In the files a key is a flag's long name:
+// A flag that is not on the command line takes its value from COLLTUNE_NAME in the
+// environment, else from ./colltune.toml, else from the user's own file, else its
+// default. In the files a key is a flag's long name:
 //
 //	topology = "dgx-a100"
 //	jobs     = 4
 //	family   = ["ring", "all-pairs"]
 //
-// Executors that the files name are made known in passing.
+// Tables executor.NAME define executors (flags_settings_executor.go).
 
-// applySettings sets the flags of cmd that were not given.
+// applySettings sets the flags of cmd that are not on the command line, and registers
+// the executors of the settings files.
 func applySettings(cmd *cobra.Command) error {
 	known := flagNames(cmd.Root())
 	files, err := readAllSettings(known)
 	if err != nil {
 		return usage(err)
 	}
-	defer func() { // once it is known whether it is to be said
+	defer func() { // the settings may say quiet
 		if !quiet(cmd) {
 			warnMisspelt(known, os.Environ(), cmd.ErrOrStderr())
 		}
@@ -66,58 +66,57 @@ func applySettings(cmd *cobra.Command) error {
 	return usage(failed)
 }
 
-// setting is a flag's value from the environment or a file.
+// setting is a flag's value from the environment or a file. where names the variable,
+// or file, line and key.
 type setting struct {
 	values []string
-	list   bool // written as a list, of however many
+	list   bool // written as a TOML list, of any length
 	where  string
 }
 
+// setFlag sets a flag, and records where its value comes from.
 func setFlag(cmd *cobra.Command, f *pflag.Flag, s setting) error {
 	if list, ok := f.Value.(pflag.SliceValue); ok && s.list {
 		if err := list.Replace(s.values); err != nil {
 			return fmt.Errorf("%s: %q: want %s", s.where, s.values, typeWants[f.Value.Type()])
 		}
 		f.Changed = true
-		return cmd.Flags().SetAnnotation(f.Name, settingAnnotation, []string{s.where})
-	}
-	if s.list {
+	} else if s.list {
 		return fmt.Errorf("%s: want one value, not a list", s.where)
-	}
-	if err := cmd.Flags().Set(f.Name, s.values[0]); err != nil {
+	} else if err := cmd.Flags().Set(f.Name, s.values[0]); err != nil {
 		return fmt.Errorf("%s: %w", s.where, valueError(err))
 	}
 	return cmd.Flags().SetAnnotation(f.Name, settingAnnotation, []string{s.where})
 }
 
-// settingAnnotation marks a flag whose value comes from the environment or a file.
+// settingAnnotation is the annotation of a flag whose value comes from the
+// environment or a file: its setting.where.
 const settingAnnotation = "colltune-settled"
 
-// typed tells whether a flag was given on this command line. Settings are for all
-// commands, and a command may ignore one that it has no use for.
+// typed reports whether a flag was given on this command line. A command may refuse a
+// typed flag that it does not use, but not a setting, which is for all commands.
 func typed(cmd *cobra.Command, name string) bool {
 	f := cmd.Flags().Lookup(name)
 	return f.Changed && f.Annotations[settingAnnotation] == nil
 }
 
-// fromLocalSettings reports whether a flag's value comes from the settings of the current
-// folder, which may not be the user's own.
+// fromLocalSettings reports whether a flag's value comes from ./colltune.toml, which
+// may not be the user's own.
 func fromLocalSettings(cmd *cobra.Command, name string) bool {
 	from := cmd.Flags().Lookup(name).Annotations[settingAnnotation]
 	return from != nil && strings.HasPrefix(from[0], localSettings+":")
 }
 
-// envPrefix begins the names of colltune's environment variables.
+// envPrefix is the prefix of colltune's environment variables.
 const envPrefix = "COLLTUNE_"
 
-// envVariable is the environment variable of a flag.
+// envVariable returns the environment variable of a flag.
 func envVariable(flag string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// warnMisspelt warns of variables that are no setting but nearly are one. It is no
-// error, because the environment may have others with that prefix for what
-// colltune starts.
+// warnMisspelt warns of environment variables that look like a misspelt setting. They
+// are not errors, because they may be meant for a program that colltune starts.
 func warnMisspelt(known, environment []string, stderr io.Writer) {
 	names := []string{"Z3"}
 	for _, k := range known {
@@ -126,17 +125,17 @@ func warnMisspelt(known, environment []string, stderr io.Writer) {
 	for _, entry := range environment {
 		name, value, _ := strings.Cut(entry, "=")
 		short, ours := strings.CutPrefix(name, envPrefix)
-		if !ours || value == "" || contains(names, short) || strings.HasPrefix(short, "EXECUTOR_") {
+		if !ours || value == "" || slices.Contains(names, short) || strings.HasPrefix(short, "EXECUTOR_") {
 			continue
 		}
 		if meant := suggest.Nearest(short, names); meant != "" {
-			fmt.Fprintf(stderr, "%s is no setting (did you mean %s%s?): left alone\n", name, envPrefix, meant)
+			fmt.Fprintf(stderr, "%s is not a setting (did you mean %s%s?): ignored\n", name, envPrefix, meant)
 		}
 	}
 }
 
-// explainSetting explains an error about a flag whose value was not typed: it says
-// where the value came from.
+// explainSetting prints where the values of flags in an error's text come from, if they
+// were not typed.
 func explainSetting(cmd *cobra.Command, err string, stderr io.Writer) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		from := f.Annotations[settingAnnotation]
@@ -146,12 +145,12 @@ func explainSetting(cmd *cobra.Command, err string, stderr io.Writer) {
 		value := f.Value.String()
 		named := strings.Contains(err, "--"+f.Name) || strings.Contains(err, f.Name+" "+value)
 		if named || len(value) > 1 && strings.Contains(err, value) {
-			fmt.Fprintf(stderr, "--%s is %s by %s\n", f.Name, value, from[0])
+			fmt.Fprintf(stderr, "--%s is %s, set by %s\n", f.Name, value, from[0])
 		}
 	})
 }
 
-// flagNames lists the long names of all commands' flags.
+// flagNames returns the long names of all commands' flags, sorted.
 func flagNames(root *cobra.Command) []string {
 	seen := map[string]bool{}
 	var walk func(*cobra.Command)
@@ -170,18 +169,13 @@ func flagNames(root *cobra.Command) []string {
 		}
 	}
 	walk(root)
-	names := make([]string, 0, len(seen))
-	for n := range seen {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return names
+	return slices.Sorted(maps.Keys(seen))
 }
 
-// localSettings is the file of settings in the current folder.
+// localSettings is the settings file of the current folder.
 const localSettings = "colltune.toml"
 
-// settingsPaths lists the files of settings, the strongest first.
+// settingsPaths returns the paths of the settings files. Earlier files win.
 func settingsPaths() []string {
 	files := []string{localSettings}
 	if dir, err := os.UserConfigDir(); err == nil {
@@ -190,16 +184,16 @@ func settingsPaths() []string {
 	return files
 }
 
-// maxSettings is larger than what anyone writes by hand.
+// maxSettings is the largest settings file, in bytes.
 const maxSettings = 1 << 20
 
-// settingsFile is one file of settings.
+// settingsFile is the contents of one settings file.
 type settingsFile struct {
 	flags     map[string]setting
 	executors map[string]executorTable // by the executor's name
 }
 
-// readAllSettings reads the files that exist, the strongest first.
+// readAllSettings reads the settings files that exist.
 func readAllSettings(known []string) (settingsFiles, error) {
 	var files settingsFiles
 	for _, path := range settingsPaths() {
@@ -212,10 +206,10 @@ func readAllSettings(known []string) (settingsFiles, error) {
 	return files, nil
 }
 
+// settingsFiles are settings files. Earlier files win.
 type settingsFiles []settingsFile
 
-// probeExecutors are those of all files. Of two with one name, the stronger file's
-// counts.
+// executors returns the executors of all files. The earlier file's wins.
 func (l settingsFiles) executors() map[string]executorTable {
 	all := map[string]executorTable{}
 	for _, f := range slices.Backward(l) {
@@ -224,8 +218,8 @@ func (l settingsFiles) executors() map[string]executorTable {
 	return all
 }
 
-// readSettings reads a file of settings; a missing one is empty, and so is one
-// below a folder that is none (HOME=/dev/null) or is another user's.
+// readSettings reads a settings file. A missing file is empty, and so is one whose
+// folder is not a folder (HOME=/dev/null) or is not readable.
 func readSettings(path string, known []string) (settingsFile, error) {
 	var none settingsFile
 	info, err := os.Stat(path)
@@ -235,7 +229,7 @@ func readSettings(path string, known []string) (settingsFile, error) {
 	case err != nil:
 		return none, err
 	case !info.Mode().IsRegular():
-		return none, fmt.Errorf("%s: is no regular file: want a file of settings", path)
+		return none, fmt.Errorf("%s: not a regular file: want a settings file", path)
 	case info.Size() > maxSettings:
 		return none, fmt.Errorf("%s: %d bytes: want at most %d", path, info.Size(), maxSettings)
 	}
@@ -260,9 +254,9 @@ func readSettings(path string, known []string) (settingsFile, error) {
 			continue
 		}
 		where := fmt.Sprintf("%s:%d: %s", path, lines.Of(tomlfile.Key(key)), key)
-		if !contains(known, key) {
+		if !slices.Contains(known, key) {
 			nearest := ""
-			if len(key) > 1 { // every short name is close to a flag's letter
+			if len(key) > 1 { // a single letter is near every short name
 				nearest = suggest.DidYouMean(key, known)
 			}
 			return none, fmt.Errorf("%s: unknown key%s: want the long name of a flag", where, nearest)
@@ -277,8 +271,8 @@ func readSettings(path string, known []string) (settingsFile, error) {
 	return all, nil
 }
 
-// readExecutors reads the tables executor.NAME, and executor.default, which is the
-// value of --executor.
+// readExecutors reads the tables executor.NAME, and executor.default, the value of
+// --executor.
 func (s *settingsFile) readExecutors(path string, lines tomlfile.Lines, tables map[string]any) error {
 	for name, v := range tables {
 		where := func(key string) string {
@@ -304,16 +298,8 @@ func (s *settingsFile) readExecutors(path string, lines tomlfile.Lines, tables m
 	return nil
 }
 
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
-}
-
-// settingValues gives a TOML value in the form in which a flag is given.
+// settingValues converts a TOML value to the texts that flags parse: one, or one for
+// each element of a list.
 func settingValues(v any) ([]string, error) {
 	switch v := v.(type) {
 	case string:

@@ -13,23 +13,24 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// A file of settings may name executors:
+// A settings file may define executors:
 //
 //	[executor.cluster]
 //	kind     = "cpu"
 //	launcher = ["srun", "-u", "-N", "2"]
 //	env      = { UCX_TLS = "rc,sm" }
 //
-// As a key can't be a table and a value, the flag is executor.default there.
+// A TOML key cannot be both a table and a value, so beside such tables --executor is
+// written executor.default.
 
-// executorTable is such a table as it was written.
+// executorTable is one of those tables.
 type executorTable struct {
 	keys  map[string]any
 	file  string
-	where func(key string) string // file, line and name of a key, or of the table
+	where func(key string) string // file, line and name of a key; of the table if key is empty
 }
 
-// configure makes an executor of the settings known.
+// configure registers the executor under its name.
 func (t executorTable) configure(name string) error {
 	c := executor.Configured{From: t.file}
 	kind, _ := t.keys["kind"].(string)
@@ -58,7 +59,7 @@ func (t executorTable) configure(name string) error {
 	return nil
 }
 
-// executorKeys are the keys that every kind of executor takes.
+// executorKeys are the keys that every kind of executor accepts.
 var executorKeys = map[string]func(*executor.Configured, any) error{
 	"kind":     func(c *executor.Configured, v any) error { return setText(&c.Kind, v) },
 	"command":  func(c *executor.Configured, v any) error { return setText(&c.Command, v) },
@@ -84,6 +85,7 @@ var executorKeys = map[string]func(*executor.Configured, any) error{
 	},
 }
 
+// setText sets a string that must not be empty.
 func setText(to *string, v any) error {
 	text, ok := v.(string)
 	if !ok || text == "" {
@@ -93,6 +95,7 @@ func setText(to *string, v any) error {
 	return nil
 }
 
+// setLauncher sets the launcher's command line.
 func setLauncher(c *executor.Configured, v any) error {
 	words, _ := v.([]any)
 	for _, w := range words {
@@ -109,6 +112,7 @@ func setLauncher(c *executor.Configured, v any) error {
 	return nil
 }
 
+// setEnv sets environment variables, sorted by name.
 func setEnv(c *executor.Configured, v any) error {
 	table, ok := v.(map[string]any)
 	if !ok {
@@ -124,7 +128,7 @@ func setEnv(c *executor.Configured, v any) error {
 	return nil
 }
 
-// setOwn sets a key that only this kind of executor takes.
+// setOwn sets a key that only this kind of executor accepts.
 func setOwn(c *executor.Configured, key string, v any) error {
 	values, err := settingValues(v)
 	if err != nil || len(values) != 1 {

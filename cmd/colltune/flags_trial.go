@@ -5,26 +5,28 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/data"
 )
 
-// trialFlags adds the flags that describe a measurement.
+// trialFlags adds the flags of a measurement: repetitions, element type, reduction,
+// seed.
 func trialFlags(cmd *cobra.Command) {
 	cmd.Flags().IntP("iters", "n", 20, "timed iterations of a trial")
 	cmd.Flags().IntP("warmup-iters", "w", 5, "untimed warm-up iterations of a trial")
 	choiceFlag(cmd, "dtype", "", "f32", collective.DTypes(), "element type (nccl-tests' names work too)")
 	cmd.Flags().Lookup("dtype").Value.(*choice).also = dtypesElsewhere
-	choiceFlag(cmd, "op", "", "sum", []string{"sum", "prod", "min", "max", "avg"}, "reduction")
+	choiceFlag(cmd, "op", "", "sum", data.Operations(), "reduction")
 	cmd.Flags().Int64("seed", 1, "seed of everything random")
 }
 
-// dtypesElsewhere are nccl-tests' and numpy's names for element types.
+// dtypesElsewhere maps nccl-tests' and numpy's names of element types to ours.
 var dtypesElsewhere = map[string]string{
 	"int8": "i8", "uint8": "u8", "int32": "i32", "uint32": "u32", "int64": "i64", "uint64": "u64",
 	"half": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16",
 	"float16": "f16", "float32": "f32", "float64": "f64",
 }
 
-// trialOf is the trial that the flags describe, without program and size.
+// trialOf reads the flags of trialFlags: a trial without program and size.
 func trialOf(cmd *cobra.Command) (executor.Trial, error) {
 	t := executor.Trial{DType: flagValue(cmd, "dtype"), Op: flagValue(cmd, "op")}
 	t.Iters, _ = cmd.Flags().GetInt("iters")
@@ -51,7 +53,7 @@ func checkTileBytes(tile int64, dtype string) error {
 	return nil
 }
 
-// checkOp refuses --op for a collective that reduces nothing.
+// checkOp refuses a typed --op for a collective that does not reduce.
 func checkOp(cmd *cobra.Command, c collective.Collective) error {
 	if op := flagValue(cmd, "op"); typed(cmd, "op") && op != "sum" && !c.Reduces() {
 		return usagef("--op %s: %s reduces nothing", op, c.Name)

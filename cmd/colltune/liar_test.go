@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -74,7 +75,7 @@ func TestCampaignsTellTheTruthOfLiars(t *testing.T) {
 		{"steps-back", 3, "timeout", ``},
 		{"dies-answers", 3, "crashed", `exit status 3`},
 	} {
-		if waits := "silent speechless never-ends only-beats steps-back many-times huge-answer huge-note"; contains(strings.Fields(waits), tc.lie) && os.Getenv("COLLTUNE_LONG") == "" {
+		if waits := "silent speechless never-ends only-beats steps-back many-times huge-answer huge-note"; slices.Contains(strings.Fields(waits), tc.lie) && os.Getenv("COLLTUNE_LONG") == "" {
 			continue
 		}
 		t.Run(tc.lie, func(t *testing.T) {
@@ -92,7 +93,7 @@ func TestCampaignsTellTheTruthOfLiars(t *testing.T) {
 				t.Fatal(err)
 			}
 			name := "./" + tc.lie
-			if contains([]string{"silent", "talkative", "speechless"}, tc.lie) {
+			if slices.Contains([]string{"silent", "talkative", "speechless"}, tc.lie) {
 				name = "settled"
 			}
 			cmd := exec.Command(self)

@@ -19,15 +19,16 @@ func main() {
 	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// dispatch makes this process one of colltune's children, if its arguments say so;
-// otherwise it returns.
+// dispatch runs this process as a child of colltune, such as an executor, if its
+// arguments say so, and exits. Otherwise it returns.
 func dispatch(args []string) {
 	child.Dispatch(args)
 	registerExecutors()
 	executor.Dispatch(args)
 }
 
-// Main runs one command line and returns its exit code.
+// Main runs a command line, without the program's name, and returns its exit code
+// (exit.go). Results go to stdout, everything else to stderr.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := withInterrupts(stderr)
 	defer stop()
@@ -36,32 +37,33 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	out := &stickyWriter{to: stdout}
-	printed, told := safe.NewWriter(out), newStderr(stderr)
+	printed, messages := safe.NewWriter(out), newStderr(stderr)
 	root.SetOut(printed)
-	root.SetErr(told)
+	root.SetErr(messages)
 	ran, err := root.ExecuteContextC(ctx)
-	_ = printed.Close() // out has the error
-	if out.failed != nil && (err == nil || !started) {
-		err, started = out.failed, true // from printing help, which cobra does itself
+	_ = printed.Close() // out keeps the error
+	if out.err != nil && (err == nil || !started) {
+		err, started = out.err, true // of printing help, which cobra ignores
 	}
 	if err != nil && !started {
-		// These cobra refuses itself: commands, flags and numbers of arguments.
+		// cobra itself refused a command, a flag or the number of arguments.
 		err = usage(err)
 	}
 	if exitCode(err) == exitInterrupted && ran.Context() != nil {
 		err = endError(ran.Context(), err)
 	}
 	code := exitCode(err)
-	if err != nil && code != exitInterrupted { // an interrupt has been reported already
-		fmt.Fprintln(told, "colltune:", sanitize(strings.TrimRight(err.Error(), "\n")))
+	if err != nil && code != exitInterrupted { // withInterrupts has reported the interrupt
+		fmt.Fprintln(messages, "colltune:", sanitize(strings.TrimRight(err.Error(), "\n")))
 		if code == exitUsage {
-			explainSetting(ran, err.Error(), told)
+			explainSetting(ran, err.Error(), messages)
 		}
 	}
 	return code
 }
 
-// newRoot builds the tree of commands. started is set when a command begins.
+// newRoot builds the tree of commands. It sets started when a command begins to run,
+// after cobra has accepted its flags and arguments.
 func newRoot(started *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "colltune",
@@ -84,7 +86,7 @@ func newRoot(started *bool) *cobra.Command {
 				if typed(cmd, "verbose") && verbose(cmd) {
 					return usagef("--quiet and --verbose: want one of them")
 				}
-				cmd.Root().SetErr(io.Discard) // what ends a command is printed by Main
+				cmd.Root().SetErr(io.Discard) // Main prints the error that ends the command
 			}
 			if err := limitMemory(cmd); err != nil {
 				return err
@@ -112,7 +114,7 @@ func newRoot(started *bool) *cobra.Command {
 	return root
 }
 
-// helpCommand is cobra's, but refuses a topic that does not exist.
+// helpCommand replaces cobra's help command, which accepts topics that do not exist.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -159,8 +161,8 @@ var commands = []func() *cobra.Command{
 	versionCommand,
 }
 
-// runGroup is the RunE of a command that only holds others. Alone it shows its help;
-// anything else is a mistake.
+// runGroup is the RunE of a command that only has subcommands. It prints the help, and
+// refuses arguments, which are not the name of a subcommand.
 func runGroup(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
@@ -172,33 +174,33 @@ func runGroup(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if len(names) == 0 {
-		return usagef("unknown command %q: %s holds no others", args[0], cmd.CommandPath())
+		return usagef("unknown command %q: %s has no subcommands", args[0], cmd.CommandPath())
 	}
 	return usagef("unknown command %q for %s%s: want one of %s", args[0], cmd.CommandPath(), suggest.DidYouMean(args[0], names), strings.Join(names, ", "))
 }
 
-// verbose tells whether -v was given.
+// verbose reports whether -v is set.
 func verbose(cmd *cobra.Command) bool {
 	v, _ := cmd.Flags().GetBool("verbose")
 	return v
 }
 
-// paused tells whether --quiet is given, or set for all commands and not overruled by
-// a --verbose of this one.
+// quiet reports whether --quiet is set. A typed --verbose overrides a --quiet that is
+// not typed.
 func quiet(cmd *cobra.Command) bool {
 	q, _ := cmd.Flags().GetBool("quiet")
 	return q && (typed(cmd, "quiet") || !typed(cmd, "verbose") || !verbose(cmd))
 }
 
-// exactArgs checks the number of arguments, and names them if it is wrong.
+// exactArgs checks the number of arguments. names are what errors call them.
 func exactArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		command := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") // the line begins with the root's name
+		command := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") // without "colltune"
 		switch {
 		case len(args) < len(names):
 			return usagef("%s: %s is missing; see %s --help", command, names[len(args)], cmd.CommandPath())
 		case len(args) > len(names):
-			return usagef("%s: %q is one argument too many; see %s --help", command, args[len(names)], cmd.CommandPath())
+			return usagef("%s: unexpected argument %q; see %s --help", command, args[len(names)], cmd.CommandPath())
 		}
 		return nil
 	}

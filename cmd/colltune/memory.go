@@ -10,11 +10,10 @@ import (
 
 	"github.com/colltune/colltune/internal/memory"
 	"github.com/colltune/colltune/internal/units"
-	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search"
 )
 
-// minMemory is the least limit that commands can keep: Go and its solvers need some.
+// minMemory is the smallest --memory, in bytes: Go and the solvers need some.
 const minMemory = 256 << 20
 
 // memoryFlag adds --memory to all commands.
@@ -22,17 +21,18 @@ func memoryFlag(root *cobra.Command) {
 	root.PersistentFlags().Var(&size{}, "memory", "the most memory that the command may use, with the executors and solvers it starts (default: three quarters of the machine's)")
 }
 
-// memoryLimit is what a command may use, in bytes.
+// memoryLimit returns the number of bytes that a command may use.
 func memoryLimit(cmd *cobra.Command) int64 {
-	if f := cmd.Flags().Lookup("memory"); f != nil && f.Changed { // there is none without the root
+	if f := cmd.Flags().Lookup("memory"); f != nil && f.Changed { // tests run commands without the root
 		return sizeOf(cmd, "memory")
 	}
 	return max(memory.Default(), minMemory)
 }
 
-// limitMemory ends the command's context, with the reason as its cause, when it and
-// what it has started use more memory than they may. If it goes on taking memory, or
-// does not end soon, the process ends, and all that it has started with it.
+// limitMemory cancels the command's context, with a memory.Exceeded as its cause,
+// when the command and its children use more memory than the limit. If the command
+// still takes memory or does not return soon, the process exits with all its
+// children.
 func limitMemory(cmd *cobra.Command) error {
 	limit := memoryLimit(cmd)
 	if limit < minMemory {
@@ -41,8 +41,8 @@ func limitMemory(cmd *cobra.Command) error {
 	whole := cmd.Context()
 	ctx, cancel := context.WithCancelCause(whole)
 	stop := memory.Guard(limit, func(e *memory.Exceeded) { cancel(e) }, func(e *memory.Exceeded) {
-		if whole.Err() == nil { // it is not about to end
-			fmt.Fprintf(os.Stderr, "colltune: %v; what was measured is kept\n", e)
+		if whole.Err() == nil { // otherwise the command is ending already
+			fmt.Fprintf(os.Stderr, "colltune: %v; measurements so far are kept\n", e)
 			os.Exit(exitLimit)
 		}
 	})
@@ -51,8 +51,8 @@ func limitMemory(cmd *cobra.Command) error {
 	return nil
 }
 
-// endError is the error of a command whose context has ended: why it did, where memory is
-// the reason; otherwise it was interrupted.
+// endError returns the error of a command whose context has ended: the exceeded
+// memory limit if that was the cause, otherwise interrupted.
 func endError(ctx context.Context, interrupted error) error {
 	var over *memory.Exceeded
 	if errors.As(context.Cause(ctx), &over) {
@@ -61,14 +61,5 @@ func endError(ctx context.Context, interrupted error) error {
 	return interrupted
 }
 
-// solverMemory is what each solver of a command may use, in bytes.
+// solverMemory returns the number of bytes that each solver of a command may use.
 func solverMemory(cmd *cobra.Command) int64 { return search.SolverMemory(memoryLimit(cmd)) }
-
-// keepMemoryLimit has a campaign refuse what it refused when it was begun, whatever this
-// command may use, and says so.
-func (a *searchRequest) keepMemoryLimit(cmd *cobra.Command, c *results.Campaign) {
-	a.options.Memory = c.Plan().Memory
-	if limit := memoryLimit(cmd); a.options.Memory != 0 && a.options.Memory != limit {
-		fmt.Fprintf(cmd.ErrOrStderr(), "the campaign was begun with a memory limit of %v, and refuses what that refused; this command may use %v\n", units.Bytes(a.options.Memory), units.Bytes(limit))
-	}
-}

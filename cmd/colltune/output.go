@@ -12,22 +12,28 @@ import (
 	"github.com/colltune/colltune/results/table"
 )
 
-// formats are the forms in which results are printed, as the winning table is.
+// formats are the values of -o, the same for all commands.
 var formats = table.Formats()
 
 // outputFlags adds -o and --out.
 func outputFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print the result")
+	outFlag(cmd)
+}
+
+// outFlag adds --out for a result that otherwise goes to standard output.
+func outFlag(cmd *cobra.Command) {
 	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
 }
 
-// printResult prints a result in the format that -o asks for. document is its JSON form,
-// to which the schema's name and version are added.
+// printResult prints a result to standard output or --out, in the format of -o.
+// document is its JSON form, without the key "schema"; schema is the NAME in
+// colltune.NAME/v1.
 func printResult(cmd *cobra.Command, schema string, document any, s sheet) error {
 	return writeOut(cmd, func(w io.Writer) error { return writeResult(cmd, w, schema, document, s) })
 }
 
-// writeResult writes a result in the format asked for.
+// writeResult writes a result to w, in the format of -o.
 func writeResult(cmd *cobra.Command, w io.Writer, schema string, document any, s sheet) error {
 	switch flagValue(cmd, "format") {
 	case "json":
@@ -51,7 +57,7 @@ func writeJSON(w io.Writer, schema string, document any) error {
 	}
 	rest, ok := strings.CutPrefix(string(b), "{")
 	if !ok {
-		return fmt.Errorf("document of schema %s is no object", schema)
+		return fmt.Errorf("document of schema %s is not an object", schema)
 	}
 	if strings.TrimSpace(rest) != "}" {
 		rest = "," + rest

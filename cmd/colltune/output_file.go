@@ -15,8 +15,8 @@ import (
 	"github.com/colltune/colltune/internal/safe"
 )
 
-// checkOutputPaths checks the folders that flags name before any work is done, so that
-// the result of an hour's search is not lost because one is missing.
+// checkOutputPaths checks the folders of --out and --plugin-dir before any work is
+// done, so that an hour's search is not lost because one is missing.
 func checkOutputPaths(cmd *cobra.Command) error {
 	if dirs, err := cmd.Flags().GetStringSlice("plugin-dir"); err == nil && typed(cmd, "plugin-dir") {
 		for _, dir := range dirs {
@@ -32,7 +32,7 @@ func checkOutputPaths(cmd *cobra.Command) error {
 	path := f.Value.String()
 	if cmd.Name() == "export" { // export makes its folder
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
-			return usagef("--out %s: is no folder", path)
+			return usagef("--out %s: not a folder", path)
 		}
 		return nil
 	}
@@ -41,15 +41,15 @@ func checkOutputPaths(cmd *cobra.Command) error {
 	}
 	if dir := filepath.Dir(path); !isFolder(dir) {
 		if _, err := os.Stat(dir); err == nil {
-			return usagef("--out %s: %s is no folder", path, dir)
+			return usagef("--out %s: %s is not a folder", path, dir)
 		}
 		return fmt.Errorf("--out %s: no such folder: %s", path, dir)
 	}
 	return checkWritable(path)
 }
 
-// checkWritable is an error if no file could be made beside path to take its place. If
-// path is no regular file, it is written as it is.
+// checkWritable returns an error if no file can be made beside path to replace it.
+// It accepts a path that is not a regular file, which is written in place.
 func checkWritable(path string) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil
@@ -64,7 +64,7 @@ func checkWritable(path string) error {
 	return nil
 }
 
-// writeOut writes a result to standard output, or to --out in one piece.
+// writeOut calls write with standard output, or with the file that --out names.
 func writeOut(cmd *cobra.Command, write func(io.Writer) error) error {
 	path, _ := cmd.Flags().GetString("out")
 	if path == "" {
@@ -77,20 +77,20 @@ func writeOut(cmd *cobra.Command, write func(io.Writer) error) error {
 }
 
 // writeFile writes the file that --out names. A new or regular file is written whole
-// or not at all, and keeps its permissions; a pipe or a device is written to as it is.
+// or not at all, and keeps its permissions; a pipe or a device is written in place.
 func writeFile(path string, write func(io.Writer) error) error {
-	// A link is kept, and the file that it leads to is written.
+	// Follow links: the file they lead to is written, and the links stay.
 	if end, err := filepath.EvalSymlinks(path); err == nil {
 		path = end
 	}
 	info, err := os.Lstat(path)
-	there, perm := err == nil, fs.FileMode(0o644)
+	exists, perm := err == nil, fs.FileMode(0o644)
 	switch {
-	case there && info.IsDir():
+	case exists && info.IsDir():
 		return usagef("--out %s: is a folder: want a file", path)
-	case there && !info.Mode().IsRegular():
-		return writeSpecial(path, write)
-	case there:
+	case exists && !info.Mode().IsRegular():
+		return writeInPlace(path, write)
+	case exists:
 		perm = info.Mode().Perm()
 	}
 	f, err := atomicfile.New(path, perm)
@@ -98,7 +98,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 		return withPath(path, err)
 	}
 	defer f.Discard()
-	if there {
+	if exists {
 		if err := f.Chmod(perm); err != nil { // whatever the umask
 			return withPath(path, err)
 		}
@@ -109,8 +109,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return withPath(path, f.Commit())
 }
 
-// withPath makes an error name the file that was asked for, and not the temporary one
-// that was to replace it.
+// withPath makes a file's error name path instead of the temporary file.
 func withPath(path string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -123,9 +122,9 @@ func withPath(path string, err error) error {
 	return err
 }
 
-// writeSpecial writes a complete result into what can't be replaced because it is no
-// regular file: a pipe, a device, or a link to a file that does not exist yet.
-func writeSpecial(path string, write func(io.Writer) error) error {
+// writeInPlace writes a complete result to a file that cannot be replaced: a pipe, a
+// device, or a link to a file that does not exist yet.
+func writeInPlace(path string, write func(io.Writer) error) error {
 	var whole bytes.Buffer
 	if err := write(&whole); err != nil {
 		return err

@@ -15,38 +15,38 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// progress shows how far a campaign has come: as a bar on a terminal, elsewhere as
+// progress shows how far a campaign has come: on a terminal as a bar, elsewhere as
 // a line every few seconds. autotune never calls it from two goroutines at once.
 //
-// What comes too soon after the line before is shown a little later, unless something
-// newer has come by then: a stage that takes minutes must not stand under the name of
-// the one before it, nor be silent.
+// A line that comes too soon after the one before is drawn when it is due, unless a
+// newer one has replaced it: a stage of minutes must not run silently, or under the
+// name of the stage before.
 type progress struct {
 	w        io.Writer
-	bar      *progressbar.ProgressBar // nil: lines are printed
-	interval time.Duration            // how often it is looked whether a line is due; 0: never
+	bar      *progressbar.ProgressBar // nil: print lines
+	interval time.Duration            // between checks for a line that is due; 0: never check
 
 	mu      sync.Mutex
-	last    time.Time // when a line was shown
+	last    time.Time // when a line was last drawn
 	line    string
-	share   float64
-	pending bool // the line has not been shown
-	paused  bool // other text is being printed
+	share   float64 // of the campaign that is done, 0 to 1
+	pending bool    // line has not been drawn
+	paused  bool    // other text is being printed
 	stop    chan struct{}
 }
 
 const (
-	barInterval    = 100 * time.Millisecond // how often a bar is drawn
-	lineInterval   = 5 * time.Second        // how often a plain line is printed
-	repeatInterval = time.Minute            // how often one is printed again that has not changed
+	barInterval    = 100 * time.Millisecond // between two drawings of the bar
+	lineInterval   = 5 * time.Second        // between two plain lines
+	repeatInterval = time.Minute            // until an unchanged plain line is printed again
 )
 
-// barSteps is the length of the bar, in more steps than a terminal has columns.
+// barSteps is the length of the bar in steps, more than a terminal has columns.
 const barSteps = 1000
 
 func newProgress(w io.Writer) *progress {
 	if s, ok := w.(*stderrWriter); ok {
-		w = s.terminal // show makes lines safe
+		w = s.terminal // show sanitizes the lines
 	}
 	p := &progress{w: w, last: time.Now(), interval: time.Second}
 	if isTerminal(w) {
@@ -61,14 +61,13 @@ func newProgress(w io.Writer) *progress {
 	return p
 }
 
-// isTerminal tells whether a person is watching: on a terminal that can draw, and
-// not in a build's log.
+// isTerminal reports whether w is a terminal that can draw, and not a build's log.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("CI") == ""
 }
 
-// event shows a step of the run.
+// event shows a step of the tuning.
 func (p *progress) event(e autotune.Event) {
 	within := 1.0
 	if e.Kind != autotune.CellFinished {
@@ -77,16 +76,17 @@ func (p *progress) event(e autotune.Event) {
 	p.show(progressLine(e), (float64(e.Cell)+within)/float64(max(e.Cells, 1)))
 }
 
-// stage shows a step of what comes before the run. A bar that was full can't be
-// drawn again, and the run needs it, so it never becomes full here.
+// stage shows a step before the tuning. It never fills the bar, because a full bar
+// cannot be drawn again and the tuning needs it.
 func (p *progress) stage(what string, done, of int) {
 	p.show(fmt.Sprintf("%s (%d of %d)", what, done, of), min(float64(done)/float64(max(of, 1)), 0.99))
 }
 
-func (p *progress) show(line string, part float64) {
+// show sets the line and the share that is done, and draws them when they are due.
+func (p *progress) show(line string, share float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.line, p.share, p.pending, p.paused = safe.Line(line), part, true, false
+	p.line, p.share, p.pending, p.paused = safe.Line(line), share, true, false
 	p.draw(time.Now())
 	if p.stop == nil && p.interval > 0 {
 		p.stop = make(chan struct{})
@@ -94,7 +94,7 @@ func (p *progress) show(line string, part float64) {
 	}
 }
 
-// watch draws what has become due, until it is stopped.
+// watch draws lines that have become due, until it is stopped.
 func (p *progress) watch(stop chan struct{}) {
 	ticker := time.NewTicker(p.interval)
 	defer ticker.Stop()
@@ -129,10 +129,10 @@ func (p *progress) draw(now time.Time) {
 	p.last, p.pending = now, false
 }
 
-// barMargin is the least room that percentage and frame take beside a bar's text.
+// barMargin is the number of columns that the bar's percentage and frame need.
 const barMargin = 14
 
-// columns is the width of the terminal.
+// columns returns the width of the terminal, 80 if it is not known.
 func (p *progress) columns() int {
 	if f, ok := p.w.(*os.File); ok {
 		if wide, _, err := term.GetSize(int(f.Fd())); err == nil && wide > 0 {
@@ -142,8 +142,8 @@ func (p *progress) columns() int {
 	return 80
 }
 
-// truncate shortens a line to a number of columns. A longer line would not be erased
-// when the bar is drawn again.
+// truncate cuts a line to a number of columns: a line that wraps is not erased when
+// the bar is drawn again.
 func truncate(line string, columns int) string {
 	letters := []rune(line)
 	switch {
@@ -155,7 +155,7 @@ func truncate(line string, columns int) string {
 	return string(letters[:columns-1]) + "…"
 }
 
-// progressLine says in a line how far a run has come.
+// progressLine describes a step of the tuning in a line.
 func progressLine(e autotune.Event) string {
 	s := fmt.Sprintf("%s (%d of %d): %d trials", units.Bytes(e.Bytes), e.Cell+1, e.Cells, e.Made+e.Known)
 	if e.Runtime != "" {
@@ -170,8 +170,8 @@ func progressLine(e autotune.Event) string {
 	return s
 }
 
-// pause clears the bar, to make room for a line of text, and draws nothing before there
-// is something to show again.
+// pause clears the bar to make room for other text, and draws nothing until the next
+// show.
 func (p *progress) pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,7 +181,7 @@ func (p *progress) pause() {
 	}
 }
 
-// done removes the bar.
+// done removes the bar and stops the watch.
 func (p *progress) done() {
 	p.pause()
 	p.mu.Lock()

@@ -10,27 +10,30 @@ import (
 	"github.com/colltune/colltune/internal/safe"
 )
 
-// sheet is a result as rows of text. The headers have units.
+// sheet is a result as rows of text, one cell a column. Headers give the units.
 type sheet struct {
 	columns []column
 	rows    [][]string
-	notes   []string              // what to know before the figures, a line each
-	human   func(io.Writer) error // its form for people, if that is not a table
+	notes   []string              // printed before the rows, a line each
+	human   func(io.Writer) error // its text under -o table, if that is not the rows alone
 }
 
+// column is a column of a sheet.
 type column struct {
 	name  string
-	right bool   // numbers
-	csv   string // its name in CSV, if it is another there
+	right bool   // align right: a number
+	csv   string // its name in CSV; empty: made of name
 }
 
-// text and number make a column.
+// text and number return columns of text and of numbers.
 func text(name string) column { return column{name: name} }
 
 func number(name string) column { return column{name: name, right: true} }
 
+// add appends a row.
 func (s *sheet) add(cells ...string) { s.rows = append(s.rows, cells) }
 
+// header returns the columns' names.
 func (s *sheet) header() []string {
 	names := make([]string, len(s.columns))
 	for i, c := range s.columns {
@@ -39,17 +42,19 @@ func (s *sheet) header() []string {
 	return names
 }
 
+// csvName makes a column's name fit for CSV.
 var csvName = strings.NewReplacer(" ", "_", "gb/s", "gbps", "/", "_per_", "#", "")
 
+// writeCSV writes a header and the rows. Notes are a last column.
 func (s *sheet) writeCSV(w io.Writer) error {
 	names := s.header()
 	for i, n := range names {
 		if names[i] = s.columns[i].csv; names[i] == "" {
-			names[i] = csvName.Replace(strings.ToLower(n)) // latency us: latency_us
+			names[i] = csvName.Replace(strings.ToLower(n)) // "latency us" becomes latency_us
 		}
 	}
 	rows := s.rows
-	if len(s.notes) > 0 { // a comment would be a row to most readers
+	if len(s.notes) > 0 { // most readers would take a comment for a row
 		names, rows = append(names, "note"), nil
 		for _, r := range s.rows {
 			rows = append(rows, append(slices.Clone(r), strings.Join(s.notes, "; ")))
@@ -68,6 +73,7 @@ func (s *sheet) writeCSV(w io.Writer) error {
 	return c.Error()
 }
 
+// writeMarkdown writes the notes as a paragraph and the rows as a table.
 func (s *sheet) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
 	line := func(cells []string) {
@@ -97,6 +103,7 @@ func (s *sheet) writeMarkdown(w io.Writer) error {
 	return err
 }
 
+// writeTable writes the notes and the rows in aligned columns.
 func (s *sheet) writeTable(w io.Writer) error {
 	width := make([]int, len(s.columns))
 	all := [][]string{s.header()}

@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/internal/safe"
 )
 
-// stderrWriter is standard error, where nothing that is printed can move the cursor. Only
-// the progress bar writes to the terminal itself.
+// stderrWriter is standard error. What is printed through it cannot move the
+// cursor; only the progress bar writes to the terminal itself.
 type stderrWriter struct {
 	*safe.Writer
 	terminal io.Writer
@@ -19,12 +19,27 @@ type stderrWriter struct {
 
 func newStderr(w io.Writer) *stderrWriter { return &stderrWriter{safe.NewWriter(w), w} }
 
-// maxWord is how many bytes of an error's word are printed. A path may have many;
-// what a broken file has in place of a number may be the rest of the file.
+// stickyWriter is standard output. It keeps the error of the first write that
+// failed, since cobra ignores errors from printing help.
+type stickyWriter struct {
+	to  io.Writer
+	err error
+}
+
+func (o *stickyWriter) Write(b []byte) (int, error) {
+	n, err := o.to.Write(b)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// maxWord is the number of bytes printed of a word in an error. Paths are long, but
+// the "word" that a broken file has in place of a number may be the rest of the file.
 const maxWord = 1000
 
-// sanitize is an error's text as a terminal may be given it: what was quoted from a
-// file stays short, and does not move the cursor.
+// sanitize makes an error's text fit for a terminal: it escapes control characters,
+// and cuts words that are longer than maxWord.
 func sanitize(text string) string {
 	text = safe.Terminal(text)
 	var b strings.Builder
@@ -45,18 +60,4 @@ func sanitize(text string) string {
 		i += n
 	}
 	return b.String()
-}
-
-// stickyWriter is standard output. It remembers why a write failed.
-type stickyWriter struct {
-	to     io.Writer
-	failed error
-}
-
-func (o *stickyWriter) Write(b []byte) (int, error) {
-	n, err := o.to.Write(b)
-	if o.failed == nil {
-		o.failed = err
-	}
-	return n, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 )
 
+// yesNo formats a boolean for a table.
 func yesNo(b bool) string {
 	if b {
 		return "yes"
@@ -15,6 +16,7 @@ func yesNo(b bool) string {
 	return "no"
 }
 
+// keyValues formats a map as "a=1 b=2", sorted by key.
 func keyValues(m map[string]string) string {
 	var all []string
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -23,23 +25,29 @@ func keyValues(m map[string]string) string {
 	return strings.Join(all, " ")
 }
 
-// firstLine is the first line of a text.
+// firstLine returns the first line of an executor's message, without the words
+// that introduce the lines after it.
 func firstLine(s string) string {
 	first, _, _ := strings.Cut(s, "\n")
 	return strings.TrimSuffix(first, "; its last output:")
 }
 
+// oneLine replaces every run of blanks and line ends by one space.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// short prints a number without an exponent and without trailing zeros.
+// short formats a number without an exponent and without trailing zeros.
 func short(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// fixed prints a measured number as nccl-tests does.
+// fixed formats a measured number with two decimals, as nccl-tests does.
 func fixed(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 
+// exact formats a number for programs, without loss.
+func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// seconds formats a time in seconds to the millisecond.
 func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 3, 64) }
 
-// signedPercent is by how much a ratio is off 1.
+// signedPercent formats the distance of a ratio from 1 in percent: 1.031 is "+3.1".
 func signedPercent(ratio float64) string {
 	text := fmt.Sprintf("%+.1f", (ratio-1)*100)
 	if text == "-0.0" {
@@ -48,7 +56,7 @@ func signedPercent(ratio float64) string {
 	return text
 }
 
-// ranges prints rising numbers briefly: 0-7,9.
+// ranges formats rising numbers briefly: 0-7,9.
 func ranges(ns []int) string {
 	var all []string
 	for i := 0; i < len(ns); {

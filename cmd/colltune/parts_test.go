@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,7 +108,7 @@ func FuzzSettings(f *testing.F) {
 			t.Errorf("%q names no file", err)
 		}
 		for name, s := range settings.flags {
-			if name != "executor" && !contains(known, name) || s.where == "" {
+			if name != "executor" && !slices.Contains(known, name) || s.where == "" {
 				t.Errorf("took %q = %v", name, s)
 			}
 		}

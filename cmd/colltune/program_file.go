@@ -18,42 +18,43 @@ import (
 	"github.com/colltune/colltune/templates"
 )
 
-// programFile is a program read from a file, in any format.
+// programFile is a program that was read from a file, in any format.
 type programFile struct {
 	name     string
 	format   string // ir, msccl-xml, mscclpp-json
-	protocol string // as the file says; empty if it does not
+	protocol string // empty if the file does not name one
 	program  *ir.Program
 	xml      *msccl.File   // of msccl-xml
-	plan     *mscclpp.Plan // of mscclpp-json, which has no program
+	plan     *mscclpp.Plan // of mscclpp-json, whose program is nil
 }
 
-// errFormat says that a file is no program of any kind.
+// errFormat means that a file has no known format.
 var errFormat = errors.New("unknown format: want an IR in JSON, MSCCL XML or a MSCCL++ plan")
 
-// errNotProgram says that a file is one that colltune writes beside programs.
-var errNotProgram = errors.New("a document of colltune's, but no program")
+// errNotProgram means that a file is a document that colltune writes beside programs.
+var errNotProgram = errors.New("not a program but another document of colltune")
 
-// maxProgram limits the size of a program's file.
+// maxProgram is the largest program file, in bytes.
 const maxProgram = 1 << 30
 
-// memoryPerByte is what reading and verifying a program takes for each byte of its
-// file, at most.
+// memoryPerByte is the most memory that reading and verifying a program takes, in bytes
+// for each byte of its file.
 const memoryPerByte = 8
 
-// checkProgramMemory refuses a program's file that there is no memory to verify.
+// checkProgramMemory refuses a file that takes more memory to verify than the limit.
 func checkProgramMemory(cmd *cobra.Command, path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil // which reading it reports
+		return nil // reading it reports the error
 	}
 	if limit := memoryLimit(cmd); info.Size() <= maxProgram && info.Size() > limit/memoryPerByte {
-		return &limitError{fmt.Errorf("%s: %d bytes, and about %d times that of memory to verify it: the limit is %v (--memory)", path, info.Size(), memoryPerByte, units.Bytes(limit))}
+		return &limitError{fmt.Errorf("%s: %d bytes: verifying it takes about %d times as much memory, and the limit is %v (--memory)", path, info.Size(), memoryPerByte, units.Bytes(limit))}
 	}
 	return nil
 }
 
-// readProgram reads a program's file, whatever wrote it; "-" is standard input.
+// readProgram reads a program from a file of any format, or from standard input if path
+// is "-". It returns an error with errFormat or errNotProgram for other files.
 func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 	if err := checkProgramMemory(cmd, path); err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 	}
 	switch first := bytes.TrimLeft(text, " \t\r\n\ufeff"); {
 	case len(first) == 0:
-		return nil, usagef("%s: is empty: want an IR in JSON, MSCCL XML or a MSCCL++ plan", path)
+		return nil, usagef("%s: empty: want an IR in JSON, MSCCL XML or a MSCCL++ plan", path)
 	case first[0] == '{' && mscclpp.IsPlan(first):
 		f.format = "mscclpp-json"
 		if f.plan, err = mscclpp.Read(bytes.NewReader(text)); err == nil {
@@ -99,8 +100,8 @@ func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 	return f, nil
 }
 
-// suggestFamily explains, if a program's file does not exist but a family has its name,
-// how the command is given a family.
+// suggestFamily adds to err, which says that a file does not exist, how to give the
+// command the program of a family, if name is one.
 func suggestFamily(command, name string, err error) error {
 	f, unknown := templates.Find(templates.Builtin(), name, "")
 	if unknown != nil {
@@ -109,11 +110,12 @@ func suggestFamily(command, name string, err error) error {
 	return usagef("%w: %s is a family: colltune compile %s -t TOPOLOGY -c COLLECTIVE | colltune %s -", err, f.Name, f.Name, command)
 }
 
-// isOtherDocument tells by its schema whether a JSON document is one of colltune's
-// that is not a program, such as the ranges beside exported IRs.
+// isOtherDocument reports whether a JSON document has a schema of colltune's other than
+// the IR's, such as the ranges beside exported IRs.
 func isOtherDocument(text []byte) bool {
 	schema := otherSchema.FindSubmatch(text)
 	return schema != nil && string(schema[1]) != "ir"
 }
 
+// otherSchema matches the beginning of a document of colltune's.
 var otherSchema = regexp.MustCompile(`^\{\s*"schema"\s*:\s*"colltune\.([a-z-]+)/v[0-9]+"`)

@@ -14,10 +14,10 @@ import (
 func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR --out FILE.html",
-		Short: "Write one page on a campaign, for people who did not run it",
+		Short: "Write a campaign as one page, for people who did not run it",
 		Long: `report writes one self-contained HTML page on a campaign: the system, the winner and
-its speedup at every size, every algorithm over size, the winners' routings, and
-what was refused or failed, and why. The page needs no network and no script.
+its speedup at every size, all algorithms, the winners' routings, and which
+candidates were refused or failed, and why. The page needs no network and no script.
 
   colltune report campaigns/dgx-a100-1x-allreduce --out allreduce.html`,
 		Args: exactArgs("the campaign's folder DIR"),
@@ -25,20 +25,20 @@ what was refused or failed, and why. The page needs no network and no script.
 			if flagValue(cmd, "out") == "" {
 				return usagef("--out is missing: want the file to write to, such as report.html")
 			}
-			var lost error
+			var lost error // of winners' programs
 			err := writeTable(cmd, args[0], func(w io.Writer, c *results.Campaign, t *table.Table) error {
 				err := report.Write(w, c, t)
-				lost = checkWinners(c, t.Rows) // after it, in case they are lost meanwhile
+				lost = checkWinners(c, t.Rows) // afterwards, in case a program is lost meanwhile
 				return err
 			})
 			if err == nil && lost != nil {
-				err = fmt.Errorf("%s is written, without what it cannot say of its winners: %w", flagValue(cmd, "out"), lost)
+				err = fmt.Errorf("%s is written, without the details of some winners: %w", flagValue(cmd, "out"), lost)
 			}
 			return err
 		},
-		ValidArgsFunction: firstIs(completeFolder),
+		ValidArgsFunction: firstArg(completeFolder),
 	}
-	cmd.Flags().String("baseline", "", "compare with this `FILE` of nccl-tests' output instead of the campaign's baseline")
+	otherBaselineFlag(cmd)
 	cmd.Flags().String("out", "", "write the page to `FILE`")
 	return cmd
 }

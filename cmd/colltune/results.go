@@ -14,8 +14,8 @@ func resultsCommand() *cobra.Command {
 		Use:   "results DIR",
 		Short: "Print the winning table of a campaign",
 		Long: `results prints the winning table of a campaign: the fastest program at each size,
-what it is compared with, and how close it is to the bound. It only reads, so it also
-works while a search is running.
+the baseline, and how close the time is to the bound. It only reads, so it also works
+while a search is running.
 
   colltune results campaigns/dgx-a100-1x-allreduce
   colltune results campaigns/dgx-a100-1x-allreduce -o csv --out allreduce.csv`,
@@ -28,9 +28,9 @@ works while a search is running.
 				return t.Write(w, flagValue(cmd, "format"))
 			})
 		},
-		ValidArgsFunction: firstIs(completeFolder),
+		ValidArgsFunction: firstArg(completeFolder),
 	}
-	cmd.Flags().String("baseline", "", "compare with this `FILE` of nccl-tests' output instead of the campaign's baseline")
+	otherBaselineFlag(cmd)
 	outputFlags(cmd)
 	return cmd
 }

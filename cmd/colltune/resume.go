@@ -18,39 +18,39 @@ func resumeCommand() *cobra.Command {
 		Use:   "resume DIR",
 		Short: "Continue a campaign that was stopped, killed or cut short",
 		Long: `resume continues a campaign where it ended, with the plan that is in its folder.
-Of a finished campaign, whose trials all have a result, it prints the table. A trial
-without a result (failed, crashed, timed out) is repeated, up to three times in all;
-one that timed out also whenever --timeout is longer than it was. A program that the
-campaign names is only run if you have run it for this folder before, or name it.
+It prints the table of a campaign that is finished. Trials without a result (failed,
+crashed, timed out) are repeated, up to three attempts in all; those that timed out,
+whenever --timeout is longer than before. A program that the campaign names runs only
+if you have run it for this folder before, or name it with --executor.
 
   colltune resume campaigns/dgx-a100-1x-allreduce
   colltune resume campaigns/dgx-a100-1x-allreduce --budget 10m`,
 		Args:              exactArgs("the campaign's folder DIR"),
 		RunE:              func(cmd *cobra.Command, args []string) error { return resume(cmd, args[0], results.Open) },
-		ValidArgsFunction: firstIs(completeFolder),
+		ValidArgsFunction: firstArg(completeFolder),
 	}
 	runFlags(cmd)
-	own := cmd.Flags().Lookup("executor") // the default is the campaign's
-	own.DefValue, own.Usage = "", "the campaign's executor, named again so that its program may run: its name or `PATH`"
+	own := cmd.Flags().Lookup("executor") // resume's default is the campaign's executor
+	own.DefValue, own.Usage = "", "name the campaign's executor, so that its program may run: its name or `PATH`"
 	outputFlags(cmd)
 	return cmd
 }
 
-// resume goes on with the campaign in dir, which open opens for writing. If it
-// can't be written, a finished campaign is still printed.
+// resume continues the campaign in dir, which open opens for writing. It prints a
+// finished campaign even where it cannot be written.
 func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign, error)) error {
-	c, closed := openCampaign(cmd, open, dir)
-	if accessDenied(closed) {
+	c, openErr := openCampaign(cmd, open, dir)
+	if accessDenied(openErr) {
 		var err error
 		if c, err = openCampaign(cmd, results.OpenReadOnly, dir); err != nil {
 			return err
 		}
-	} else if closed != nil {
-		return closed
+	} else if openErr != nil {
+		return openErr
 	}
 	defer c.Close()
-	// The flags are checked first, whether or not there is anything left to do.
-	by, err := campaignExecutor(cmd, c)
+	// Check the flags first, even if there is nothing left to do.
+	origin, err := campaignExecutor(cmd, c)
 	if err != nil {
 		return err
 	}
@@ -68,21 +68,21 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 		}
 		return printTable(cmd, c, "results")
 	}
-	if closed != nil {
-		return closed
+	if openErr != nil {
+		return openErr
 	}
-	if err := checkTrusted(cmd, c, by); err != nil {
+	if err := checkTrusted(cmd, c, origin); err != nil {
 		return err
 	}
-	a := &searchRequest{plan: c.Plan(), dir: dir}
-	if a.problem, a.options, err = search.FromPlan(a.plan); err != nil {
+	r := &searchRequest{plan: c.Plan(), dir: dir}
+	if r.problem, r.options, err = search.FromPlan(r.plan); err != nil {
 		return usage(fmt.Errorf("%s: %w", dir, err))
 	}
-	return runCampaign(cmd, a, c, effort, "results")
+	return runCampaign(cmd, r, c, effort, "results")
 }
 
-// hasRetryable tells whether some trials without a result would be made again on the
-// campaign's executor.
+// hasRetryable reports whether the campaign has trials without a result that a search
+// with this timeout would repeat. 0 is the default timeout.
 func hasRetryable(c *results.Campaign, timeout time.Duration) bool {
 	if timeout == 0 {
 		timeout = executor.DefaultTrialTimeout

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folderIdentity tells a folder from any other that is ever put in its place: by its
-// inode and the time of its birth, or by device and inode on a file system that
-// keeps no such time. It stays with a folder that is renamed.
+// folderIdentity identifies a folder by inode and time of birth, so that another folder
+// in its place has another identity; by device and inode on file systems without
+// times of birth. Renaming the folder keeps it.
 func folderIdentity(dir string) (string, error) {
 	var s unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, dir, 0, unix.STATX_INO|unix.STATX_BTIME, &s); err != nil {

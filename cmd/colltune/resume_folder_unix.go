@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// folderIdentity tells a folder from others by device and inode.
+// folderIdentity identifies a folder by device and inode.
 func folderIdentity(dir string) (string, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -16,7 +16,7 @@ func folderIdentity(dir string) (string, error) {
 	}
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return "", fmt.Errorf("%s: no inode", dir)
+		return "", fmt.Errorf("%s: the system reports no inode", dir)
 	}
 	return fmt.Sprintf("inode %d of %d", s.Ino, s.Dev), nil
 }

@@ -17,21 +17,21 @@ import (
 	"github.com/colltune/colltune/internal/atomicfile"
 )
 
-// What this user has run for a campaign is kept in the user's own folder of state,
-// and never in the campaign: one small file for each campaign's folder and machine.
+// The executors that this user has run for a campaign are recorded in the user's state
+// folder, never in the campaign: one small file for each campaign and machine.
 //
 //	~/.local/state/colltune/ran/HASH.json
 //
-// It holds for that very folder: one that was moved there, or made anew, has
-// another identity (folderIdentity).
+// A record is valid for one folder at one place: a folder that was moved there or made
+// again has another identity (folderIdentity).
 
-// historySchema names the form of such a file.
+// historySchema is the schema of a history file.
 const historySchema = "colltune.ran/v1"
 
-// maxPastRuns limits how many executors are kept for a folder; the oldest go.
+// maxPastRuns is the number of executors kept for a folder; the oldest are dropped.
 const maxPastRuns = 16
 
-// historyFile is such a file.
+// historyFile is the contents of a history file.
 type historyFile struct {
 	Schema   string    `json:"schema"`
 	Machine  string    `json:"machine"`
@@ -40,22 +40,22 @@ type historyFile struct {
 	Runs     []pastRun `json:"ran"`      // the latest last
 }
 
-// pastRun is an executor that was run, as far as another program must not take its
-// place.
+// pastRun identifies an executor that was run, closely enough that another program in
+// its place differs.
 type pastRun struct {
 	Name     string `json:"name"`
 	Program  string `json:"program,omitempty"`  // a plugin's absolute path
-	File     string `json:"file,omitempty"`     // the same without symbolic links
-	Settings string `json:"settings,omitempty"` // a hash of its table in the settings
+	File     string `json:"file,omitempty"`     // Program without symbolic links
+	Settings string `json:"settings,omitempty"` // hash of its table in the settings
 }
 
-// unchanged reports whether its program is the file that it was.
+// unchanged reports whether the program's path still leads to the same file.
 func (r pastRun) unchanged() bool {
 	file, err := filepath.EvalSymlinks(r.Program)
 	return err == nil && file == r.File
 }
 
-// pastRunOf describes an executor that is about to be run.
+// pastRunOf returns the record of an executor that is about to run.
 func pastRunOf(r executor.Runs) pastRun {
 	this := pastRun{Name: r.Name, Program: r.Program}
 	if r.Program != "" {
@@ -68,12 +68,13 @@ func pastRunOf(r executor.Runs) pastRun {
 			launcher, _ = exec.LookPath(c.Launcher[0])
 			launcher, _ = filepath.EvalSymlinks(launcher)
 		}
-		table, _ := json.Marshal(c) // strings and numbers only: can't fail
+		table, _ := json.Marshal(c) // has only strings and numbers, so it cannot fail
 		this.Settings = hashOf(from, launcher, string(table))
 	}
 	return this
 }
 
+// hashOf returns a SHA-256 in hex, with the texts' lengths hashed too.
 func hashOf(texts ...string) string {
 	h := sha256.New()
 	for _, s := range texts {
@@ -82,22 +83,22 @@ func hashOf(texts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// pastRuns lists what this user has run for the campaign in a folder, on this
-// machine; nothing where that is not known.
+// pastRuns returns the executors that this user has run on this machine for the
+// campaign in dir, the latest last; nil if that is not known.
 func pastRuns(dir string) []pastRun {
 	path, now, err := historyPath(dir)
 	if err != nil {
 		return nil
 	}
-	kept, err := readHistory(path)
-	if err != nil || kept.Schema != now.Schema || kept.Machine != now.Machine || kept.Folder != now.Folder || kept.Identity != now.Identity {
+	h, err := readHistory(path)
+	if err != nil || h.Schema != now.Schema || h.Machine != now.Machine || h.Folder != now.Folder || h.Identity != now.Identity {
 		return nil
 	}
-	return kept.Runs
+	return h.Runs
 }
 
-// remember keeps that an executor is run for the campaign in a folder. An error
-// only means that it must be named again.
+// remember records an executor for the campaign in dir. If it fails, resume asks for
+// --executor.
 func remember(dir string, this pastRun) error {
 	path, now, err := historyPath(dir)
 	if err != nil {
@@ -119,8 +120,8 @@ func remember(dir string, this pastRun) error {
 	return atomicfile.Write(path, append(text, '\n'), 0o600)
 }
 
-// historyPath is the file for a campaign's folder, and the record of it as the folder is
-// now, with nothing run.
+// historyPath returns the path of a campaign's history file, and a history of the folder
+// as it is now, without runs.
 func historyPath(dir string) (path string, r historyFile, err error) {
 	state, err := stateFolder()
 	if err != nil {
@@ -143,7 +144,7 @@ func historyPath(dir string) (path string, r historyFile, err error) {
 	return filepath.Join(state, "ran", hashOf(machine, dir)[:32]+".json"), historyFile{historySchema, machine, dir, identity, nil}, nil
 }
 
-// readHistory reads such a file, if nobody but this user can have written it.
+// readHistory reads a history file that only this user can write.
 func readHistory(path string) (r historyFile, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -155,7 +156,7 @@ func readHistory(path string) (r historyFile, err error) {
 		return r, err
 	}
 	if !privateFile(info) {
-		return r, fmt.Errorf("%s: others can write it", path)
+		return r, fmt.Errorf("%s: other users can write it", path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSettings))
 	if err != nil {
@@ -164,8 +165,8 @@ func readHistory(path string) (r historyFile, err error) {
 	return r, json.Unmarshal(text, &r)
 }
 
-// stateFolder is where colltune keeps what it remembers for this user. A home that
-// does not exist is not made.
+// stateFolder returns colltune's folder in the user's state folder. It fails if the
+// user's home does not exist, which is then not made.
 func stateFolder() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "colltune"), nil
@@ -175,7 +176,7 @@ func stateFolder() (string, error) {
 		return "", err
 	}
 	if !isFolder(home) {
-		return "", errors.New("no home")
+		return "", errors.New("no home folder")
 	}
 	switch runtime.GOOS {
 	case "darwin", "windows", "ios":

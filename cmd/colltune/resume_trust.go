@@ -14,13 +14,13 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// A campaign is data, and may be another's. What resume would run because
-// campaign.toml or ./colltune.toml names it is run only if this user has run it for
-// this folder before (ran.go), or names it on the command line. The built-in
-// executors, those of the user's own settings, and plugins on PATH or in a folder
-// that the user gives are the user's already.
+// A campaign is data, and may come from someone else. resume runs a program that
+// campaign.toml or ./colltune.toml names only if this user has run it for this folder
+// before (resume_history.go), or names it on the command line. The user already trusts
+// built-in executors, executors of the user's own settings, and plugins on PATH or in
+// a typed --plugin-dir.
 
-// executorOrigin is who named the executor of a campaign that is resumed.
+// executorOrigin says where the name of a resumed campaign's executor comes from.
 type executorOrigin int
 
 const (
@@ -29,20 +29,20 @@ const (
 	fromCommandLine                       // --executor on the command line
 )
 
-// campaignExecutor sets --executor to the executor of a campaign that is resumed,
-// and returns who named it. A name that is given must be that of the campaign's
-// executor; one that only settings give is otherwise not meant for this campaign.
+// campaignExecutor sets --executor to the executor of a campaign that is resumed, and
+// returns where its name comes from. A typed name must be that of the campaign's
+// executor. A name from settings is ignored if it is another.
 func campaignExecutor(cmd *cobra.Command, c *results.Campaign) (executorOrigin, error) {
 	planned := c.Plan().Executor
-	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
+	dirs := pluginDirs(cmd)
 	found, err := executor.Lookup(flagValue(cmd, "executor"), dirs...)
 	same := err == nil && found.Name == planned
 	if typed(cmd, "executor") {
-		if as, asked := executor.Lookup(planned, dirs...); asked == nil && as.Name == found.Name {
-			same = true // campaign.toml has its path
+		if p, perr := executor.Lookup(planned, dirs...); perr == nil && p.Name == found.Name {
+			same = true // campaign.toml names it by its path
 		}
 		if err == nil && !same {
-			err = usagef("--executor %s: the campaign's trials are %s's", found.Name, planned)
+			err = usagef("--executor %s: the campaign was measured by %s", found.Name, planned)
 		}
 		return fromCommandLine, err
 	}
@@ -61,16 +61,16 @@ func campaignExecutor(cmd *cobra.Command, c *results.Campaign) (executorOrigin, 
 	return fromFiles, cmd.Flags().Set("executor", name)
 }
 
-// checkTrusted is an error unless the executor of a campaign, named by by, may be run.
-func checkTrusted(cmd *cobra.Command, c *results.Campaign, by executorOrigin) error {
+// checkTrusted returns an error unless the user trusts the program that the campaign's
+// executor runs.
+func checkTrusted(cmd *cobra.Command, c *results.Campaign, origin executorOrigin) error {
 	name := flagValue(cmd, "executor")
-	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
-	r, err := executor.WouldRun(name, dirs...)
-	if errors.Is(err, executor.ErrNotFound) && by == fromFiles {
+	r, err := executor.WouldRun(name, pluginDirs(cmd)...)
+	if errors.Is(err, executor.ErrNotFound) && origin == fromFiles {
 		return usagef("campaign %s was measured by %s: %w; if that is a program of yours, type: colltune resume %s --executor PATH",
 			c.Dir(), name, err, safe.Path(c.Dir()))
 	}
-	if err != nil || by == fromCommandLine || isUsersOwn(cmd, name, r, by) || slices.Contains(pastRuns(c.Dir()), pastRunOf(r)) {
+	if err != nil || origin == fromCommandLine || isUsersOwn(cmd, name, r, origin) || slices.Contains(pastRuns(c.Dir()), pastRunOf(r)) {
 		return err
 	}
 	if strings.ContainsRune(name, filepath.Separator) || r.Configured == nil {
@@ -80,46 +80,44 @@ func checkTrusted(cmd *cobra.Command, c *results.Campaign, by executorOrigin) er
 		c.Dir(), r.Name, describeRuns(r), namedBy(cmd, c, r), safe.Path(c.Dir()), safe.Path(name))
 }
 
-// rememberExecutor remembers what is about to be run for a campaign, for a later resume. It
-// reports whether resume will run it without being asked to by name.
+// rememberExecutor records the program that is about to run for a campaign, and reports
+// whether a later resume will run it without --executor.
 func rememberExecutor(cmd *cobra.Command, c *results.Campaign) bool {
 	name := flagValue(cmd, "executor")
-	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
-	r, err := executor.WouldRun(name, dirs...)
+	r, err := executor.WouldRun(name, pluginDirs(cmd)...)
 	if err != nil || r.Program == "" && r.Configured == nil {
 		return true
 	}
 	return remember(c.Dir(), pastRunOf(r)) == nil || isUsersOwn(cmd, name, r, fromFiles)
 }
 
-// isUsersOwn reports whether what an executor runs is the user's own, rather than named
-// by a campaign or by the settings of the current folder.
-func isUsersOwn(cmd *cobra.Command, name string, r executor.Runs, by executorOrigin) bool {
+// isUsersOwn reports whether the user, and not the campaign or ./colltune.toml, chose the
+// program that an executor runs.
+func isUsersOwn(cmd *cobra.Command, name string, r executor.Runs, origin executorOrigin) bool {
 	switch {
 	case r.Configured != nil:
 		return r.Configured.From != localSettings
 	case r.Program == "": // built in
 		return true
 	case strings.ContainsRune(name, filepath.Separator):
-		return by == fromUser
+		return origin == fromUser
 	}
 	return !fromLocalPluginDir(cmd, r)
 }
 
-// fromLocalPluginDir reports whether a plugin lies in a folder that only the settings of the
-// current folder have colltune look through.
+// fromLocalPluginDir reports whether a plugin is in a folder that only the plugin-dir of
+// ./colltune.toml names.
 func fromLocalPluginDir(cmd *cobra.Command, r executor.Runs) bool {
 	if !fromLocalSettings(cmd, "plugin-dir") {
 		return false
 	}
-	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
-	return slices.ContainsFunc(dirs, func(dir string) bool {
+	return slices.ContainsFunc(pluginDirs(cmd), func(dir string) bool {
 		abs, err := filepath.Abs(dir)
 		return err != nil || abs == filepath.Dir(r.Program)
 	})
 }
 
-// describeRuns says in words what starting an executor runs.
+// describeRuns describes the program that starting an executor runs.
 func describeRuns(r executor.Runs) string {
 	how := "the program " + r.Program
 	if c := r.Configured; c != nil {
@@ -142,7 +140,7 @@ func describeRuns(r executor.Runs) string {
 	return how
 }
 
-// namedBy is the file that an executor's program was named by.
+// namedBy returns the file that names an executor's program.
 func namedBy(cmd *cobra.Command, c *results.Campaign, r executor.Runs) string {
 	if r.Configured != nil || fromLocalSettings(cmd, "executor") || fromLocalPluginDir(cmd, r) {
 		return localSettings

@@ -16,6 +16,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/data"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
 )
@@ -26,8 +27,8 @@ func runCommand() *cobra.Command {
 		Short: "Time one program over a range of sizes",
 		Long: `run verifies one program (colltune's IR or MSCCL XML), times it over a range of sizes
 and prints nccl-tests' table. FILE may be - for standard input. Sizes are rounded up
-to whole elements; sizes that become equal run once. Without -t, the system is one
-in which every two ranks have a link.
+to whole elements, and equal sizes run once. Without -t, the system has a link between
+every two ranks.
 
   colltune run ring.json -t dgx-a100 -b 1K -e 1G --protocol LL128
   colltune run ring.json --executor cpu -e 64M`,
@@ -35,7 +36,7 @@ in which every two ranks have a link.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := readProgram(cmd, args[0])
 			if err == nil && f.plan != nil {
-				err = usagef("%s: is a MSCCL++ plan, which verify reads: want an IR in JSON or MSCCL XML", args[0])
+				err = usagef("%s: run does not take MSCCL++ plans, which verify reads: want an IR in JSON or MSCCL XML", args[0])
 			}
 			if err == nil {
 				err = checkCollectiveKnown(f)
@@ -46,7 +47,7 @@ in which every two ranks have a link.
 			return runProgram(cmd, f)
 		},
 	}
-	topologyFlags(cmd, false)
+	topologyFlags(cmd)
 	executorFlags(cmd)
 	sizeFlags(cmd)
 	trialFlags(cmd)
@@ -56,9 +57,8 @@ in which every two ranks have a link.
 	return cmd
 }
 
-// checkCollectiveKnown refuses a file that does not say which collective its program
-// computes. It would be read as having buffers of certain sizes and no purpose,
-// and every result would be called wrong.
+// checkCollectiveKnown refuses a file that does not define the collective of its program:
+// there would be nothing to check results against.
 func checkCollectiveKnown(f *programFile) error {
 	if f.xml == nil {
 		return nil
@@ -66,28 +66,30 @@ func checkCollectiveKnown(f *programFile) error {
 	if _, known, err := f.xml.Spec(f.program.Collective.InPlace); err != nil || known {
 		return err
 	}
-	return usagef("%s: nothing in it says what its collective (%s) is to compute, and so whether it does: want its IR, as --to ir writes it", f.name, f.xml.Computes())
+	return usagef("%s: the file does not define its collective (%s), so results cannot be checked: want the program's IR (--to ir)", f.name, f.xml.Computes())
 }
 
-// runRow is one size of `run`.
+// runRow is one size of run.
 type runRow struct {
 	Bytes    int64    `json:"bytes"`
 	TimeUS   float64  `json:"time_us"` // median
 	AlgBW    float64  `json:"algbw_gbps"`
 	BusBW    *float64 `json:"busbw_gbps"` // null where ranks share a GPU
-	Wrong    *int64   `json:"wrong"`      // elements; null where nobody checked
+	Wrong    *int64   `json:"wrong"`      // elements; null if not checked
 	Checked  bool     `json:"checked"`
-	Note     string   `json:"note,omitempty"` // the executor's, of how it ran
+	Note     string   `json:"note,omitempty"` // the executor's, on how it ran
 	Executor string   `json:"executor"`
 }
 
+// runProgram times a program at every size, and prints the table of what was measured
+// before any error.
 func runProgram(cmd *cobra.Command, f *programFile) error {
 	r, err := runRequestOf(cmd, f)
 	if err != nil {
 		return err
 	}
 	if flagValue(cmd, "topology") == "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "no -t/--topology: taken for %s, every two ranks joined by a link\n", r.trial.Topology.Name)
+		fmt.Fprintf(cmd.ErrOrStderr(), "no -t/--topology: using %s, with a link between every two ranks\n", r.trial.Topology.Name)
 	}
 	h, err := startExecutor(cmd.Context(), cmd)
 	if err != nil {
@@ -121,14 +123,14 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 		return err
 	}
 	found := fmt.Errorf("%s: %d elements wrong", f.name, wrong)
-	if err != nil { // what ended it after that is the lesser news, and not its exit code
+	if err != nil { // %v: wrong elements decide the exit code
 		found = fmt.Errorf("%w; then %v", found, err)
 	}
 	return &wrongError{found}
 }
 
-// runNotes is what to know before the figures: where the ranks ran, and whether
-// anybody checked their data.
+// runNotes returns the lines above the table: where the ranks ran, and how many rows are
+// unchecked.
 func runNotes(d executor.Description, t *topologies.Topology, rows []runRow) []string {
 	notes := []string{}
 	if place := autotune.ExecutorOf(d).PlaceNote(len(t.Ranks), t.Name); place != "" {
@@ -141,19 +143,20 @@ func runNotes(d executor.Description, t *topologies.Topology, rows []runRow) []s
 		}
 	}
 	if unchecked > 0 {
-		notes = append(notes, fmt.Sprintf("unchecked: the data in %d of %s", unchecked, plural(len(rows), "row")))
+		notes = append(notes, fmt.Sprintf("unchecked: the data in %d of %s", unchecked, units.Count(len(rows), "row")))
 	}
 	return notes
 }
 
-// runRequest is how a program is to be run.
+// runRequest says how to run a program.
 type runRequest struct {
 	col   collective.Collective
-	trial executor.Trial // all but its size
+	trial executor.Trial // without its size
 	sizes []int64
 }
 
-// runRequestOf reads the flags, and verifies the program for what they ask for.
+// runRequestOf reads the flags of run, and verifies the program with the links and FIFO
+// slots of the system and protocol.
 func runRequestOf(cmd *cobra.Command, f *programFile) (r runRequest, err error) {
 	p := f.program
 	t, err := runTopology(cmd, p)
@@ -193,15 +196,16 @@ func runRequestOf(cmd *cobra.Command, f *programFile) (r runRequest, err error) 
 	if n := sizeOf(cmd, "tile-bytes"); n > 0 {
 		r.trial.TileBytes = n
 	}
-	if err := verifyFor(p, t, r.trial.Protocol); err != nil {
+	slots := t.Protocols[r.trial.Protocol].Slots
+	if err := verify.Check(p, verify.Options{Slots: slots, Linked: t.Linked}).Err(); err != nil {
 		return r, &wrongError{fmt.Errorf("%s: %w", f.name, err)}
 	}
 	return r, nil
 }
 
-// sheet has the rows in nccl-tests' columns.
+// sheet returns the rows in nccl-tests' columns.
 func (r *runRequest) sheet(rows []runRow) sheet {
-	elem, _ := collective.ElemBytes(r.trial.DType) // the type is known, since it was run
+	elem, _ := collective.ElemBytes(r.trial.DType) // the executor has accepted the type
 	op, root := "none", "-1"
 	if r.col.Reduces() {
 		op = r.trial.Op
@@ -225,8 +229,8 @@ func (r *runRequest) sheet(rows []runRow) sheet {
 	return s
 }
 
-// roundUpSizes rounds sizes up to whole elements, the same number for every rank's
-// part, as nccl-tests does.
+// roundUpSizes rounds sizes up so that every rank has the same number of whole elements,
+// as nccl-tests does, and drops repeated sizes.
 func roundUpSizes(sizes []int64, col collective.Collective, dtype string) ([]int64, error) {
 	d, err := data.ParseDType(dtype)
 	if err != nil {
@@ -243,8 +247,8 @@ func roundUpSizes(sizes []int64, col collective.Collective, dtype string) ([]int
 	return slices.Compact(whole), nil
 }
 
-// runTopology is the system of -t. Without it, it is one in which every two ranks are
-// linked, which says nothing about this machine.
+// runTopology returns the system of -t, otherwise one with a link between every two
+// ranks, which is not a model of this machine.
 func runTopology(cmd *cobra.Command, p *ir.Program) (*topologies.Topology, error) {
 	if flagValue(cmd, "topology") != "" {
 		return topology(cmd)
@@ -252,8 +256,7 @@ func runTopology(cmd *cobra.Command, p *ir.Program) (*topologies.Topology, error
 	return topology(cmd, fmt.Sprintf("fullmesh:%d", p.Ranks()))
 }
 
-// timeSizes runs a trial at each size. With an error it returns what was measured
-// before.
+// timeSizes runs a trial at each size. With an error it returns the rows measured before.
 func timeSizes(ctx context.Context, e executor.Executor, d executor.Description, t executor.Trial, col collective.Collective, sizes []int64) ([]runRow, error) {
 	if len(d.Protocols) > 0 && !slices.Contains(d.Protocols, t.Protocol.String()) {
 		return nil, usagef("executor %s has no protocol %s: want one of %s", d.Name, t.Protocol, strings.Join(d.Protocols, ", "))
@@ -280,9 +283,4 @@ func timeSizes(ctx context.Context, e executor.Executor, d executor.Description,
 		rows = append(rows, r)
 	}
 	return rows, nil
-}
-
-// verifyFor verifies a program for a run on a system with a protocol.
-func verifyFor(p *ir.Program, t *topologies.Topology, proto topologies.Proto) error {
-	return verify.Check(p, verify.Options{Slots: t.Protocols[proto].Slots, Linked: t.Linked}).Err()
 }

@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/internal/memory"
 	"github.com/colltune/colltune/internal/safe"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/search"
@@ -34,7 +36,7 @@ campaign's folder keeps every trial; the same search, or resume, continues it.
   colltune search -t ring:8@50GB/s -c allgather --executor ./colltune-executor-mine`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := searchRequestOf(cmd)
+			r, err := searchRequestOf(cmd)
 			if err != nil {
 				return err
 			}
@@ -43,13 +45,13 @@ campaign's folder keeps every trial; the same search, or resume, continues it.
 				return err
 			}
 			if dry, _ := cmd.Flags().GetBool("dry-run"); dry {
-				return dryRun(cmd, a)
+				return dryRun(cmd, r)
 			}
 			defer effort.Executors.Close()
-			if err := openFirstExecutor(&effort, a.options.Executor); err != nil {
+			if err := openFirstExecutor(&effort, r.options.Executor); err != nil {
 				return err
 			}
-			c, err := results.Create(a.dir, a.plan)
+			c, err := results.Create(r.dir, r.plan)
 			if err != nil {
 				var other *results.OtherPlanError
 				if errors.As(err, &other) {
@@ -59,14 +61,14 @@ campaign's folder keeps every trial; the same search, or resume, continues it.
 			}
 			defer c.Close()
 			printRemarks(cmd, c)
-			return runCampaign(cmd, a, c, effort, "search")
+			return runCampaign(cmd, r, c, effort, "search")
 		},
 	}
-	topologyFlags(cmd, false)
+	topologyFlags(cmd)
 	collectiveFlag(cmd)
 	countsFlag(cmd)
-	cmd.Flags().Int("root", 0, "the root `RANK`, of a collective that has a root")
-	choiceFlag(cmd, "placement", "", "", []string{"in", "out", "both"}, "in place, out of place or both (default: in for allreduce, reduce, broadcast; out for others)")
+	rootFlag(cmd)
+	placementFlag(cmd, "in place, out of place or both", "in", "out", "both")
 	sizeFlags(cmd)
 	trialFlags(cmd)
 	candidateFlags(cmd)
@@ -90,51 +92,51 @@ func candidateFlags(cmd *cobra.Command) {
 	cmd.Flags().Int("instances", 0, "fix the number of parallel instances (default: tuned)")
 	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "fix the wire protocol (default: tuned)")
 	cmd.Flags().Var(&size{}, "tile-bytes", "fix the tile size (default: tuned)")
-	choiceFlag(cmd, "runtime", "", "", export.RuntimeNames(), "only programs that this runtime would load and run")
+	choiceFlag(cmd, "runtime", "", "", export.RuntimeNames(), "try only programs that this runtime would load and run")
 	baselineFlag(cmd)
-	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "which solver fills the holes of templates")
+	choiceFlag(cmd, "solver", "", "auto", constraints.Names, "which solver fills the holes of templates")
 }
 
 // runCampaign runs a search to its end, a limit or an interrupt, and prints the table
-// of what it has measured.
-func runCampaign(cmd *cobra.Command, a *searchRequest, c *results.Campaign, effort search.Effort, schema string) error {
+// of its measurements so far. schema is the NAME in colltune.NAME/v1.
+func runCampaign(cmd *cobra.Command, r *searchRequest, c *results.Campaign, effort search.Effort, schema string) error {
 	say := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
 	bar := newProgress(cmd.ErrOrStderr())
-	a.options.Jobs = effort.Jobs
-	a.options.Observer.Stage = bar.stage
-	a.options.Observer.Notice = func(s string) { bar.pause(); say("%s", s) }
+	r.options.Jobs = effort.Jobs
+	r.options.Observer.Stage = bar.stage
+	r.options.Observer.Notice = func(s string) { bar.pause(); say("%s", s) }
 	if verbose(cmd) {
-		a.options.Observer.Refused = func(r search.Refusal) { bar.pause(); say("refused: %s", r) }
+		r.options.Observer.Refused = func(f search.Refusal) { bar.pause(); say("refused: %s", f) }
 	}
 	effort.Progress = bar.event
-	goOn := "colltune resume " + safe.Path(c.Dir()) + executorFlagsAgain(cmd, rememberExecutor(cmd, c))
-	a.keepMemoryLimit(cmd, c)
-	summary, err := search.Run(cmd.Context(), a.problem, a.options, c, effort)
+	resumeWith := "colltune resume " + safe.Path(c.Dir()) + executorFlagsAgain(cmd, rememberExecutor(cmd, c))
+	r.keepMemoryLimit(cmd, c)
+	summary, err := search.Run(cmd.Context(), r.problem, r.options, c, effort)
 	if closed := effort.Executors.Close(); err == nil {
 		err = closed
 	}
 	bar.done()
 	if cmd.Context().Err() != nil {
-		err = endError(cmd.Context(), autotune.ErrInterrupted) // whatever error the interrupt has caused
+		err = endError(cmd.Context(), autotune.ErrInterrupted) // instead of the errors that the interrupt caused
 	}
 	if summary.Changed != nil {
-		say("the executor is not the one of the earlier trials (%s): they are left aside", keyValues(summary.Changed.Fingerprint))
+		say("the executor is not that of the earlier trials (%s): they do not count", keyValues(summary.Changed.Fingerprint))
 	}
 	if summary.Known > 0 {
-		say("%s known from before", plural(summary.Known, "trial"))
+		say("%s taken from the campaign", units.Count(summary.Known, "trial"))
 	}
 	if summary.Again > 0 {
-		say("%s without a result made again", plural(summary.Again, "trial"))
+		say("%s without a result repeated", units.Count(summary.Again, "trial"))
 	}
 	if summary.Failed > 0 {
-		say("%s without a result; see %s", plural(summary.Failed, "trial"), filepath.Join(c.Dir(), "trials.jsonl"))
+		say("%s without a result; see %s", units.Count(summary.Failed, "trial"), filepath.Join(c.Dir(), "trials.jsonl"))
 	}
 	if err != nil && !leavesResults(err) {
-		// A search that a mistake in a template ended is not worth keeping; one
-		// that a full disk ended can go on.
+		// Discard keeps a campaign with trials, which resume can continue, and removes
+		// an empty one, such as after a mistake in a template.
 		err = errors.Join(err, c.Discard())
 		if at := (*fs.PathError)(nil); errors.As(err, &at) && isFolder(c.Dir()) {
-			say("what was measured is kept; go on with: %s", goOn)
+			say("measurements so far are kept; continue with: %s", resumeWith)
 		}
 		return err
 	}
@@ -144,40 +146,39 @@ func runCampaign(cmd *cobra.Command, a *searchRequest, c *results.Campaign, effo
 	if err != nil {
 		switch {
 		case summary.Cells == 0 && leavesResults(err):
-			say("nothing was tried yet")
+			say("no trial was made")
 		case summary.Finished < summary.Cells:
 			cells := "sizes"
-			if a.problem.Both {
+			if r.problem.Both {
 				cells = "sizes and placements"
 			}
-			say("%d of %d %s gone through; %s not tried", summary.Finished, summary.Cells, cells, plural(summary.Untried, "candidate"))
+			say("%d of %d %s finished; %s not tried", summary.Finished, summary.Cells, cells, units.Count(summary.Untried, "candidate"))
 		case summary.Undecided != "":
-			say("the winners are known; which files serve %s best is not", summary.Undecided)
+			say("the winners are known; the best choice of files for %s is not", summary.Undecided)
 		}
-		say("saved; go on with: %s", goOn)
+		say("saved; continue with: %s", resumeWith)
 		return err
 	}
 	say("campaign: %s", c.Dir())
 	return nil
 }
 
-// leavesResults tells whether a search that ended with err has results that are worth
-// printing.
+// leavesResults reports whether a search that ended with err has results to print.
 func leavesResults(err error) bool {
 	return errors.Is(err, autotune.ErrLimit) || as[*memory.Exceeded](err) || errors.Is(err, autotune.ErrInterrupted) || errors.Is(err, executor.ErrLost) || as[*autotune.UnansweredError](err)
 }
 
-// dryRun counts the candidates of a search.
-func dryRun(cmd *cobra.Command, a *searchRequest) error {
-	a.options.Jobs, _ = cmd.Flags().GetInt("jobs")
+// dryRun counts the candidates of a search, without a campaign.
+func dryRun(cmd *cobra.Command, r *searchRequest) error {
+	r.options.Jobs, _ = cmd.Flags().GetInt("jobs")
 	bar := newProgress(cmd.ErrOrStderr())
-	a.options.Observer.Stage = bar.stage
-	a.options.Observer.Notice = func(s string) { bar.pause(); fmt.Fprintln(cmd.ErrOrStderr(), s) }
+	r.options.Observer.Stage = bar.stage
+	r.options.Observer.Notice = func(s string) { bar.pause(); fmt.Fprintln(cmd.ErrOrStderr(), s) }
 	if verbose(cmd) {
-		a.options.Observer.Refused = func(r search.Refusal) { bar.pause(); fmt.Fprintf(cmd.ErrOrStderr(), "refused: %s\n", r) }
+		r.options.Observer.Refused = func(f search.Refusal) { bar.pause(); fmt.Fprintf(cmd.ErrOrStderr(), "refused: %s\n", f) }
 	}
-	if a.options.Executor != "sim" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s is not started: algorithms of its own are not counted\n", a.options.Executor)
+	if r.options.Executor != "sim" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "executor %s is not started: its native algorithms are not counted\n", r.options.Executor)
 	}
 	ctx := cmd.Context()
 	budget, _ := cmd.Flags().GetDuration("budget")
@@ -186,7 +187,7 @@ func dryRun(cmd *cobra.Command, a *searchRequest) error {
 		defer cancel()
 		ctx = limited
 	}
-	space, err := search.Enumerate(ctx, a.problem, a.options)
+	space, err := search.Enumerate(ctx, r.problem, r.options)
 	bar.done()
 	switch {
 	case err != nil && cmd.Context().Err() == nil && ctx.Err() != nil:
@@ -205,8 +206,8 @@ func dryRun(cmd *cobra.Command, a *searchRequest) error {
 		tuned -= n
 	}
 	s.add("to be tuned", strconv.Itoa(tuned))
-	if beside := len(space.Candidates) - tuned; beside > 0 {
-		s.add("for the baseline alone", strconv.Itoa(beside))
+	if baselines := len(space.Candidates) - tuned; baselines > 0 {
+		s.add("for the baseline only", strconv.Itoa(baselines))
 	}
 	return printResult(cmd, "dry-run", struct {
 		Command    string         `json:"command"`
@@ -215,5 +216,5 @@ func dryRun(cmd *cobra.Command, a *searchRequest) error {
 		Enumerated int            `json:"enumerated"`
 		Refused    map[string]int `json:"refused"`
 		Candidates int            `json:"candidates"`
-	}{a.plan.Command(), a.dir, a.problem.Sizes, space.Enumerated, refused, len(space.Candidates)}, s)
+	}{r.plan.Command(), r.dir, r.problem.Sizes, space.Enumerated, refused, len(space.Candidates)}, s)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/search"
@@ -20,18 +20,18 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// searchRequest is the search that a command line asks for.
+// searchRequest is the search that the flags describe, or a campaign's plan.
 type searchRequest struct {
 	problem search.Problem
 	options search.Options
 	plan    results.Plan
-	dir     string
+	dir     string // the campaign's folder
 }
 
 // searchRequestOf reads the flags of search.
 func searchRequestOf(cmd *cobra.Command) (*searchRequest, error) {
-	var a searchRequest
-	trial, err := a.readProblem(cmd)
+	var r searchRequest
+	trial, err := r.readProblem(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -39,39 +39,38 @@ func searchRequestOf(cmd *cobra.Command) (*searchRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
-	found, err := executor.Lookup(flagValue(cmd, "executor"), dirs...)
+	found, err := executor.Lookup(flagValue(cmd, "executor"), pluginDirs(cmd)...)
 	if err != nil {
 		return nil, err
 	}
-	a.options.Executor, a.options.Memory = found.Name, memoryLimit(cmd)
-	if err := search.Check(a.problem, a.options); err != nil {
-		return nil, checkError(err)
+	r.options.Executor, r.options.Memory = found.Name, memoryLimit(cmd)
+	if err := search.Check(r.problem, r.options); err != nil {
+		return nil, usage(err)
 	}
-	a.plan = search.PlanOf(a.problem, a.options, source, search.Settings{
-		Version: buildVersion().Version, Iters: trial.Iters, Warmup: trial.Warmup, Seed: trial.Seed, ExecutorName: a.options.Executor,
+	r.plan = search.PlanOf(r.problem, r.options, source, search.Settings{
+		Version: buildVersion().Version, Iters: trial.Iters, Warmup: trial.Warmup, Seed: trial.Seed, ExecutorName: r.options.Executor,
 	})
-	if a.dir, _ = cmd.Flags().GetString("campaign"); a.dir == "" {
-		t := a.problem.Topology
-		a.dir = filepath.Join("campaigns", folderName(fmt.Sprintf("%s-%dx-%s", t.Name, t.Nodes, a.problem.Collective)))
+	if r.dir, _ = cmd.Flags().GetString("campaign"); r.dir == "" {
+		t := r.problem.Topology
+		r.dir = filepath.Join("campaigns", folderName(fmt.Sprintf("%s-%dx-%s", t.Name, t.Nodes, r.problem.Collective)))
 	}
-	return &a, nil
+	return &r, nil
 }
 
-// readProblem reads what is searched for, and the options that narrow the
-// candidates, in which a template may define the collective. It returns how trials
-// are to be run.
-func (a *searchRequest) readProblem(cmd *cobra.Command) (trial executor.Trial, err error) {
+// readProblem reads the problem and the options. It reads the options first, because a
+// template among them may define the collective. It returns a trial without program
+// and size.
+func (r *searchRequest) readProblem(cmd *cobra.Command) (trial executor.Trial, err error) {
 	t, err := topology(cmd)
 	if err != nil {
 		return trial, err
 	}
-	if a.options, err = optionsOf(cmd); err != nil {
+	if r.options, err = optionsOf(cmd); err != nil {
 		return trial, err
 	}
-	defined, err := a.options.Defined()
+	defined, err := r.options.Defined()
 	if err != nil {
-		return trial, checkError(err)
+		return trial, usage(err)
 	}
 	name, err := collectiveName(cmd, defined...)
 	if err != nil {
@@ -88,28 +87,24 @@ func (a *searchRequest) readProblem(cmd *cobra.Command) (trial executor.Trial, e
 	if trial, err = trialOf(cmd); err != nil {
 		return trial, err
 	}
-	if err := checkTileBytes(a.options.TileBytes, trial.DType); err != nil {
+	if err := checkTileBytes(r.options.TileBytes, trial.DType); err != nil {
 		return trial, err
 	}
 	root, _ := cmd.Flags().GetInt("root")
-	placement := flagValue(cmd, "placement")
-	inPlace := collective.DefaultInPlace(name)
-	if placement != "" {
-		inPlace = placement != "out"
-	}
+	inPlace := inPlaceOf(cmd, name)
 	call := collective.Call{Collective: name, Root: root, Counts: counts, Op: trial.Op, DType: trial.DType}
-	a.problem = search.Problem{Topology: t, Call: call, InPlace: inPlace, Both: placement == "both", Sizes: sizes}
-	if a.problem, err = a.problem.Defined(&a.options); err != nil {
-		return trial, checkError(err)
+	r.problem = search.Problem{Topology: t, Call: call, InPlace: inPlace, Both: flagValue(cmd, "placement") == "both", Sizes: sizes}
+	if r.problem, err = r.problem.Defined(&r.options); err != nil {
+		return trial, usage(err)
 	}
-	c, err := a.problem.Over(len(t.Ranks), inPlace)
+	c, err := r.problem.Over(len(t.Ranks), inPlace)
 	if err != nil {
 		return trial, usage(err)
 	}
 	if err := checkOp(cmd, c); err != nil {
 		return trial, err
 	}
-	return trial, checkRuntime(a.options.Runtime, c, trial)
+	return trial, checkRuntime(r.options.Runtime, c, trial)
 }
 
 // optionsOf reads the flags that narrow the candidates.
@@ -117,7 +112,7 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 	var o search.Options
 	o.Families, _ = cmd.Flags().GetStringSlice("family")
 	o.Exclude, _ = cmd.Flags().GetStringSlice("exclude")
-	for _, names := range []*[]string{&o.Families, &o.Exclude} { // sets
+	for _, names := range []*[]string{&o.Families, &o.Exclude} { // the order of names means nothing
 		slices.Sort(*names)
 		*names = slices.Compact(*names)
 	}
@@ -166,8 +161,8 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 	return o, nil
 }
 
-// checkSolver refuses a solver that was asked for by name and is not here, before
-// anything is made that would be left behind.
+// checkSolver refuses a solver that is not available, before a folder is made that
+// would be left behind.
 func checkSolver(name string) error {
 	if name == "" || name == "auto" {
 		return nil
@@ -180,7 +175,7 @@ func checkSolver(name string) error {
 	return nil
 }
 
-// topologySource is the topology that was asked for, with its text.
+// topologySource returns the topology of the flags as text, for the campaign's plan.
 func topologySource(cmd *cobra.Command) (search.Source, error) {
 	name := flagValue(cmd, "topology")
 	s := search.Source{Text: name}
@@ -191,7 +186,7 @@ func topologySource(cmd *cobra.Command) (search.Source, error) {
 	if text, ok := topologies.Source(name); ok {
 		s.Text = string(text)
 	} else if !isGenerator(name) {
-		text, err := readFile(cmd.Context(), name, maxImport) // it has been read before, where the limit is lower
+		text, err := readFile(cmd.Context(), name, maxImport) // resolving it has read it already, with a lower limit
 		if err != nil {
 			return s, err
 		}
@@ -200,16 +195,7 @@ func topologySource(cmd *cobra.Command) (search.Source, error) {
 	return s, nil
 }
 
-// checkError gives the exit code for a search that makes no sense.
-func checkError(err error) error {
-	var none *search.NothingFound
-	if errors.As(err, &none) {
-		return err
-	}
-	return usage(err)
-}
-
-// folderName makes the names of a topology and a collective fit for a file's name.
+// folderName replaces characters that do not belong in a file's name by _.
 func folderName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,@", r) {
@@ -219,7 +205,8 @@ func folderName(s string) string {
 	}, s)
 }
 
-// checkRuntime refuses a runtime in which no program computes what is asked for.
+// checkRuntime refuses a runtime that cannot compute the trial's reduction or element
+// type.
 func checkRuntime(name string, c collective.Collective, trial executor.Trial) error {
 	if name == "" {
 		return nil
@@ -230,10 +217,20 @@ func checkRuntime(name string, c collective.Collective, trial executor.Trial) er
 	}
 	op := trial.Op
 	if !c.Reduces() {
-		op = "sum" // the collective reduces nothing
+		op = "sum" // --op has no effect
 	}
 	if why := runtime.Computes(op, trial.DType); why != "" {
-		return usagef("--runtime %s: %s: ask for something else, or for no --runtime", name, why)
+		return usagef("--runtime %s: %s: leave out --runtime, or change --op or --dtype", name, why)
 	}
 	return nil
+}
+
+// keepMemoryLimit keeps the memory limit that the campaign was begun with for refusing
+// candidates, so that every machine refuses the same. It says so if this command may
+// use another amount.
+func (r *searchRequest) keepMemoryLimit(cmd *cobra.Command, c *results.Campaign) {
+	r.options.Memory = c.Plan().Memory
+	if limit := memoryLimit(cmd); r.options.Memory != 0 && r.options.Memory != limit {
+		fmt.Fprintf(cmd.ErrOrStderr(), "candidates are refused by the memory limit that the campaign was begun with, %v; this command may use %v\n", units.Bytes(r.options.Memory), units.Bytes(limit))
+	}
 }

@@ -28,18 +28,18 @@ func synthCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "synth -t TOPOLOGY -c COLLECTIVE --chunks C --steps S --rounds R",
 		Short: "Find a new routing with a solver, or prove that there is none",
-		Long: `synth searches for a routing of C chunks in S steps that take R rounds together; a
-round is the time of one chunk on the slowest link. It prints whether there is such
-a routing, and whether a bound or a solver answered; --out writes it as a program.
-With --pareto it finds the frontier of steps (latency) against rounds per chunk
-(bandwidth), and says of each point what is proved.
+		Long: `synth searches for a routing of C chunks in S steps and R rounds in all; a round is
+the time of one chunk on the slowest link. It prints whether there is such a routing,
+and whether a bound or a solver decided; --out writes the routing as a program. With
+--pareto it finds the frontier of steps (latency) against rounds per chunk
+(bandwidth), and prints the proof status of each point.
 
   colltune synth -t dgx-1 -c allgather --chunks 6 --steps 3 --rounds 7 --out ag.json
   colltune synth -t dgx-1 -c allgather --pareto
 
---timeout limits each query, its bounds and flows included; a query that is not
-settled by then is reported as such. The frontier takes many queries: --budget limits
-all of them together, and prints the points found by then.
+--timeout limits each query, with its bounds and flows; a query that reaches it is
+reported as not settled. The frontier takes many queries: --budget limits all of them
+together, and the points found by then are printed.
 
 Chunks are counted as in the literature: of a rank's input (allgather, gather,
 alltoall), of a rank's output (reducescatter, scatter), of the buffer (the others);
@@ -47,17 +47,17 @@ of the vector forms, of a count of 1.`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSynth(cmd) },
 	}
-	topologyFlags(cmd, false)
+	topologyFlags(cmd)
 	collectiveFlag(cmd)
 	countsFlag(cmd)
-	cmd.Flags().Int("root", 0, "the root `RANK`, of a collective that has a root")
-	choiceFlag(cmd, "placement", "", "", []string{"in", "out"}, "in place or out of place (default: in for allreduce, reduce, broadcast; out for others)")
+	rootFlag(cmd)
+	placementFlag(cmd, "in place or out of place", "in", "out")
 	cmd.Flags().Int("chunks", 0, "chunks C; with --pareto, the most to try (default then: 6 a rank)")
 	cmd.Flags().Int("steps", 0, "steps S; with --pareto, the most to try (default then: twice the least, plus 3)")
 	cmd.Flags().Int("rounds", 0, "rounds R, of all steps together")
 	cmd.Flags().Bool("pareto", false, "find the whole Pareto frontier of latency (S) against bandwidth (R/C)")
 	cmd.Flags().String("unit", "", "the bandwidth `BW` that carries one chunk a round (default: that of the slowest link)")
-	choiceFlag(cmd, "solver", "", "auto", constraints.Names, "which solver answers what bounds leave open")
+	choiceFlag(cmd, "solver", "", "auto", constraints.Names, "which solver decides queries that bounds do not")
 	cmd.Flags().Duration("timeout", time.Minute, "time limit of a query, bounds included; with --pareto of each query (default with --budget: a twentieth of it)")
 	cmd.Flags().Duration("budget", 0, "with --pareto, time limit of the whole walk (default: none)")
 	cmd.Flags().String("known", "", "routings to try before bounds and solvers: a `FILE` that -o json printed, or a folder of such")
@@ -67,9 +67,8 @@ of the vector forms, of a count of 1.`,
 	return cmd
 }
 
-// queryTimeout is how long a query of a walk may take if --timeout does not say.
-// Without it, the first query that can't be settled would use up a short --budget
-// (0: none) and leave nothing for those that could.
+// queryTimeout returns the timeout of a query of a walk without --timeout: at most a
+// twentieth of the budget (0: none), so that one hard query does not use it up.
 func queryTimeout(timeout, budget time.Duration) time.Duration {
 	if budget == 0 {
 		return timeout
@@ -77,7 +76,7 @@ func queryTimeout(timeout, budget time.Duration) time.Duration {
 	return min(timeout, budget/20)
 }
 
-// runSynth answers the command line's query, or computes its frontier.
+// runSynth answers the query of the flags, or walks the frontier.
 func runSynth(cmd *cobra.Command) error {
 	q, err := synthQuery(cmd)
 	if err != nil {
@@ -96,7 +95,7 @@ func runSynth(cmd *cobra.Command) error {
 	budget, _ := cmd.Flags().GetDuration("budget")
 	switch {
 	case !pareto && typed(cmd, "budget"):
-		return usagef("--budget is for a walk: want --pareto with it, or --timeout for the query")
+		return usagef("--budget limits a walk: want --pareto too, or --timeout for one query")
 	case pareto && cmd.Flags().Changed("budget") && budget <= 0:
 		return usagef("--budget %v: want more than 0", budget)
 	}
@@ -154,7 +153,7 @@ func synthQuery(cmd *cobra.Command) (q synth.Query, err error) {
 			return q, usage(err)
 		}
 	case cmd.Flags().Changed("rounds"):
-		return q, usagef("--rounds with --pareto: the frontier finds them")
+		return q, usagef("--rounds with --pareto: leave it out, the frontier finds the rounds")
 	case cmd.Flags().Changed("dump") || cmd.Flags().Changed("out"):
 		return q, usagef("--dump and --out are for one query: leave out --pareto")
 	}
@@ -164,21 +163,17 @@ func synthQuery(cmd *cobra.Command) (q synth.Query, err error) {
 		}
 	}
 	root, _ := cmd.Flags().GetInt("root")
-	inPlace := collective.DefaultInPlace(name)
-	if p := flagValue(cmd, "placement"); p != "" {
-		inPlace = p == "in"
-	}
-	q.Collective, err = collective.New(collective.Spec{Name: name, Ranks: n, Chunks: each, Root: root, InPlace: inPlace, Counts: counts})
+	q.Collective, err = collective.New(collective.Spec{Name: name, Ranks: n, Chunks: each, Root: root, InPlace: inPlaceOf(cmd, name), Counts: counts})
 	return q, usage(err)
 }
 
-// knownRoutings reads a file of a known routing, or all files of a folder that end in .json.
+// knownRoutings reads a routing, or every file of a folder that ends in .json.
 func knownRoutings(ctx context.Context, path string) (all []synth.KnownRouting, err error) {
 	names := []string{path}
 	if isFolder(path) {
 		entries, err := os.ReadDir(path)
 		if err != nil {
-			return nil, usage(plain(err))
+			return nil, usage(withoutOp(err))
 		}
 		names = nil
 		for _, e := range entries {
@@ -187,7 +182,7 @@ func knownRoutings(ctx context.Context, path string) (all []synth.KnownRouting, 
 			}
 		}
 		if len(names) == 0 {
-			return nil, usagef("--known %s: no file in it ends in .json", path)
+			return nil, usagef("--known %s: no .json files", path)
 		}
 	}
 	for _, name := range names {
@@ -204,7 +199,7 @@ func knownRoutings(ctx context.Context, path string) (all []synth.KnownRouting, 
 	return all, nil
 }
 
-// dumpQuery writes a query's formula, in the format the file's name asks for.
+// dumpQuery writes a query's formula, in the format of the file's suffix.
 func dumpQuery(path string, q synth.Query) error {
 	f, err := synth.Encode(q)
 	if err != nil {
@@ -238,13 +233,14 @@ type synthDocument struct {
 	Schedule   []synthStep `json:"schedule,omitempty"`
 }
 
+// synthStep is one step of a schedule, in JSON.
 type synthStep struct {
 	Rounds int         `json:"rounds"`
 	Sends  []synthSend `json:"sends"`
 }
 
-// synthSend is one send of a chunk: of whose input it is (-1: the sum of all),
-// which chunk of that, and from which rank to which.
+// synthSend is one send of a chunk. Source is the rank whose input the chunk is part of,
+// -1 for the sum over all ranks; Chunk is its index there.
 type synthSend struct {
 	Source int  `json:"source"`
 	Chunk  int  `json:"chunk"`
@@ -253,6 +249,7 @@ type synthSend struct {
 	Reduce bool `json:"reduce,omitempty"`
 }
 
+// stepsOf returns an answer's schedule for JSON.
 func stepsOf(a synth.Answer) []synthStep {
 	var all []synthStep
 	for _, step := range a.Schedule {
@@ -266,7 +263,7 @@ func stepsOf(a synth.Answer) []synthStep {
 	return all
 }
 
-// synthOne answers one query, and writes its program.
+// synthOne answers one query, and writes the routing's program to --out.
 func synthOne(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) error {
 	a, err := abandonable(cmd.Context(), func() (synth.Answer, error) { return synth.Find(cmd.Context(), s, q) })
 	var bad *synth.QueryError
@@ -289,14 +286,14 @@ func synthOne(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) error {
 	if err := writeResult(cmd, cmd.OutOrStdout(), "synth", d, t); err != nil {
 		return err
 	}
-	query := fmt.Sprintf("%s on %s with %s in %s of %s", d.Collective, d.Topology, plural(chunks, "chunk"), plural(q.Steps, "step"), plural(q.Rounds, "round"))
+	query := fmt.Sprintf("%s on %s with %s in %s of %s", d.Collective, d.Topology, units.Count(chunks, "chunk"), units.Count(q.Steps, "step"), units.Count(q.Rounds, "round"))
 	switch a.Status {
 	case constraints.Unsat:
 		because := ""
 		if a.Detail != "" {
 			because = ": " + a.Detail
 		}
-		return &nothingError{fmt.Errorf("%s: there is none, by %s%s", query, a.By, because)}
+		return &nothingError{fmt.Errorf("%s: impossible, by %s%s", query, a.By, because)}
 	case constraints.Timeout:
 		return &limitError{fmt.Errorf("%s: not settled: %s, %s", query, a.By, a.Detail)}
 	}
@@ -312,6 +309,7 @@ func synthProgram(path string, q synth.Query, a synth.Answer, chunks int) error 
 	return writeFile(path, func(w io.Writer) error { return ir.Encode(w, p) })
 }
 
+// compileRouting compiles and verifies the routing of an answer.
 func compileRouting(t *topologies.Topology, q synth.Query, a synth.Answer, chunks int) (*ir.Program, error) {
 	program, err := synth.Program(q, a, "synthesised")
 	if err != nil {
@@ -328,7 +326,8 @@ func compileRouting(t *topologies.Topology, q synth.Query, a synth.Answer, chunk
 	return r.Program, nil
 }
 
-// synthPoint is a point of the frontier, in JSON.
+// synthPoint is a point of the frontier, in JSON. Refuted are queries with
+// fewer rounds per chunk for which no routing was found.
 type synthPoint struct {
 	Chunks   int            `json:"chunks"`
 	Steps    int            `json:"steps"`
@@ -343,6 +342,7 @@ type synthPoint struct {
 	Schedule []synthStep    `json:"schedule"`
 }
 
+// synthRefuted is a query without a routing, in JSON.
 type synthRefuted struct {
 	Chunks  int     `json:"chunks"`
 	Steps   int     `json:"steps"`
@@ -353,21 +353,13 @@ type synthRefuted struct {
 	Detail  string  `json:"detail,omitempty"`
 }
 
-// queries prints a number of queries.
-func queries(n int) string {
-	if n == 1 {
-		return "1 query"
-	}
-	return fmt.Sprintf("%d queries", n)
-}
-
-// synthFrontier walks the frontier.
+// synthFrontier walks the frontier and prints its points.
 func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) error {
 	w := synth.FrontierOptions{Steps: q.Steps}
 	w.Chunks, _ = cmd.Flags().GetInt("chunks")
-	asked, open := 0, 0
+	answers, open := 0, 0
 	w.OnAnswer = func(chunks, steps, rounds int, a synth.Answer) {
-		if asked++; a.Status == constraints.Timeout {
+		if answers++; a.Status == constraints.Timeout {
 			open++
 		}
 		if verbose(cmd) {
@@ -386,7 +378,7 @@ func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) er
 		if budget > 0 {
 			longer = "--budget"
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %s were not settled within %v each: a longer %s may find more, or prove it\n", open, queries(asked), s.Timeout(), longer)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d queries were not settled within %v each: a longer %s may find or prove more\n", open, answers, s.Timeout(), longer)
 	}
 	var bad *synth.QueryError
 	var none *synth.TooFewStepsError
@@ -396,7 +388,7 @@ func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) er
 	case errors.As(err, &none):
 		return &nothingError{err}
 	case errors.Is(err, context.DeadlineExceeded):
-		err = &limitError{fmt.Errorf("%s on %s: the walk met its --budget of %v: there may be more points", q.Collective.Name, q.Topology.Name, budget)}
+		err = &limitError{fmt.Errorf("%s on %s: the walk reached its --budget of %v: there may be more points", q.Collective.Name, q.Topology.Name, budget)}
 	case err != nil && !errors.Is(err, context.Canceled):
 		return err
 	}

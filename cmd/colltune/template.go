@@ -28,7 +28,7 @@ func templateListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the families",
 		Long: `list prints the families of algorithms with their collectives, parameters (a ? marks
-one that is found for the topology) and the systems they apply to.
+a hole, which is filled for the topology) and the systems they apply to.
 
   colltune template list
   colltune template list --template mine.star`,
@@ -55,6 +55,7 @@ one that is found for the topology) and the systems they apply to.
 	return cmd
 }
 
+// parameterNames lists parameters, with a ? after those that are holes.
 func parameterNames(ps []script.Parameter) string {
 	var all []string
 	for _, p := range ps {
@@ -72,14 +73,15 @@ func templateFlag(cmd *cobra.Command) {
 	cmd.Flags().StringArray("template", nil, "also the families of this `FILE.star`, or of all files in a folder")
 }
 
-// loadFamilies reads the families of a file or a folder. What they print while
-// they are declared goes to standard error.
+// loadFamilies reads the families of a file or a folder. What the files print goes to
+// standard error.
 func loadFamilies(cmd *cobra.Command, path string) ([]*templates.Family, error) {
 	return abandonable(cmd.Context(), func() ([]*templates.Family, error) {
 		return templates.Load(path, func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) })
 	})
 }
 
+// familiesOf returns the built-in families and those of --template.
 func familiesOf(cmd *cobra.Command) ([]*templates.Family, error) {
 	all := templates.Builtin()
 	paths, _ := cmd.Flags().GetStringArray("template")
@@ -97,22 +99,22 @@ func templateShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show a family: description, parameters, cost, program",
-		Long: `show prints a family's description, parameters and program. With -t it also prints
-what the family costs on that system, or why it does not apply there.
+		Long: `show prints a family's description, parameters, cost and program. The cost is that on
+the system of -t, or the reason why the family does not apply there.
 
   colltune template show ring
   colltune template show hierarchical -t dgx-a100 --nodes 2`,
 		Args:              exactArgs("the family's NAME"),
 		RunE:              showTemplate,
-		ValidArgsFunction: firstIs(completeFamily),
+		ValidArgsFunction: firstArg(completeFamily),
 	}
-	topologyFlags(cmd, false)
+	topologyFlags(cmd)
 	templateFlag(cmd)
 	outputFlags(cmd)
 	return cmd
 }
 
-// showTemplate prints everything that is known of a family.
+// showTemplate prints a family's description, parameters, cost and program.
 func showTemplate(cmd *cobra.Command, args []string) error {
 	families, err := familiesOf(cmd)
 	if err != nil {
@@ -120,7 +122,7 @@ func showTemplate(cmd *cobra.Command, args []string) error {
 	}
 	f, err := templates.Find(families, args[0], "")
 	if err != nil && strings.HasSuffix(args[0], ".star") {
-		return usagef("%w; a family of a file's is shown with --template %s", err, safe.Path(args[0]))
+		return usagef("%w; want the family's name, with --template %s", err, safe.Path(args[0]))
 	}
 	if err != nil {
 		return usage(err)
@@ -148,8 +150,7 @@ func showTemplate(cmd *cobra.Command, args []string) error {
 	return writeOut(cmd, func(w io.Writer) error { return writeTemplate(w, row, s, costs, program) })
 }
 
-// writeTemplate prints a family for people: its description, the sheet of its
-// parameters, its cost and its program.
+// writeTemplate writes a family for people.
 func writeTemplate(w io.Writer, row templates.Summary, parameters sheet, costs []costRow, program string) error {
 	fmt.Fprintf(w, "%s: %s\n\n", row.Name, strings.Join(row.Collectives, ", "))
 	if doc := strings.TrimSpace(row.Doc); doc != "" {
@@ -168,6 +169,7 @@ func writeTemplate(w io.Writer, row templates.Summary, parameters sheet, costs [
 	return err
 }
 
+// valuesOf describes the values that a parameter takes.
 func valuesOf(p script.Parameter) string {
 	switch {
 	case p.Hole != "":
@@ -182,6 +184,7 @@ func valuesOf(p script.Parameter) string {
 	return strings.Join(all, ", ")
 }
 
+// defaultOf formats a parameter's default; empty without one.
 func defaultOf(p script.Parameter) string {
 	if p.Default == nil {
 		return ""

@@ -18,20 +18,21 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// systemSpec is a system on which a template is tried if -t is not given.
+// systemSpec is a system to try without -t: a catalogue name or a generator, and its
+// number of nodes.
 type systemSpec struct {
 	name  string
 	nodes int
 }
 
-// checkSystems are the systems a template is tried on: small ones of every shape,
-// and the catalogue's, alone and as several nodes.
+// checkSystems are the systems of template check: a small one of every shape, and some
+// of the catalogue, as one node and as several.
 var checkSystems = []systemSpec{
 	{"fullmesh:2", 1}, {"fullmesh:3", 1}, {"fullmesh:8", 1}, {"ring:4", 1}, {"mesh:2x3", 1}, {"hypercube:3", 1}, {"hub:8", 1},
 	{"dgx-1", 1}, {"mi300x", 1}, {"dgx-a100", 1}, {"dgx-a100", 2}, {"dgx-a100", 3}, {"dgx-a100", 4},
 }
 
-// templateCheckRow is the result for a template on a system.
+// templateCheckRow is the result for a collective of a template on a system, in JSON.
 type templateCheckRow struct {
 	Topology   string         `json:"topology"`
 	Nodes      int            `json:"nodes"`
@@ -47,12 +48,12 @@ func templateCheckCommand() *cobra.Command {
 		Short: "Test a template on a grid of systems",
 		Long: `check traces, compiles and verifies a template's programs: for every collective that
 it declares, on a grid of systems, with every set of its parameters. The first
-mistake is reported at its line. -t tries that system only, -p those values only.`,
+mistake is reported at its line. -t checks that system only, -p those values only.`,
 		Args: exactArgs("the template's FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			families, err := loadFamilies(cmd, args[0])
 			if _, builtin := templates.Find(templates.Builtin(), args[0], ""); errors.Is(err, fs.ErrNotExist) && builtin == nil {
-				return usagef("%s is a built-in family: want a .star file (template show %s prints it, to make one of)", args[0], args[0])
+				return usagef("%s is a built-in family: want a .star file (template show %s prints its program)", args[0], args[0])
 			}
 			if err != nil {
 				return usage(err)
@@ -86,15 +87,15 @@ mistake is reported at its line. -t tries that system only, -p those values only
 			}{rows}, s)
 		},
 	}
-	topologyFlags(cmd, false)
+	topologyFlags(cmd)
 	paramFlag(cmd, "fix")
 	outputFlags(cmd)
 	return cmd
 }
 
-// systemsOf is the one system that -t names, or else those listed. Each is made
-// when its turn comes.
-func systemsOf(cmd *cobra.Command, otherwise []systemSpec) iter.Seq2[*topologies.Topology, error] {
+// systemsOf returns the system of -t, otherwise those of specs, and resolves each when
+// its turn comes.
+func systemsOf(cmd *cobra.Command, specs []systemSpec) iter.Seq2[*topologies.Topology, error] {
 	return func(yield func(*topologies.Topology, error) bool) {
 		if flagValue(cmd, "topology") != "" {
 			yield(topology(cmd))
@@ -102,11 +103,11 @@ func systemsOf(cmd *cobra.Command, otherwise []systemSpec) iter.Seq2[*topologies
 		}
 		for _, name := range []string{"nodes", "gpus"} {
 			if isSet(cmd, name) {
-				yield(nil, usagef("--%s is of a topology: want -t too", name))
+				yield(nil, usagef("--%s: want -t too", name))
 				return
 			}
 		}
-		for _, on := range otherwise {
+		for _, on := range specs {
 			if !yield(topologies.Resolve(on.name, topologies.Options{Nodes: on.nodes})) {
 				return
 			}
@@ -114,7 +115,7 @@ func systemsOf(cmd *cobra.Command, otherwise []systemSpec) iter.Seq2[*topologies
 	}
 }
 
-// checkTemplate enumerates one family as a search does, on each system.
+// checkTemplate enumerates a family's candidates on each system, as a search does.
 func checkTemplate(ctx context.Context, f *templates.Family, systems []*topologies.Topology, assignments []string) ([]templateCheckRow, error) {
 	program, err := f.Text()
 	if err != nil {

@@ -13,26 +13,26 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// costSystems are the systems for which `template show` prints costs if -t is not
-// given: the first on which the family has a program.
+// costSystems are the systems of template show without -t: the first to which the family
+// applies counts.
 var costSystems = []systemSpec{
 	{"dgx-a100", 2}, {"dgx-a100", 1}, {"mesh:4x4", 1},
 }
 
-// costRow is the cost of a collective on a system, according to a family.
+// costRow is the cost that a family states for a collective on a system, in JSON.
 type costRow struct {
 	Topology   string         `json:"topology"`
 	Nodes      int            `json:"nodes"`
 	Ranks      int            `json:"ranks"`
 	Collective string         `json:"collective"`
 	Parameters map[string]any `json:"parameters"` // the first that apply
-	Steps      *int           `json:"steps"`      // null if the family does not say, or does not apply
+	Steps      *int           `json:"steps"`      // null if the family does not state it, or does not apply
 	Wire       string         `json:"wire"`       // a fraction of the call's size
 	Why        string         `json:"why"`        // why it does not apply
 }
 
-// costsOf asks a family for the cost of each of its collectives, with the first
-// parameters that apply.
+// costsOf returns the costs of a family's collectives, with the first parameters that
+// apply, on the system of -t or the first of costSystems to which the family applies.
 func costsOf(cmd *cobra.Command, f *templates.Family) (rows []costRow, err error) {
 	for t, err := range systemsOf(cmd, costSystems) {
 		if err != nil {
@@ -49,6 +49,8 @@ func costsOf(cmd *cobra.Command, f *templates.Family) (rows []costRow, err error
 	return rows, nil
 }
 
+// costsOn returns the costs of a family's collectives on a system, and reports whether
+// the family applies to it for any of them.
 func costsOn(f *templates.Family, t *topologies.Topology) (rows []costRow, applies bool, err error) {
 	m := machineOf(t)
 	for _, c := range f.Collectives {
@@ -80,9 +82,9 @@ func costsOn(f *templates.Family, t *topologies.Topology) (rows []costRow, appli
 	return rows, applies, nil
 }
 
-// writeCosts prints costs, all on the same system.
+// writeCosts writes costs, all on the same system, for people.
 func writeCosts(w io.Writer, rows []costRow) error {
-	fmt.Fprintf(w, "On %s, %s, %s, with the first parameters that apply. steps: messages on the\ncritical path; wire: what all ranks send together, as a multiple of the size.\n\n",
+	fmt.Fprintf(w, "On %s, %s, %s, with the first parameters that apply. steps: messages on the\ncritical path; wire: bytes that all ranks send, as a multiple of the size.\n\n",
 		rows[0].Topology, units.Count(rows[0].Nodes, "node"), units.Count(rows[0].Ranks, "rank"))
 	s := sheet{columns: []column{text("collective"), text("parameters"), number("steps"), number("wire"), text("why not")}}
 	for _, r := range rows {

@@ -25,32 +25,33 @@ func topologyCommand() *cobra.Command {
 	return cmd
 }
 
-// topologyRow is a system in the list.
+// topologyRow describes a system in a table or in JSON.
 type topologyRow struct {
 	Name    string `json:"name"`
 	Nodes   int    `json:"nodes"`
 	Ranks   int    `json:"ranks"`
-	SMs     int    `json:"sms"` // of the GPU that has the fewest
+	SMs     int    `json:"sms"` // of the GPU with the fewest
 	Links   string `json:"links"`
 	Arch    string `json:"arch"`
 	Runtime string `json:"runtime"`
 }
 
+// topologyRowOf summarises a system.
 func topologyRowOf(t *topologies.Topology) topologyRow {
 	return topologyRow{Name: t.Name, Nodes: t.Nodes, Ranks: len(t.Ranks), SMs: t.MinSMs(), Links: strings.Join(linkSummary(t), ", "), Arch: t.Arch, Runtime: t.Runtime}
 }
 
-// linkSummary counts a system's edges by kind and bandwidth, in the order they
-// first appear.
+// linkSummary counts a system's edges by kind and bandwidth, in order of appearance:
+// "8 x nvlink 300 GB/s".
 func linkSummary(t *topologies.Topology) []string {
-	type sort struct {
+	type class struct {
 		kind topologies.LinkKind
 		bw   string
 	}
-	count := map[sort]int{}
-	var order []sort
+	count := map[class]int{}
+	var order []class
 	for _, e := range t.Edges {
-		s := sort{e.Kind, e.Bandwidth.String()}
+		s := class{e.Kind, e.Bandwidth.String()}
 		if count[s] == 0 {
 			order = append(order, s)
 		}
@@ -67,7 +68,7 @@ func topologyListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the catalogue",
-		Long: `list prints the catalogue of GPU systems, whose names -t takes.
+		Long: `list prints the catalogue of GPU systems, which -t accepts by name.
 
   colltune topology list`,
 		Args: exactArgs(),
@@ -90,6 +91,7 @@ func topologyListCommand() *cobra.Command {
 	return cmd
 }
 
+// topologySheet returns systems as a table.
 func topologySheet(rows []topologyRow) sheet {
 	s := sheet{columns: []column{text("topology"), number("nodes"), number("ranks"), number("SMs"), text("arch"), text("runtime"), text("directed links")}}
 	for _, r := range rows {
@@ -98,7 +100,7 @@ func topologySheet(rows []topologyRow) sheet {
 	return s
 }
 
-// lintRow is something that deserves a look.
+// lintRow is a doubtful line of a topology file, in JSON.
 type lintRow struct {
 	Line    int    `json:"line"` // 0 for none
 	Key     string `json:"key"`
@@ -109,9 +111,9 @@ func topologyCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check T",
 		Short: "Check a topology file, summarise it, and point at doubtful numbers",
-		Long: `check reads a topology, reports errors with their lines, summarises what it describes,
-and points at what is worth a look: numbers that are assumed or inferred, links that
-differ between directions, NICs that cannot be filled, and the like.
+		Long: `check reads a topology, reports errors with their lines, summarises the system, and
+lists doubtful numbers: those that are assumed or inferred, links that differ between
+directions, NICs that cannot be filled, and the like.
 
   colltune topology check mymachine.toml --nodes 4`,
 		Args: exactArgs("the topology T"),
@@ -152,14 +154,14 @@ differ between directions, NICs that cannot be filled, and the like.
 				return s.writeTable(w)
 			})
 		}),
-		ValidArgsFunction: firstIs(completeTopology),
+		ValidArgsFunction: firstArg(completeTopology),
 	}
-	topologyFlags(cmd, true)
+	topologyPartFlags(cmd)
 	outputFlags(cmd)
 	return cmd
 }
 
-// linkRow is a directed edge, by the names of its ends.
+// linkRow is a directed edge, in JSON.
 type linkRow struct {
 	From      string  `json:"from"`
 	To        string  `json:"to"`
@@ -170,7 +172,7 @@ type linkRow struct {
 	MessageUS float64 `json:"message_us"`
 }
 
-// drawers are the formats that only show has.
+// drawers draw a system in the formats that are not sheets.
 var drawers = map[string]func(io.Writer, *topologies.Topology) error{"svg": draw.SVG, "dot": draw.DOT, "table": draw.Text}
 
 func topologyShowCommand() *cobra.Command {
@@ -178,8 +180,8 @@ func topologyShowCommand() *cobra.Command {
 		Use:   "show T",
 		Short: "Draw a system: its GPUs, links, switches, NICs and fabric",
 		Long: `show draws a system as text, as a picture (-o svg) or as a graph for Graphviz
-(-o dot); -o json and csv have every link. -o toml prints the file of an entry of
-the catalogue, to make one of your own from.
+(-o dot); -o json and csv list every link. -o toml prints the file of a catalogue
+entry, as a start for your own.
 
   colltune topology show dgx-1
   colltune topology show frontier --nodes 2 -o svg --out frontier.svg`,
@@ -193,8 +195,8 @@ the catalogue, to make one of your own from.
 			if err != nil {
 				return err
 			}
-			if paint := drawers[format]; paint != nil {
-				return writeOut(cmd, func(w io.Writer) error { return paint(w, t) })
+			if draw := drawers[format]; draw != nil {
+				return writeOut(cmd, func(w io.Writer) error { return draw(w, t) })
 			}
 			links := []linkRow{}
 			s := sheet{columns: []column{text("from"), text("to"), text("kind"), number("links"), number("GB/s"), number("latency us"), number("message us")}}
@@ -209,18 +211,18 @@ the catalogue, to make one of your own from.
 				Links []linkRow `json:"links"`
 			}{topologyRowOf(t), t.Hash(), links}, s)
 		},
-		ValidArgsFunction: firstIs(completeTopology),
+		ValidArgsFunction: firstArg(completeTopology),
 	}
-	topologyFlags(cmd, true)
+	topologyPartFlags(cmd)
 	choiceFlag(cmd, "format", "o", "table", append(slices.Clone(formats), "svg", "dot", "toml"), "how to print the system")
-	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
+	outFlag(cmd)
 	return cmd
 }
 
-// showSource prints the file of a catalogue entry as it is.
+// showSource prints the file of a catalogue entry, unchanged.
 func showSource(cmd *cobra.Command, name string) error {
-	if cmd.Flags().Changed("nodes") || cmd.Flags().Changed("gpus") {
-		return usagef("-o toml prints the entry's file as it is: want no --nodes and no --gpus")
+	if isSet(cmd, "nodes") || isSet(cmd, "gpus") {
+		return usagef("-o toml prints the entry's file unchanged: leave out --nodes and --gpus")
 	}
 	source, ok := topologies.Source(name)
 	if !ok {
@@ -232,6 +234,7 @@ func showSource(cmd *cobra.Command, name string) error {
 	})
 }
 
+// vertexName names a rank, or a switch or NIC and its node, for people.
 func vertexName(t *topologies.Topology, v int) string {
 	if v < len(t.Ranks) {
 		return "rank " + strconv.Itoa(v)

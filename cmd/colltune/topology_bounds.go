@@ -17,12 +17,12 @@ import (
 func topologyBoundsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bounds T -c COLLECTIVE",
-		Short: "Print the best that any algorithm can do on a system, with the proof",
+		Short: "Print the best that any algorithm can reach on a system, with the proof",
 		Long: `bounds prints the fewest steps and the highest algorithm bandwidth that any algorithm
-for a collective can have on a system. The bandwidth is an exact fraction, with its
+for a collective can reach on a system. The bandwidth is an exact fraction, with its
 proof: a cut, or lengths of links (docs/bounds.md). For alltoall, alltonext and
-sendrecv it also prints what a multicommodity flow reaches: where the two are equal,
-the bound is tight.
+sendrecv it also prints the bandwidth of a multicommodity flow: where the two are
+equal, the bound is tight.
 
   colltune topology bounds dgx-a100 --nodes 2 -c allgather`,
 		Args: exactArgs("the topology T"),
@@ -50,17 +50,17 @@ the bound is tight.
 			}
 			return printBound(cmd, t, c, b)
 		},
-		ValidArgsFunction: firstIs(completeTopology),
+		ValidArgsFunction: firstArg(completeTopology),
 	}
-	topologyFlags(cmd, true)
+	topologyPartFlags(cmd)
 	collectiveFlag(cmd)
 	countsFlag(cmd)
-	cmd.Flags().Int("root", 0, "the root `RANK`, of a collective that has a root")
+	rootFlag(cmd)
 	outputFlags(cmd)
 	return cmd
 }
 
-// linkLength is the length that a bound's proof gives a link.
+// linkLength is a link and its length in the proof of a bound, in JSON.
 type linkLength struct {
 	From   string  `json:"from"`
 	To     string  `json:"to"`
@@ -68,7 +68,7 @@ type linkLength struct {
 	Length int64   `json:"length"`
 }
 
-// lengthsOf lists the links whose length in a bound's proof is above 0.
+// lengthsOf returns the links with a length above 0.
 func lengthsOf(t *topologies.Topology, b bounds.Bound) []linkLength {
 	all := []linkLength{}
 	for e, l := range b.Lengths {
@@ -80,7 +80,7 @@ func lengthsOf(t *topologies.Topology, b bounds.Bound) []linkLength {
 	return all
 }
 
-// writeProof writes a bound, and below it the lengths that prove it.
+// writeProof writes the sheet of a bound, and below it the lengths of its proof.
 func writeProof(w io.Writer, s sheet, lengths []linkLength) error {
 	if err := s.writeTable(w); err != nil {
 		return err
@@ -95,6 +95,7 @@ func writeProof(w io.Writer, s sheet, lengths []linkLength) error {
 	return under.writeTable(w)
 }
 
+// printBound prints a bound in the format of -o.
 func printBound(cmd *cobra.Command, t *topologies.Topology, c collective.Collective, b bounds.Bound) error {
 	var algbw, busbw *float64
 	printed := [2]string{"unlimited", "unlimited"}
@@ -138,14 +139,14 @@ func printBound(cmd *cobra.Command, t *topologies.Topology, c collective.Collect
 		Ranks      int          `json:"ranks"`
 		Steps      int          `json:"latency_steps"`
 		LatencyUS  float64      `json:"latency_us"`
-		AlgBW      *float64     `json:"algbw_gbps"` // null: nothing has to move
+		AlgBW      *float64     `json:"algbw_gbps"` // null: no data has to move
 		BusBW      *float64     `json:"busbw_gbps"`
 		Exact      string       `json:"exact"` // GB/s, as a fraction
 		Cut        []int        `json:"cut"`
 		Lengths    []linkLength `json:"lengths"`
 		Proof      string       `json:"proof"`
 		Composed   *float64     `json:"composed_gbps,omitempty"` // an allreduce as a reducescatter and an allgather
-		Reached    *float64     `json:"reached_gbps,omitempty"`  // what a multicommodity flow reaches
-		ReachedBy  string       `json:"reached,omitempty"`       // the same as a fraction: where it is "exact", no bound is lower
+		Reached    *float64     `json:"reached_gbps,omitempty"`  // the bandwidth of a multicommodity flow
+		ReachedBy  string       `json:"reached,omitempty"`       // the same as a fraction; the bound is tight where it equals exact
 	}{t.Name, c.Name, c.Ranks, b.LatencySteps, b.LatencyUS, algbw, busbw, b.Exact, cut, lengths, b.Proof, composed, reached, exactly}, s)
 }

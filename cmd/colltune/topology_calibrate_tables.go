@@ -15,21 +15,22 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// measuredTable is a table of --measured: each size with what the library would
-// have run.
+// measuredTable is a table of --measured: measured times, each with the library's choice
+// at that size.
 type measuredTable struct {
 	calibrate.Table
 	file, collective string
 }
 
-// name tells a table from others.
+// name describes a table: "allreduce, 2 nodes".
 func (t *measuredTable) name() string {
 	return fmt.Sprintf("%s, %s", t.collective, units.Count(t.Topology.Nodes, "node"))
 }
 
-// measuredSet are the tables of --measured.
+// measuredSet is the tables of --measured.
 type measuredSet []measuredTable
 
+// fitted returns the tables to fit.
 func (all measuredSet) fitted() (tables []calibrate.Table) {
 	for _, t := range all {
 		tables = append(tables, t.Table)
@@ -37,6 +38,7 @@ func (all measuredSet) fitted() (tables []calibrate.Table) {
 	return tables
 }
 
+// files returns the names of the tables' files, separated by commas.
 func (all measuredSet) files() string {
 	var names []string
 	for _, t := range all {
@@ -45,19 +47,20 @@ func (all measuredSet) files() string {
 	return strings.Join(names, ", ")
 }
 
-// widest is the system of most nodes, which has every kind of link.
+// widest returns the system with most nodes, which has every kind of link.
 func (all measuredSet) widest() *topologies.Topology {
 	return slices.MaxFunc(all, func(a, b measuredTable) int { return a.Topology.Nodes - b.Topology.Nodes }).Topology
 }
 
-// maxPoints is more sizes than anybody measures: each is simulated a hundred times.
+// maxPoints is the most sizes in all tables. Each is simulated a hundred times.
 const maxPoints = 4096
 
-// readMeasured reads the tables of --measured.
+// readMeasured reads the tables of --measured for the topology name. elem is the size of
+// an element in bytes.
 func readMeasured(cmd *cobra.Command, name string) (all measuredSet, elem int64, err error) {
 	given, _ := cmd.Flags().GetStringArray("measured")
 	if len(given) == 0 {
-		return nil, 0, usagef("--measured is missing: want a file of what nccl-tests printed on this system")
+		return nil, 0, usagef("--measured is missing: want a file of nccl-tests' output on this system")
 	}
 	if elem, err = collective.ElemBytes(flagValue(cmd, "dtype")); err != nil {
 		return nil, 0, usage(err)
@@ -69,7 +72,7 @@ func readMeasured(cmd *cobra.Command, name string) (all measuredSet, elem int64,
 			return nil, 0, err
 		}
 		if sizes += len(t.Points); sizes > maxPoints {
-			return nil, 0, usagef("--measured: times at %d sizes that count: want at most %d (--min-bytes and --max-bytes narrow them)", sizes, maxPoints)
+			return nil, 0, usagef("--measured: %d usable sizes: want at most %d (--min-bytes and --max-bytes narrow them)", sizes, maxPoints)
 		}
 		all = append(all, t)
 	}
@@ -107,8 +110,8 @@ func readMeasuredFile(cmd *cobra.Command, name, given string) (t measuredTable, 
 	return t, t.read(cmd, file, path)
 }
 
-// topologyForRanks is the system with as many nodes as --nodes says, or as that many ranks
-// fill.
+// topologyForRanks returns the system with the nodes of --nodes, otherwise with as many
+// nodes as have that many ranks. ranks is 0 if the table does not name it.
 func topologyForRanks(cmd *cobra.Command, name string, ranks int) (*topologies.Topology, error) {
 	t, err := topology(cmd, name)
 	if err != nil || cmd.Flags().Changed("nodes") || ranks == 0 || len(t.Ranks)%t.Nodes != 0 {
@@ -116,7 +119,7 @@ func topologyForRanks(cmd *cobra.Command, name string, ranks int) (*topologies.T
 	}
 	each := len(t.Ranks) / t.Nodes
 	if ranks == len(t.Ranks) || ranks%each != 0 {
-		return t, nil // what does not fit is told with the table
+		return t, nil // reading the table reports the mismatch
 	}
 	o, err := topologyOptions(cmd)
 	if err != nil {
@@ -127,14 +130,13 @@ func topologyForRanks(cmd *cobra.Command, name string, ranks int) (*topologies.T
 	return t, usage(err)
 }
 
-// read takes the file's times that count, each with what the library would have run.
+// read sets the points of a table: the times of the flags' sizes and placement, each with
+// the library's choice at that size.
 func (t *measuredTable) read(cmd *cobra.Command, file *search.BaselineFile, path string) error {
 	root, _ := cmd.Flags().GetInt("root")
-	inPlace := collective.DefaultInPlace(t.collective)
-	if p := flagValue(cmd, "placement"); p != "" {
-		inPlace = p == "in"
-	}
-	p := search.Problem{Topology: t.Topology, Call: collective.Call{Collective: t.collective, Root: root, Op: flagValue(cmd, "op"), DType: flagValue(cmd, "dtype")}, InPlace: inPlace}
+	inPlace := inPlaceOf(cmd, t.collective)
+	call := collective.Call{Collective: t.collective, Root: root, Op: flagValue(cmd, "op"), DType: flagValue(cmd, "dtype")}
+	p := search.Problem{Topology: t.Topology, Call: call, InPlace: inPlace}
 	measured, err := file.All(&p)
 	if err != nil {
 		return usage(err)
@@ -147,10 +149,10 @@ func (t *measuredTable) read(cmd *cobra.Command, file *search.BaselineFile, path
 		}
 	}
 	if len(p.Sizes) < 2 {
-		return usagef("%s: times at %s that count: want two or more", path, units.Count(len(p.Sizes), "size"))
+		return usagef("%s: %s with usable times: want at least 2", path, units.Count(len(p.Sizes), "size"))
 	}
 	if len(p.Sizes) > maxPoints {
-		return usagef("%s: times at %d sizes that count: want at most %d (--min-bytes and --max-bytes narrow them)", path, len(p.Sizes), maxPoints)
+		return usagef("%s: %d sizes with usable times: want at most %d (--min-bytes and --max-bytes narrow them)", path, len(p.Sizes), maxPoints)
 	}
 	calls, err := search.LibraryCalls(cmd.Context(), p, search.Options{Observer: search.Observer{Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }}})
 	if err != nil {
@@ -158,7 +160,7 @@ func (t *measuredTable) read(cmd *cobra.Command, file *search.BaselineFile, path
 	}
 	left := 0
 	for _, c := range calls {
-		if c.StandIn { // its times are not those that were measured
+		if c.StandIn { // another algorithm, so its times are not comparable
 			left++
 			continue
 		}
@@ -166,10 +168,10 @@ func (t *measuredTable) read(cmd *cobra.Command, file *search.BaselineFile, path
 		t.Points = append(t.Points, calibrate.Point{LibraryCall: c, MeasuredUS: us})
 	}
 	if left > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: nothing is fitted to the times at these %s\n", path, units.Count(left, "size"))
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: the times at these %s are not used\n", path, units.Count(left, "size"))
 	}
 	if len(t.Points) < 2 {
-		return &nothingError{fmt.Errorf("%s over %s: the library's choice has no program here", t.collective, t.Topology.Name)}
+		return &nothingError{fmt.Errorf("%s on %s: there is no program for the library's choices", t.collective, t.Topology.Name)}
 	}
 	return nil
 }

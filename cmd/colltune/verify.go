@@ -25,9 +25,9 @@ them: a wrong result, a deadlock, a race. It also says which runtimes would load
 run each program, and why the others would not.
 
 FILE is colltune's IR in JSON, MSCCL XML or an MSCCL++ execution plan, written by
-anyone; - reads one from standard input. Of a folder, as a runtime loads it, verify
-also says which file serves a call that several could. With -t, transfers must also
-follow links that exist.
+any tool; - reads one from standard input. For a folder, as a runtime loads it, verify
+also says which file serves a call that several files could. With -t, every transfer
+needs a link.
 
   colltune verify ring.json
   colltune verify ring.json -t dgx-a100 -o json`,
@@ -50,19 +50,19 @@ follow links that exist.
 			return verifyFiles(cmd, args, linked, ranks)
 		},
 	}
-	topologyFlags(cmd, false)
+	topologyFlags(cmd)
 	outputFlags(cmd)
 	return cmd
 }
 
-// verifyResult is what was found out about one file.
+// verifyResult is the verdict on one file, in JSON.
 type verifyResult struct {
 	File         string                      `json:"file"`
 	Format       string                      `json:"format"`
 	OK           bool                        `json:"ok"`
 	Collective   string                      `json:"collective"`
 	Ranks        int                         `json:"ranks"`
-	Protocol     string                      `json:"protocol"` // "" of an IR, which names none
+	Protocol     string                      `json:"protocol"` // empty for an IR, which names none
 	Channels     int                         `json:"channels"`
 	Threadblocks int                         `json:"threadblocks_max"`
 	Steps        int                         `json:"steps_max"`
@@ -72,13 +72,15 @@ type verifyResult struct {
 	Runtimes     map[string]msccl.Acceptance `json:"runtimes"`
 }
 
+// verifyFiles verifies files and the programs of folders, and prints the verdicts. linked
+// and ranks are those of -t; without it, linked is nil.
 func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool, ranks int) error {
 	ctx := cmd.Context()
 	all := []verifyResult{}
 	var folders []folderResult
 	var unread, others []error
 	var wrong []string
-	one := func(name string, f *programFile, err error) {
+	check := func(name string, f *programFile, err error) {
 		if err == nil && linked != nil && f.ranks() != ranks {
 			err = usagef("%s is for %d ranks, the topology has %d", name, f.ranks(), ranks)
 		}
@@ -98,14 +100,14 @@ func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool,
 	}
 	for _, name := range names {
 		if isFolder(name) {
-			d, err := readFolder(cmd, name, one)
+			d, err := readFolder(cmd, name, check)
 			if err != nil {
 				return err
 			}
 			folders = append(folders, d)
 		} else {
 			f, err := readProgram(cmd, name)
-			one(name, f, err)
+			check(name, f, err)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -117,7 +119,7 @@ func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool,
 		}
 	}
 	if len(all) > 0 {
-		for _, other := range others { // of a folder these are the ranges beside its programs
+		for _, other := range others { // in a folder, such as the ranges beside its programs
 			fmt.Fprintln(cmd.ErrOrStderr(), "left out:", other)
 		}
 	} else {
@@ -132,7 +134,7 @@ func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool,
 	return nil
 }
 
-// ranks is how many ranks a program is for.
+// ranks returns the number of ranks of a program.
 func (f *programFile) ranks() int {
 	if f.plan != nil {
 		return len(f.plan.GPUs)
@@ -140,8 +142,8 @@ func (f *programFile) ranks() int {
 	return f.program.Ranks()
 }
 
-// verifyFile checks one program. One in a runtime's format is checked for what its
-// file says, an IR with any number of slots.
+// verifyFile verifies one program. MSCCL XML and MSCCL++ plans are checked for the
+// protocol that they name, an IR with any number of FIFO slots.
 func verifyFile(f *programFile, linked func(a, b int) bool) verifyResult {
 	o := verify.Options{Linked: linked}
 	v := verifyResult{File: f.name, Format: f.format, Protocol: f.protocol, Ranks: f.ranks(), Runtimes: map[string]msccl.Acceptance{}}
@@ -152,7 +154,7 @@ func verifyFile(f *programFile, linked func(a, b int) bool) verifyResult {
 		r, v.Collective, v.Findings = verdict.Report, f.plan.Collective, verdict.Report.Findings
 		v.Runtimes[mscclpp.Name] = msccl.Acceptance{Accepts: verdict.Accepts, Why: verdict.Why}
 		for _, name := range msccl.Runtimes() {
-			v.Runtimes[name] = msccl.Acceptance{Why: []string{"it loads MSCCL XML: this is a MSCCL++ execution plan"}}
+			v.Runtimes[name] = msccl.Acceptance{Why: []string{"it loads MSCCL XML, and this is an MSCCL++ execution plan"}}
 		}
 	case f.xml != nil:
 		verdict := msccl.Verify(f.xml, o)
@@ -184,11 +186,11 @@ func verifyFile(f *programFile, linked func(a, b int) bool) verifyResult {
 	return v
 }
 
-// verdictRuntimes are the runtimes whose verdict is printed.
+// verdictRuntimes returns the runtimes whose verdicts are printed.
 func verdictRuntimes() []string { return append(msccl.Runtimes(), mscclpp.Name) }
 
-// acceptedBy asks a runtime about a program with each protocol in turn, since an
-// IR names none.
+// acceptedBy returns whether a runtime accepts an IR with any protocol, and otherwise why
+// not.
 func acceptedBy(p *ir.Program, runtime string) msccl.Acceptance {
 	var a msccl.Acceptance
 	for _, proto := range msccl.Protocols {
@@ -205,6 +207,8 @@ func acceptedBy(p *ir.Program, runtime string) msccl.Acceptance {
 	return a
 }
 
+// printVerified prints verdicts in the format of -o; as a table, with findings and
+// refusals below it.
 func printVerified(cmd *cobra.Command, all []verifyResult, folders []folderResult) error {
 	s := sheet{columns: []column{text("file"), text("format"), text("ok"), text("collective"), number("ranks"), text("protocol"), number("channels"), number("threadblocks"), number("steps"), number("findings"), text("accepted by")}}
 	for _, v := range all {
@@ -231,8 +235,7 @@ func printVerified(cmd *cobra.Command, all []verifyResult, folders []folderResul
 				fmt.Fprintf(w, "%s: %s: %s\n", v.File, f.Severity, f)
 			}
 			for _, name := range verdictRuntimes() {
-				// That a runtime does not load another runtime's format needs no
-				// line.
+				// Leave out that a runtime does not load the other's format.
 				if (name == mscclpp.Name) != (v.Format == "mscclpp-json") {
 					continue
 				}

@@ -11,23 +11,22 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// folderResult is what is true of a folder's files taken together.
+// folderResult is the findings on a folder's files taken together, in JSON.
 type folderResult struct {
 	Name     string           `json:"folder"`
 	Findings []verify.Finding `json:"findings"`
 }
 
-// readFolder gives each program of a folder to one, by name, and says where the
-// folder's algorithms get in each other's way. Files that are no programs are
-// named, because some runtimes read every file. A folder without a program is an
-// error.
-func readFolder(cmd *cobra.Command, dir string, one func(name string, f *programFile, err error)) (folderResult, error) {
+// readFolder calls check with each program of a folder, by name, and returns findings on
+// programs that serve the same calls. The findings name other files too, because some
+// runtimes read every file. A folder without a program is an error.
+func readFolder(cmd *cobra.Command, dir string, check func(name string, f *programFile, err error)) (folderResult, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return folderResult{}, usage(withoutOp(err))
 	}
 	d := folderResult{Name: dir, Findings: []verify.Finding{}}
-	var names, strangers []string
+	var names, others []string
 	var files []*msccl.File
 	programs := 0
 	for _, e := range entries {
@@ -37,23 +36,23 @@ func readFolder(cmd *cobra.Command, dir string, one func(name string, f *program
 		}
 		f, err := readProgram(cmd, path)
 		if errors.Is(err, errFormat) || err != nil && filepath.Ext(path) != ".xml" && filepath.Ext(path) != ".json" {
-			strangers = append(strangers, e.Name())
+			others = append(others, e.Name())
 			continue
 		}
 		programs++
-		one(path, f, err)
+		check(path, f, err)
 		if err == nil && f.xml != nil {
 			names, files = append(names, e.Name()), append(files, f.xml)
 		}
 		if err == nil && f.xml == nil {
-			strangers = append(strangers, e.Name())
+			others = append(others, e.Name())
 		}
 	}
 	if programs == 0 {
-		return d, usagef("%s: has no program: want IRs in JSON, MSCCL XML or MSCCL++ plans", dir)
+		return d, usagef("%s: no programs: want IRs in JSON, MSCCL XML or MSCCL++ plans", dir)
 	}
 	if len(files) > 0 {
-		d.Findings = append(d.Findings, msccl.LintFolder(names, files, strangers)...)
+		d.Findings = append(d.Findings, msccl.LintFolder(names, files, others)...)
 	}
 	return d, nil
 }

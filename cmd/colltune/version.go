@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version says what this binary was built from.
+// version describes the source and the build of this binary.
 type version struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
@@ -19,6 +19,7 @@ type version struct {
 	Platform string `json:"platform"`
 }
 
+// buildVersion returns the version of this binary.
 func buildVersion() version {
 	v := version{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -27,12 +28,12 @@ func buildVersion() version {
 	return v
 }
 
-// pseudoVersion is the end of a version that Go makes of a commit: its time, the
-// first digits of its hash, and +dirty where the tree had changes.
+// pseudoVersion matches the end of a version that Go derives from a commit: its time,
+// the first digits of its hash, and +dirty if the tree had changes.
 var pseudoVersion = regexp.MustCompile(`[.-][0-9]{14}-([0-9a-f]{12})(?:\+dirty)?$`)
 
-// built adds what a build says of itself. go run and go test say nothing; a build
-// in a checkout has the commit, and one of a module from elsewhere its version.
+// built adds the build's information. go run and go test record none; a build in a
+// checkout records the commit, and a build of a downloaded module its version.
 func (v *version) built(info *debug.BuildInfo) {
 	if m := info.Main.Version; m != "" && m != "(devel)" {
 		v.Version, v.Modified = m, strings.HasSuffix(m, "+dirty")

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// privateFile reports whether a file is regular, and this user alone can write it.
+// privateFile reports whether a file is regular and only this user can write it.
 func privateFile(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.Mode().IsRegular() && int(s.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
