@@ -37,7 +37,9 @@ func goList(t *testing.T, args ...string) string {
 var testOnly = []string{
 	"compiler/ir/irtest",
 	"constraints/internal/contexttest",
+	"constraints/internal/formulatest",
 	"constraints/internal/published",
+	"constraints/solver/solvertest",
 	"executor/cuda/internal/ptxtest",
 	"internal/filetest",
 	"results/resultstest",

@@ -17,17 +17,17 @@ func (e *ModelError) Error() string {
 	return fmt.Sprintf("formula %s: not a model: %s", e.Formula, e.Detail)
 }
 
-// holds returns a literal's value in a model.
-func holds(model []bool, l Lit) bool {
+// Holds returns the literal's value in a model, which has one for each variable.
+func (l Lit) Holds(model []bool) bool {
 	switch {
 	case l == True:
 		return true
 	case l == False:
 		return false
 	case l < 0:
-		return !model[l.variable()]
+		return !model[l.Variable()]
 	}
-	return model[l.variable()]
+	return model[l.Variable()]
 }
 
 // Check evaluates every constraint as it was stated. model has one value for each
@@ -42,7 +42,7 @@ func (f *Formula) Check(model []bool) error {
 	for i, r := range f.rows {
 		sum := 0
 		for t := r.first; t < r.last; t++ {
-			if holds(model, f.lits[t]) {
+			if f.lits[t].Holds(model) {
 				sum += int(f.weights[t])
 			}
 		}

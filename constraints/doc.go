@@ -1,34 +1,27 @@
-// Package constraints states routing questions as pseudo-Boolean formulas, has
-// solvers answer them, and checks every model itself.
+// Package constraints states routing questions as pseudo-Boolean formulas, and checks
+// answers: models of a formula, and routings and trees on a topology.
 //
-//	s, err := constraints.Open(constraints.Options{Solver: "auto"})
-//	defer s.Close()
-//	rings, err := constraints.Rings(ctx, s, topo, constraints.RingOptions{Count: 1})
-//	rings.Orders[0]   [0 1 3 2 6 7 5 4] on a DGX-1: each step over a double NVLink
-//	rings.By          packing: few ring orders need a solver, all on nodes of more than 16
+//	f := constraints.NewFormula("chunks on a link")
+//	a, b := f.Bool("a"), f.Bool("b")
+//	f.SumAtMost(6, constraints.Term{Weight: 4, Lit: a}, constraints.Term{Weight: 3, Lit: b})
+//	f.Check([]bool{true, false})   nil: a alone fits
 //
-//	 Formula ── rows as stated ──▶ Check ◀── model ──┐
-//	    │                                             │
-//	    └─ normal form ─▶ worker z3 ─┐                │
-//	                   ─▶ worker pb ─┴── sat, unsat, timeout
+// Its rooms:
+//
+//	solver     asks the solvers z3 and pb, each in a process of its own
+//	rings      ring orders of a topology's ranks
+//	nics       through which NIC each GPU's data leave and enter a node
+//	bounds     what no routing can beat
+//	synth      routings that a solver finds or proves impossible
+//	trees, greedy   routings found without one
 //
 // Invariants:
 //   - Check evaluates the constraints as the caller stated them. It shares no code
 //     with the solvers or with the normal form that they are given.
-//   - Every model has passed Check before it is returned.
-//   - A solver that returns a wrong model, sends a malformed message, hangs or dies
-//     is reported by name, killed and replaced.
-//   - Preferences (Formula.Prefer) make the model the same whichever solver found
-//     it.
-//   - CheckRings, CheckRouting, CheckTrees and CheckNICs judge results by the
-//     topology alone, without formulas.
+//   - Preferences (Formula.Prefer) make the model the same whichever solver found it.
+//   - CheckRouting and CheckTrees judge results by the topology alone, without
+//     formulas.
 //
-// Every query has a time limit (Options.Timeout). SolveWithin limits the solvers'
-// work instead, so that the answer is the same on every machine.
-//
-// Unsat is not checked: no solver here gives a proof. Where it matters, ask package
-// bounds first.
-//
-// A program that calls Open must call child.Dispatch(os.Args) first in main, and
-// its tests in TestMain: the solvers run in processes of the same binary.
+// Files, in an order to read them in: formula.go integer.go check.go normal.go
+// deadline.go dump.go routing.go treecheck.go.
 package constraints

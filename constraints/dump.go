@@ -32,33 +32,33 @@ func (f *Formula) WriteSMT2(w io.Writer) error {
 	}
 	literal := func(l Lit) string {
 		if l < 0 {
-			return "(not " + names[l.variable()] + ")"
+			return "(not " + names[l.Variable()] + ")"
 		}
-		return names[l.variable()]
+		return names[l.Variable()]
 	}
-	f.normal(func(r normalRow) {
+	f.Normal(func(r NormalRow) {
 		b.WriteString("(assert ")
 		switch {
-		case len(r.lits) == 0:
+		case len(r.Lits) == 0:
 			b.WriteString("false")
-		case r.weights == nil && r.bound == 1 && len(r.lits) == 1:
-			b.WriteString(literal(r.lits[0]))
-		case r.weights == nil && r.bound == 1:
+		case r.Weights == nil && r.Bound == 1 && len(r.Lits) == 1:
+			b.WriteString(literal(r.Lits[0]))
+		case r.Weights == nil && r.Bound == 1:
 			b.WriteString("(or")
-			for _, l := range r.lits {
+			for _, l := range r.Lits {
 				b.WriteString(" " + literal(l))
 			}
 			b.WriteString(")")
 		default:
 			b.WriteString("(>= (+")
-			for i, l := range r.lits {
+			for i, l := range r.Lits {
 				weight := 1
-				if r.weights != nil {
-					weight = r.weights[i]
+				if r.Weights != nil {
+					weight = r.Weights[i]
 				}
 				fmt.Fprintf(b, " (ite %s %d 0)", literal(l), weight)
 			}
-			fmt.Fprintf(b, " 0) %d)", r.bound) // the 0 makes sure that the sum has at least two terms
+			fmt.Fprintf(b, " 0) %d)", r.Bound) // the 0 makes sure that the sum has at least two terms
 		}
 		b.WriteString(")\n")
 	})
@@ -74,7 +74,7 @@ func (f *Formula) WriteOPB(w io.Writer) error {
 		return f.err
 	}
 	rows := 0
-	f.normal(func(normalRow) { rows++ })
+	f.Normal(func(NormalRow) { rows++ })
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "* #variable= %d #constraint= %d\n* %s\n", f.variables, rows, oneLine(f.Name))
 	for i, name := range f.names {
@@ -82,18 +82,18 @@ func (f *Formula) WriteOPB(w io.Writer) error {
 			fmt.Fprintf(b, "* x%d is %s\n", i+1, oneLine(name))
 		}
 	}
-	f.normal(func(r normalRow) {
-		bound := r.bound
-		for i, l := range r.lits {
+	f.Normal(func(r NormalRow) {
+		bound := r.Bound
+		for i, l := range r.Lits {
 			weight := 1
-			if r.weights != nil {
-				weight = r.weights[i]
+			if r.Weights != nil {
+				weight = r.Weights[i]
 			}
 			if l < 0 { // the format has no negation, so write w(1-x)
 				bound -= weight
 				weight = -weight
 			}
-			fmt.Fprintf(b, "%+d x%d ", weight, l.variable()+1)
+			fmt.Fprintf(b, "%+d x%d ", weight, l.Variable()+1)
 		}
 		fmt.Fprintf(b, ">= %d ;\n", bound)
 	})

@@ -21,8 +21,8 @@ const (
 // Not returns the negation of l.
 func (l Lit) Not() Lit { return -l }
 
-// variable is the index of the literal's variable in a model.
-func (l Lit) variable() int {
+// Variable is the index of the literal's variable in a model.
+func (l Lit) Variable() int {
 	if l < 0 {
 		l = -l
 	}
@@ -35,12 +35,12 @@ type Term struct {
 	Lit    Lit
 }
 
-// Limits of a formula. maxSum is that of the narrowest solver; the others keep an
-// encoding from filling memory.
+// Limits of a formula. MaxSum, on the sum of a row's absolute weights and on its bound,
+// is that of the narrowest solver; the others keep an encoding from filling memory.
 const (
-	maxVariables = 1 << 24
+	MaxVariables = 1 << 24
 	maxTerms     = 1 << 27
-	maxSum       = 1 << 30 // limit on the sum of a row's absolute weights, and on its bound
+	MaxSum       = 1 << 30
 )
 
 // relation compares a row's sum with its bound.
@@ -111,8 +111,8 @@ func (f *Formula) Rows() int { return len(f.rows) }
 // and may be empty.
 func (f *Formula) Bool(name string) Lit {
 	f.count(1)
-	if f.variables >= maxVariables {
-		f.fail("%w: %d variables", ErrTooLarge, maxVariables)
+	if f.variables >= MaxVariables {
+		f.fail("%w: %d variables", ErrTooLarge, MaxVariables)
 		return True
 	}
 	f.variables++
@@ -134,8 +134,8 @@ func (f *Formula) name(l Lit) string {
 		return "false"
 	case l < 0:
 		return "not " + f.name(-l)
-	case l.variable() < len(f.names) && f.names[l.variable()] != "":
-		return f.names[l.variable()]
+	case l.Variable() < len(f.names) && f.names[l.Variable()] != "":
+		return f.names[l.Variable()]
 	}
 	return fmt.Sprintf("x%d", int32(l))
 }
@@ -155,8 +155,8 @@ func (f *Formula) add(is relation, bound int, n int, term func(i int) Term) {
 	sum := 0
 	for i := range n {
 		t := term(i)
-		if t.Weight > maxSum || t.Weight < -maxSum {
-			f.fail("weight %d: want at most %d", t.Weight, maxSum)
+		if t.Weight > MaxSum || t.Weight < -MaxSum {
+			f.fail("weight %d: want at most %d", t.Weight, MaxSum)
 			return
 		}
 		sum += max(t.Weight, -t.Weight)
@@ -164,19 +164,19 @@ func (f *Formula) add(is relation, bound int, n int, term func(i int) Term) {
 		case t.Lit == True:
 			bound -= t.Weight
 		case t.Lit == False || t.Weight == 0:
-		case t.Lit == 0 || t.Lit.variable() >= f.variables || t.Lit.variable() < 0:
+		case t.Lit == 0 || t.Lit.Variable() >= f.variables || t.Lit.Variable() < 0:
 			f.fail("literal %d: want 1 to %d, or one of these negated", int32(t.Lit), f.variables)
 			return
 		default:
 			f.lits = append(f.lits, t.Lit)
 			f.weights = append(f.weights, int32(t.Weight))
 		}
-		if sum > maxSum {
-			f.fail("weights of one sum that add up to more than %d", maxSum)
+		if sum > MaxSum {
+			f.fail("weights of one sum that add up to more than %d", MaxSum)
 			return
 		}
 	}
-	bound = min(max(bound, -maxSum-1), maxSum+1) // no sum can reach a bound beyond this
+	bound = min(max(bound, -MaxSum-1), MaxSum+1) // no sum can reach a bound beyond this
 	f.rows = append(f.rows, row{int32(first), int32(len(f.lits)), int32(bound), is})
 }
 
@@ -246,10 +246,13 @@ func (f *Formula) Or(lits ...Lit) Lit {
 // formula unsatisfiable.
 func (f *Formula) Prefer(lits ...Lit) {
 	for _, l := range lits {
-		if l == 0 || l == True || l == False || l.variable() >= f.variables {
+		if l == 0 || l == True || l == False || l.Variable() >= f.variables {
 			f.fail("preferred literal %d: want 1 to %d, or one of these negated", int32(l), f.variables)
 			return
 		}
 	}
 	f.prefer = append(f.prefer, append([]Lit(nil), lits...))
 }
+
+// Preferences returns the lists given to Prefer, in order. They are the formula's own.
+func (f *Formula) Preferences() [][]Lit { return f.prefer }

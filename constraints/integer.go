@@ -18,7 +18,7 @@ const maxDomain = 1 << 16
 
 // Int adds an integer from lo to hi, which takes hi-lo variables.
 func (f *Formula) Int(name string, lo, hi int) Int {
-	if hi < lo || hi-lo >= maxDomain || lo < -maxSum || hi > maxSum {
+	if hi < lo || hi-lo >= maxDomain || lo < -MaxSum || hi > MaxSum {
 		f.fail("integer %s from %d to %d: want 1 to %d values", name, lo, hi, maxDomain)
 		return Int{Lo: lo, Hi: lo}
 	}
@@ -64,7 +64,7 @@ func (x Int) Terms(weight int) []Term {
 func (x Int) Value(model []bool) int {
 	v := x.Lo
 	for _, l := range x.from {
-		if holds(model, l) {
+		if l.Holds(model) {
 			v++
 		}
 	}

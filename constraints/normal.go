@@ -1,19 +1,19 @@
 package constraints
 
-// normalRow is a constraint in the normal form that solvers take: the weights of
-// the literals that hold add up to bound or more. The literals are of distinct
-// variables. Weights are positive and at most bound; nil means that all are 1. A
-// row that never holds has no literals and a bound of 1. A row that always holds
+// NormalRow is a constraint in the normal form that solvers take: the weights of
+// the literals that hold add up to Bound or more. The literals are of distinct
+// variables. Weights are positive and at most Bound; nil means that all are 1. A
+// row that never holds has no literals and a Bound of 1. A row that always holds
 // is left out.
-type normalRow struct {
-	lits    []Lit
-	weights []int
-	bound   int
+type NormalRow struct {
+	Lits    []Lit
+	Weights []int
+	Bound   int
 }
 
-// normal calls yield with each row of the formula in normal form. The row is only
+// Normal calls yield with each row of the formula in normal form. The row is only
 // valid during the call.
-func (f *Formula) normal(yield func(normalRow)) {
+func (f *Formula) Normal(yield func(NormalRow)) {
 	n := normalizer{sum: make([]int, f.variables)}
 	for _, r := range f.rows {
 		if r.is != atMost {
@@ -33,7 +33,7 @@ type normalizer struct {
 	weights []int
 }
 
-func (n *normalizer) row(f *Formula, r row, sign int, yield func(normalRow)) {
+func (n *normalizer) row(f *Formula, r row, sign int, yield func(NormalRow)) {
 	bound := sign * int(r.bound)
 	n.seen, n.lits, n.weights = n.seen[:0], n.lits[:0], n.weights[:0]
 	for t := r.first; t < r.last; t++ {
@@ -43,12 +43,12 @@ func (n *normalizer) row(f *Formula, r row, sign int, yield func(normalRow)) {
 			w, l = -w, -l
 		}
 		n.seen = append(n.seen, l)
-		n.sum[l.variable()] += w
+		n.sum[l.Variable()] += w
 	}
 	total := 0 // of the weights
 	for _, l := range n.seen {
-		w := n.sum[l.variable()]
-		n.sum[l.variable()] = 0 // so that a second occurrence adds nothing
+		w := n.sum[l.Variable()]
+		n.sum[l.Variable()] = 0 // so that a second occurrence adds nothing
 		if w == 0 {
 			continue
 		}
@@ -63,7 +63,7 @@ func (n *normalizer) row(f *Formula, r row, sign int, yield func(normalRow)) {
 	case bound <= 0:
 		return
 	case total < bound:
-		yield(normalRow{bound: 1})
+		yield(NormalRow{Bound: 1})
 		return
 	}
 	unit := true
@@ -71,10 +71,10 @@ func (n *normalizer) row(f *Formula, r row, sign int, yield func(normalRow)) {
 		n.weights[i] = min(w, bound)
 		unit = unit && n.weights[i] == n.weights[0]
 	}
-	out := normalRow{n.lits, n.weights, bound}
+	out := NormalRow{n.lits, n.weights, bound}
 	if unit { // k·Σ ≥ b becomes Σ ≥ ⌈b/k⌉
 		k := n.weights[0]
-		out.weights, out.bound = nil, (bound+k-1)/k
+		out.Weights, out.Bound = nil, (bound+k-1)/k
 	}
 	yield(out)
 }

@@ -6,10 +6,11 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 func TestCheckRouting(t *testing.T) {
-	topo := resolve(t, "dgx-1", 1)
+	topo := topotest.Resolve(t, "dgx-1", 1)
 	coll, err := collective.New(collective.Spec{Name: "alltoall", Ranks: 8, Chunks: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/script"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/rings"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search/baseline"
@@ -179,8 +179,8 @@ func (e *enumeration) baselineDraft(ctx context.Context, c baseline.Choice) (d *
 func (e *enumeration) widestRings(f *templates.Family, grid []script.Params) script.Params {
 	for _, hole := range f.Holes() {
 		for _, params := range grid {
-			rings, found := params[hole.Name].([][]int)
-			if hole.Hole == script.HoleRings && found && constraints.EntersOnce(e.problem.Topology, rings[0]) {
+			orders, found := params[hole.Name].([][]int)
+			if hole.Hole == script.HoleRings && found && rings.EntersOnce(e.problem.Topology, orders[0]) {
 				return params
 			}
 		}

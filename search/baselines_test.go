@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/topologies"
 )
@@ -18,7 +18,7 @@ import (
 func baselinesOf(t *testing.T, pr problem) (sizes int, said []string) {
 	t.Helper()
 	p, _ := pr.resolve(t)
-	solvers, err := constraints.Open(constraints.Options{})
+	solvers, err := solver.Open(solver.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestNoBaselineSaysWhy(t *testing.T) {
 // for, and the refusal says so.
 func TestMoreRingsThanThereAre(t *testing.T) {
 	p, _ := problem{"frontier", 1, "allreduce", []int64{1 << 20}}.resolve(t)
-	solvers, err := constraints.Open(constraints.Options{})
+	solvers, err := solver.Open(solver.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

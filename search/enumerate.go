@@ -13,6 +13,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/rings"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
@@ -24,13 +26,13 @@ type enumeration struct {
 	options   *Options
 	machine   script.Machine
 	cache     *cache
-	expired   deadline             // nil: there is time for all
-	placement int                  // index among the problem's
-	of        int                  // the problem's placements; 0 is 1
-	through   float64              // part of a stage that will be done after what is under way
-	solvers   *constraints.Solvers // nil until they are needed: see solver
-	holes     map[hole]found       // each hole is solved once
-	blocks    *constraints.Blocks  // nil until they are needed
+	expired   deadline       // nil: there is time for all
+	placement int            // index among the problem's
+	of        int            // the problem's placements; 0 is 1
+	through   float64        // part of a stage that will be done after what is under way
+	solvers   *solver.Pool   // nil until they are needed: see solver
+	holes     map[hole]found // each hole is solved once
+	blocks    *rings.Blocks  // nil until they are needed
 	choice    *chosenNICs
 	space     Space
 }
@@ -49,13 +51,13 @@ func (e *enumeration) leaveOut(name string, n int) {
 }
 
 // solver is the solvers, which are opened when they are first asked for.
-func (e *enumeration) solver() (*constraints.Solvers, error) {
+func (e *enumeration) solver() (*solver.Pool, error) {
 	if e.solvers != nil {
 		return e.solvers, nil
 	}
 	o := e.options
 	var err error
-	e.solvers, err = constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, MemoryCap: SolverMemory(o.Memory), Notice: o.Observer.notice})
+	e.solvers, err = solver.Open(solver.Options{Solver: o.Solver, Timeout: o.Timeout, MemoryCap: SolverMemory(o.Memory), Notice: o.Observer.notice})
 	return e.solvers, err
 }
 

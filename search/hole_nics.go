@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/nics"
 )
 
 // nics fills a hole of NICs. If every GPU's own NIC is as good as any, there is
@@ -17,10 +17,10 @@ func (e *enumeration) nics(_ context.Context, q question) ([][]int, error) {
 		}
 	}
 	if e.choice == nil {
-		found, err := constraints.NICs(t)
+		found, err := nics.Choose(t)
 		e.choice = &chosenNICs{found, err}
 	}
-	var none *constraints.NoNICError
+	var none *nics.NoNICError
 	switch err := e.choice.err; {
 	case errors.As(err, &none) && q.open:
 		return nil, nil
@@ -36,6 +36,6 @@ func (e *enumeration) nics(_ context.Context, q question) ([][]int, error) {
 
 // chosenNICs is the choice, made once for all families.
 type chosenNICs struct {
-	constraints.NICAnswer
+	nics.Choice
 	err error
 }

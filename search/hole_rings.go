@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/rings"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -26,7 +26,7 @@ func (e *enumeration) ringsOfNode(ctx context.Context, q question) ([][]int, err
 func (e *enumeration) ringsByBlocks(ctx context.Context, q question) ([][]int, error) {
 	t := e.problem.Topology
 	if e.blocks == nil {
-		e.blocks = constraints.BlocksOf(t)
+		e.blocks = rings.BlocksOf(t)
 	}
 	blocks := e.blocks.Rings(q.count)
 	if blocks == nil {
@@ -41,7 +41,7 @@ func (e *enumeration) ringsByBlocks(ctx context.Context, q question) ([][]int, e
 	case nodes == nil:
 		nodes = inSequence(t, q.count)
 	}
-	if constraints.RingWidth(t, blocks) <= constraints.RingWidth(t, nodes) {
+	if rings.Width(t, blocks) <= rings.Width(t, nodes) {
 		return nil, nil
 	}
 	return blocks, nil
@@ -50,19 +50,19 @@ func (e *enumeration) ringsByBlocks(ctx context.Context, q question) ([][]int, e
 // rings finds rings for a family. If the family has rings of its own that work
 // here, only wider ones are of use.
 func (e *enumeration) rings(ctx context.Context, t *topologies.Topology, q question) ([][]int, error) {
-	rings, err := e.solve(ctx, t, q)
+	orders, err := e.solve(ctx, t, q)
 	var refusal *Refusal
 	switch {
 	case q.open && errors.As(err, &refusal):
 		return nil, nil // the family's own are as good
 	case err != nil:
 		return nil, err
-	case q.count > 1 && allEqual(rings):
+	case q.count > 1 && allEqual(orders):
 		return nil, nil // one ring several times over is what instances do
-	case q.open && constraints.RingWidth(t, rings) <= constraints.RingWidth(t, inSequence(t, q.count)):
+	case q.open && rings.Width(t, orders) <= rings.Width(t, inSequence(t, q.count)):
 		return nil, nil
 	}
-	return rings, nil
+	return orders, nil
 }
 
 // inSequence is what families fall back on: ranks in sequence, where each ring
@@ -135,16 +135,16 @@ func (e *enumeration) solve(ctx context.Context, t *topologies.Topology, q quest
 	if err != nil {
 		return nil, err
 	}
-	answer, err := constraints.Rings(ctx, solvers, t, constraints.RingOptions{Count: q.count, SolverWork: ringWork, NoSolver: q.open})
-	var none *constraints.NoRingError
-	var late *constraints.RingTimeoutError
+	answer, err := rings.Find(ctx, solvers, t, rings.Options{Count: q.count, SolverWork: ringWork, NoSolver: q.open})
+	var none *rings.NoRingError
+	var late *rings.TimeoutError
 	switch {
 	case errors.As(err, &none), errors.As(err, &late):
 		err = &Refusal{Reason: NoHole, Detail: err.Error()}
 	case err != nil:
 		return nil, err // a solver lost: not a property of the topology
 	default:
-		if err := constraints.CheckRings(t, answer.Orders); err != nil {
+		if err := rings.Check(t, answer.Orders); err != nil {
 			return nil, fmt.Errorf("rings from %s: %w", answer.By, err)
 		}
 	}

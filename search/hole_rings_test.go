@@ -8,7 +8,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/rings"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/topotest"
 )
@@ -66,7 +66,7 @@ func TestRankOrderIsKeptWhereItIsWidest(t *testing.T) {
 		topology := topotest.Resolve(t, c.topology, c.nodes)
 		e := &enumeration{problem: &Problem{Topology: topology}, options: &Options{}}
 		for _, count := range []int{1, 2, 4, 8} {
-			if constraints.RingWidth(topology, inSequence(topology, count)) == 0 {
+			if rings.Width(topology, inSequence(topology, count)) == 0 {
 				continue
 			}
 			rings, err := e.rings(context.Background(), topology, question{count: count, open: true})
@@ -96,7 +96,7 @@ func TestRingsByBlocks(t *testing.T) {
 	found := map[string]bool{}
 	for _, c := range space.Candidates {
 		order, _ := c.Parameters["order"].([][]int)
-		if order == nil || constraints.EntersOnce(topology, order[0]) {
+		if order == nil || rings.EntersOnce(topology, order[0]) {
 			continue
 		}
 		found[script.FormatValue(order)] = true

@@ -7,7 +7,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/templates"
 )
 
@@ -19,7 +19,7 @@ func grids(t *testing.T, p problem, family string, o Options) ([]script.Params, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	solvers, err := constraints.Open(constraints.Options{})
+	solvers, err := solver.Open(solver.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

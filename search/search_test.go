@@ -16,7 +16,7 @@ import (
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/msccl"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/child"
@@ -404,7 +404,7 @@ func TestJobsChangeNoChoice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.solvers, err = constraints.Open(constraints.Options{}); err != nil {
+		if e.solvers, err = solver.Open(solver.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(e.solvers.Close)

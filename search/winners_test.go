@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results/table"
 )
@@ -151,7 +151,7 @@ func (v *verdict) compare(golden, now []winner) (changes []string) {
 // testdata/winners.
 func TestWinners(t *testing.T) {
 	all := os.Getenv("COLLTUNE_WINNERS") != "" || *updateWinners
-	solvers, err := constraints.Open(constraints.Options{})
+	solvers, err := solver.Open(solver.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

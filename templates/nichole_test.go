@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/compiler/verify"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/nics"
 )
 
 // byNICs returns the families that can be told which NICs to use.
@@ -112,7 +112,7 @@ func TestOwnNICsSpelledOut(t *testing.T) {
 func TestNICsOfTECCL(t *testing.T) {
 	for nodes := 2; nodes <= 3; nodes++ {
 		top := system{"dgx-2-teccl", []int{0, 1, 2, 3}, 3}.of(t, nodes)
-		found, err := constraints.NICs(top)
+		found, err := nics.Choose(top)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
@@ -44,7 +45,7 @@ continues from a file of it whose name ends in ` + dumpSuffix + `.`,
 	placementFlag(cmd, "in place or out of place", "in", "out")
 	paramFlag(cmd, "set")
 	cmd.Flags().Int("instances", 1, "number of parallel instances of the whole program")
-	choiceFlag(cmd, "solver", "", "auto", constraints.Names, "which solver fills the holes of templates")
+	choiceFlag(cmd, "solver", "", "auto", solver.Names, "which solver fills the holes of templates")
 	targetFlags(cmd)
 	passFlags(cmd)
 	outFlag(cmd)

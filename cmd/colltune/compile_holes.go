@@ -7,7 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler/script"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/nics"
+	"github.com/colltune/colltune/constraints/rings"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/constraints/trees"
 	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/templates"
@@ -37,9 +39,9 @@ var holeFillers = map[string]func(cmd *cobra.Command, t *topologies.Topology, q 
 // none exists.
 func fillHole(cmd *cobra.Command, t *topologies.Topology, q script.Request, hole script.Parameter, p script.Params) (any, error) {
 	value, err := holeFillers[hole.Hole](cmd, t, q, p)
-	var noRing *constraints.NoRingError
+	var noRing *rings.NoRingError
 	var noTrees *trees.NoTreesError
-	var noNIC *constraints.NoNICError
+	var noNIC *nics.NoNICError
 	if errors.As(err, &noRing) || errors.As(err, &noTrees) || errors.As(err, &noNIC) {
 		return nil, &nothingError{err}
 	}
@@ -59,12 +61,12 @@ func countParam(p script.Params, name string) int {
 
 // solveRings finds ring orders over all ranks.
 func solveRings(cmd *cobra.Command, t *topologies.Topology, _ script.Request, p script.Params) ([][]int, error) {
-	s, err := constraints.Open(constraints.Options{Solver: flagValue(cmd, "solver"), MemoryCap: solverMemory(cmd), Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
+	s, err := solver.Open(solver.Options{Solver: flagValue(cmd, "solver"), MemoryCap: solverMemory(cmd), Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	answer, err := constraints.Rings(cmd.Context(), s, t, constraints.RingOptions{Count: countParam(p, "rings")})
+	answer, err := rings.Find(cmd.Context(), s, t, rings.Options{Count: countParam(p, "rings")})
 	return answer.Orders, err
 }
 
@@ -103,7 +105,7 @@ func chooseNICs(_ *cobra.Command, t *topologies.Topology, _ script.Request, _ sc
 	if !equalNodes(t) {
 		return nil, nil
 	}
-	chosen, err := constraints.NICs(t)
+	chosen, err := nics.Choose(t)
 	if err != nil || chosen.Own() {
 		return nil, err
 	}

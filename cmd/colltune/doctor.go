@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/internal/units"
 )
@@ -61,7 +61,7 @@ func probeMachine() []finding {
 // probeSolvers finds libz3, and the solvers that a search would use.
 func probeSolvers() []finding {
 	z3 := finding{What: "libz3"}
-	s, err := constraints.Open(constraints.Options{Notice: func(notice string) { z3.Detail = notice }})
+	s, err := solver.Open(solver.Options{Notice: func(notice string) { z3.Detail = notice }})
 	if err != nil {
 		return []finding{{"solver", false, err.Error()}}
 	}

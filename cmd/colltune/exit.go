@@ -16,7 +16,7 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/compiler/script"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/internal/memory"
 	"github.com/colltune/colltune/results"
@@ -64,7 +64,7 @@ var exitCodes = []struct {
 	{exitUsage, as[*usageError]},
 	{exitUsage, is(executor.ErrNotFound)},
 	{exitUsage, is(executor.ErrUnsupported)},
-	{exitUsage, as[*constraints.UnavailableError]},
+	{exitUsage, as[*solver.UnavailableError]},
 	{exitUsage, as[*search.UnknownFamily]},
 	{exitUsage, as[*search.SameName]},
 	{exitUsage, as[*search.ParameterError]},

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/autotune"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/internal/memory"
 	"github.com/colltune/colltune/internal/safe"
@@ -94,7 +94,7 @@ func candidateFlags(cmd *cobra.Command) {
 	cmd.Flags().Var(&size{}, "tile-bytes", "fix the tile size (default: tuned)")
 	choiceFlag(cmd, "runtime", "", "", export.RuntimeNames(), "try only programs that this runtime would load and run")
 	baselineFlag(cmd)
-	choiceFlag(cmd, "solver", "", "auto", constraints.Names, "which solver fills the holes of templates")
+	choiceFlag(cmd, "solver", "", "auto", solver.Names, "which solver fills the holes of templates")
 }
 
 // runCampaign runs a search to its end, a limit or an interrupt, and prints the table

@@ -10,7 +10,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
@@ -167,7 +167,7 @@ func checkSolver(name string) error {
 	if name == "" || name == "auto" {
 		return nil
 	}
-	s, err := constraints.Open(constraints.Options{Solver: name})
+	s, err := solver.Open(solver.Options{Solver: name})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/verify"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/constraints/synth"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
@@ -57,7 +57,7 @@ of the vector forms, of a count of 1.`,
 	cmd.Flags().Int("rounds", 0, "rounds R, of all steps together")
 	cmd.Flags().Bool("pareto", false, "find the whole Pareto frontier of latency (S) against bandwidth (R/C)")
 	cmd.Flags().String("unit", "", "the bandwidth `BW` that carries one chunk a round (default: that of the slowest link)")
-	choiceFlag(cmd, "solver", "", "auto", constraints.Names, "which solver decides queries that bounds do not")
+	choiceFlag(cmd, "solver", "", "auto", solver.Names, "which solver decides queries that bounds do not")
 	cmd.Flags().Duration("timeout", time.Minute, "time limit of a query, bounds included; with --pareto of each query (default with --budget: a twentieth of it)")
 	cmd.Flags().Duration("budget", 0, "with --pareto, time limit of the whole walk (default: none)")
 	cmd.Flags().String("known", "", "routings to try before bounds and solvers: a `FILE` that -o json printed, or a folder of such")
@@ -102,7 +102,7 @@ func runSynth(cmd *cobra.Command) error {
 	if pareto && !cmd.Flags().Changed("timeout") {
 		timeout = queryTimeout(timeout, budget)
 	}
-	s, err := constraints.Open(constraints.Options{Solver: flagValue(cmd, "solver"), MemoryCap: solverMemory(cmd), Timeout: timeout,
+	s, err := solver.Open(solver.Options{Solver: flagValue(cmd, "solver"), MemoryCap: solverMemory(cmd), Timeout: timeout,
 		Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
 	if err != nil {
 		return err
@@ -264,7 +264,7 @@ func stepsOf(a synth.Answer) []synthStep {
 }
 
 // synthOne answers one query, and writes the routing's program to --out.
-func synthOne(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) error {
+func synthOne(cmd *cobra.Command, s *solver.Pool, q synth.Query) error {
 	a, err := abandonable(cmd.Context(), func() (synth.Answer, error) { return synth.Find(cmd.Context(), s, q) })
 	var bad *synth.QueryError
 	if errors.As(err, &bad) {
@@ -274,7 +274,7 @@ func synthOne(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) error {
 		return err
 	}
 	chunks, _ := cmd.Flags().GetInt("chunks")
-	if path := flagValue(cmd, "out"); path != "" && a.Status == constraints.Sat {
+	if path := flagValue(cmd, "out"); path != "" && a.Status == solver.Sat {
 		if err := synthProgram(path, q, a, chunks); err != nil {
 			return err
 		}
@@ -288,13 +288,13 @@ func synthOne(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) error {
 	}
 	query := fmt.Sprintf("%s on %s with %s in %s of %s", d.Collective, d.Topology, units.Count(chunks, "chunk"), units.Count(q.Steps, "step"), units.Count(q.Rounds, "round"))
 	switch a.Status {
-	case constraints.Unsat:
+	case solver.Unsat:
 		because := ""
 		if a.Detail != "" {
 			because = ": " + a.Detail
 		}
 		return &nothingError{fmt.Errorf("%s: impossible, by %s%s", query, a.By, because)}
-	case constraints.Timeout:
+	case solver.Timeout:
 		return &limitError{fmt.Errorf("%s: not settled: %s, %s", query, a.By, a.Detail)}
 	}
 	return nil
@@ -354,12 +354,12 @@ type synthRefuted struct {
 }
 
 // synthFrontier walks the frontier and prints its points.
-func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q synth.Query) error {
+func synthFrontier(cmd *cobra.Command, s *solver.Pool, q synth.Query) error {
 	w := synth.FrontierOptions{Steps: q.Steps}
 	w.Chunks, _ = cmd.Flags().GetInt("chunks")
 	answers, open := 0, 0
 	w.OnAnswer = func(chunks, steps, rounds int, a synth.Answer) {
-		if answers++; a.Status == constraints.Timeout {
+		if answers++; a.Status == solver.Timeout {
 			open++
 		}
 		if verbose(cmd) {

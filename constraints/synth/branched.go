@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // This file decides when branchings are used to answer a query: what tolls on them
@@ -54,16 +54,16 @@ type weighed struct {
 // solveBranched answers a query by solvers and branchings in turn. Solvers are
 // usually better at small or tight queries, and mixes of branchings at those with
 // some room.
-func (p *problem) solveBranched(s *constraints.Solvers, ask solveBudget, open [][]int) (Answer, error) {
+func (p *problem) solveBranched(s *solver.Pool, ask solveBudget, open [][]int) (Answer, error) {
 	if ask.branches == nil { // a frontier search has learnt much by now, a single query nothing
-		if a, err := p.solve(s, ask.share(1, firstShare), open); err != nil || a.Status != constraints.Timeout {
+		if a, err := p.solve(s, ask.share(1, firstShare), open); err != nil || a.Status != solver.Timeout {
 			return a, err
 		}
 	}
 	w := p.weigh(s, ask, open)
 	if w == nil {
 		if ask.mixed {
-			return Answer{Status: constraints.Timeout, By: Mixing}, nil
+			return Answer{Status: solver.Timeout, By: Mixing}, nil
 		}
 		return p.solve(s, ask, open)
 	}
@@ -71,13 +71,13 @@ func (p *problem) solveBranched(s *constraints.Solvers, ask solveBudget, open []
 		return Answer{}, err
 	}
 	if w.all && len(w.left) == 0 {
-		return Answer{Status: constraints.Unsat, By: Bound, Detail: w.tell(p)}, nil
+		return Answer{Status: solver.Unsat, By: Bound, Detail: w.tell(p)}, nil
 	}
 	if ask.mixed {
 		if sched := w.mixed(quickSums); sched != nil {
-			return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, nil
+			return Answer{Status: solver.Sat, By: Mixing, Schedule: sched}, nil
 		}
-		return Answer{Status: constraints.Timeout, By: Mixing}, ask.ctx.Err()
+		return Answer{Status: solver.Timeout, By: Mixing}, ask.ctx.Err()
 	}
 	if w.all {
 		open = w.left
@@ -90,7 +90,7 @@ func (p *problem) solveBranched(s *constraints.Solvers, ask solveBudget, open []
 
 // inTurns answers a query that mixes fit in fractions: mixes and solvers get a
 // little time each, then more each.
-func (w *weighed) inTurns(s *constraints.Solvers, open [][]int) (a Answer, err error) {
+func (w *weighed) inTurns(s *solver.Pool, open [][]int) (a Answer, err error) {
 	for _, turn := range []struct {
 		sums  int
 		share time.Duration
@@ -103,10 +103,10 @@ func (w *weighed) inTurns(s *constraints.Solvers, open [][]int) (a Answer, err e
 			continue // solvers have had theirs
 		}
 		if sched := w.mixed(turn.sums); sched != nil {
-			return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, nil
+			return Answer{Status: solver.Sat, By: Mixing, Schedule: sched}, nil
 		}
 		ask := w.ask.within(max(w.ask.left()/turn.share, leastGlance))
-		if a, err = w.p.solve(s, ask, open); err != nil || a.Status != constraints.Timeout {
+		if a, err = w.p.solve(s, ask, open); err != nil || a.Status != solver.Timeout {
 			return a, err
 		}
 	}
@@ -115,7 +115,7 @@ func (w *weighed) inTurns(s *constraints.Solvers, open [][]int) (a Answer, err e
 
 // weigh judges the open splits of a query's rounds (nil: all). It returns nil if
 // branchings are not examined for this problem.
-func (p *problem) weigh(s *constraints.Solvers, ask solveBudget, open [][]int) *weighed {
+func (p *problem) weigh(s *solver.Pool, ask solveBudget, open [][]int) *weighed {
 	b := ask.branches.grow(p)
 	if b == nil || !b.speaksOf(p) || ask.left() < oneLook {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // spreading is a problem of chunks that are copied, of a topology.
@@ -189,7 +189,7 @@ func TestBranchingsAgreeWithSolvers(t *testing.T) {
 		if len(w.left) == 0 {
 			refuted++
 			a, err := p.solve(s, byWork(context.Background(), 10*time.Second), all)
-			if err != nil || a.Status == constraints.Sat {
+			if err != nil || a.Status == solver.Sat {
 				t.Fatalf("%s of %d chunks in %d steps of %d rounds on %s: refuted, %v (%v)", name, chunks, steps, q.Rounds, top.Name, a.Status, err)
 			}
 			return
@@ -218,7 +218,7 @@ func TestBranchesBetweenNodes(t *testing.T) {
 	trees, work := forest{}, time.Duration(0)
 	for _, w := range []struct {
 		chunks, steps, rounds int
-		status                constraints.Status
+		status                solver.Status
 	}{
 		{1, 2, 16, unsat}, {1, 2, 17, sat}, {2, 2, 33, unsat}, {3, 3, 26, sat}, {6, 3, 51, unsat},
 		{1, 4, 9, unsat}, {2, 4, 17, unsat}, {6, 4, 48, unsat}, {6, 4, 50, sat}, {6, 6, 48, unsat},

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/constraints/z3"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
@@ -198,7 +198,7 @@ func times() int {
 
 // solverless is a query's status by trying everything; settled is false where
 // that is too much work.
-func solverless(t *rapid.T, q Query, ranks, switches int, links map[[2]int]int) (status constraints.Status, settled bool) {
+func solverless(t *rapid.T, q Query, ranks, switches int, links map[[2]int]int) (status solver.Status, settled bool) {
 	if dual, ok := dualOf[q.Collective.Name]; ok {
 		spec := q.Collective.Spec
 		spec.Name = dual
@@ -218,8 +218,8 @@ func solverless(t *rapid.T, q Query, ranks, switches int, links map[[2]int]int) 
 }
 
 // both are the solvers there are.
-func both(t *testing.T) map[string]*constraints.Solvers {
-	all := map[string]*constraints.Solvers{"pb": open(t, "pb")}
+func both(t *testing.T) map[string]*solver.Pool {
+	all := map[string]*solver.Pool{"pb": open(t, "pb")}
 	if os.Getenv(z3.Variable) != "off" && z3.Open() == nil {
 		all["z3"] = open(t, "z3")
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // solveBudget limits solvers: by time, in which case they run in parallel; or by work, in
@@ -60,7 +61,7 @@ func (a solveBudget) within(limit time.Duration) solveBudget {
 
 // query limits the budget to that of one query: the solvers' time limit, or an amount of
 // work for which the time limit is seldom met.
-func (a solveBudget) query(s *constraints.Solvers) solveBudget {
+func (a solveBudget) query(s *solver.Pool) solveBudget {
 	if a.meter != nil {
 		return a.within(s.Timeout() / clockShare)
 	}
@@ -87,25 +88,25 @@ func (a solveBudget) onlyLate(err error) bool {
 }
 
 // ask has solvers answer a formula. If nothing is left, the answer is Timeout.
-func (a solveBudget) ask(s *constraints.Solvers, st encoding) (constraints.Answer, error) {
+func (a solveBudget) ask(s *solver.Pool, st encoding) (solver.Answer, error) {
 	by := s.Solvers()[0]
 	suited := slices.Contains(s.Solvers(), st.preferred)
 	if suited {
 		by = st.preferred
 	}
 	if errors.Is(st.formula.Err(), constraints.ErrTooLarge) {
-		return constraints.Answer{Status: constraints.Timeout, By: by, Counted: true, Detail: st.formula.Err().Error()}, nil
+		return solver.Answer{Status: solver.Timeout, By: by, Counted: true, Detail: st.formula.Err().Error()}, nil
 	}
 	limit := a.left()
 	if limit < time.Microsecond {
-		return constraints.Answer{Status: constraints.Timeout, By: by, Detail: "no answer in time"}, a.ctx.Err()
+		return solver.Answer{Status: solver.Timeout, By: by, Detail: "no answer in time"}, a.ctx.Err()
 	}
 	if a.meter != nil {
 		return a.askByWork(s, st, suited, limit)
 	}
 	short, cancel := context.WithTimeout(a.ctx, limit)
 	defer cancel()
-	var got constraints.Answer
+	var got solver.Answer
 	var err error
 	if st.only && suited {
 		got, err = s.SolveBy(short, st.formula, st.preferred)
@@ -113,13 +114,13 @@ func (a solveBudget) ask(s *constraints.Solvers, st encoding) (constraints.Answe
 		got, err = s.Solve(short, st.formula)
 	}
 	if a.onlyLate(err) {
-		return constraints.Answer{Status: constraints.Timeout, By: by, Detail: "no answer in time"}, nil
+		return solver.Answer{Status: solver.Timeout, By: by, Detail: "no answer in time"}, nil
 	}
 	return got, err
 }
 
 // askByWork is ask with a limit on work. It sends a notice if a time limit was met.
-func (a solveBudget) askByWork(s *constraints.Solvers, st encoding, suited bool, limit time.Duration) (got constraints.Answer, err error) {
+func (a solveBudget) askByWork(s *solver.Pool, st encoding, suited bool, limit time.Duration) (got solver.Answer, err error) {
 	if st.only && suited {
 		got, err = s.SolveByWithin(a.ctx, limit, st.formula, st.preferred)
 	} else {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // byWork asks within so much work in all.
@@ -21,7 +22,7 @@ func byWork(ctx context.Context, work time.Duration) solveBudget {
 func TestCandidatesOnASlowMachine(t *testing.T) {
 	found := func(slow, name, topology string, work time.Duration) (all []Synthesised) {
 		t.Setenv(slowMachine, slow)
-		s, err := constraints.Open(constraints.Options{Solver: "pb", Timeout: time.Hour, Notice: func(text string) { t.Error(text) }})
+		s, err := solver.Open(solver.Options{Solver: "pb", Timeout: time.Hour, Notice: func(text string) { t.Error(text) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +63,7 @@ func TestCandidatesOnASlowMachine(t *testing.T) {
 // Work that is not done for lack of time is told.
 func TestTimeIsTheLastResort(t *testing.T) {
 	var said []string
-	s, err := constraints.Open(constraints.Options{Solver: "pb", Timeout: 20 * time.Millisecond, Notice: func(text string) { said = append(said, text) }})
+	s, err := solver.Open(solver.Options{Solver: "pb", Timeout: 20 * time.Millisecond, Notice: func(text string) { said = append(said, text) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestTimeIsTheLastResort(t *testing.T) {
 	p := sumsOf(t, resolve(t, "dgx-1", 0), 48, 5, 14)
 	ask := byWork(context.Background(), time.Hour)
 	a, err := ask.ask(s, p.encode(nil, true))
-	if err != nil || a.Status != constraints.Timeout || len(said) != 1 || !strings.Contains(said[0], "a faster machine may find more") {
+	if err != nil || a.Status != solver.Timeout || len(said) != 1 || !strings.Contains(said[0], "a faster machine may find more") {
 		t.Errorf("%+v, %v, said %q", a, err, said)
 	}
 }
@@ -83,7 +84,7 @@ func TestTooLargeToState(t *testing.T) {
 	}
 	ask := solveBudget{ctx: context.Background()}
 	a, err := ask.ask(open(t, "pb"), encoding{formula: f, preferred: "pb"})
-	if err != nil || a.Status != constraints.Timeout || !strings.Contains(a.Detail, "too large") {
+	if err != nil || a.Status != solver.Timeout || !strings.Contains(a.Detail, "too large") {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -32,7 +32,7 @@ const (
 // solvers' work, so that the result is the same on every machine; queries not settled within
 // their share are left out. For more than 16 ranks, and for collectives that cannot be
 // synthesised, it returns none and no error. The error is ctx's or the solvers'.
-func Candidates(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective, work time.Duration) ([]Synthesised, error) {
+func Candidates(ctx context.Context, s *solver.Pool, t *topologies.Topology, c collective.Collective, work time.Duration) ([]Synthesised, error) {
 	if c.Ranks > candidateRanks || c.Ranks < 2 {
 		return nil, nil
 	}
@@ -59,7 +59,7 @@ func Candidates(ctx context.Context, s *constraints.Solvers, t *topologies.Topol
 }
 
 // points returns the points of the frontier up to candidateSteps beyond the fewest steps.
-func (w FrontierOptions) points(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective) ([]Point, error) {
+func (w FrontierOptions) points(ctx context.Context, s *solver.Pool, t *topologies.Topology, c collective.Collective) ([]Point, error) {
 	asked := c
 	if c.Name == "allreduce" {
 		// The frontier of an allreduce takes long to compute, those of its two
@@ -91,7 +91,7 @@ func (w FrontierOptions) points(ctx context.Context, s *constraints.Solvers, t *
 
 // candidate converts a point of the frontier into a program. For an allreduce, the point is
 // the allgather's; a reducescatter with the reversed schedule precedes it.
-func (w FrontierOptions) candidate(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective, pt Point) (*Synthesised, error) {
+func (w FrontierOptions) candidate(ctx context.Context, s *solver.Pool, t *topologies.Topology, c collective.Collective, pt Point) (*Synthesised, error) {
 	chunks, steps, rounds, answer, proof := pt.Chunks, pt.Steps, pt.Rounds, pt.Answer, pt.Proof
 	twice := c.Name == "allreduce"
 	if twice {
@@ -109,7 +109,7 @@ func (w FrontierOptions) candidate(ctx context.Context, s *constraints.Solvers, 
 	}
 	q := Query{Topology: t, Collective: whole, Steps: steps, Rounds: rounds}
 	if twice {
-		if answer, err = w.find(s, q, w.budget(ctx)); err != nil || answer.Status != constraints.Sat {
+		if answer, err = w.find(s, q, w.budget(ctx)); err != nil || answer.Status != solver.Sat {
 			return nil, err
 		}
 		proof = "a reducescatter and an allgather, each of which " + proof

@@ -11,15 +11,16 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/constraints/z3"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // open opens a solver, or both where there are two.
-func open(t testing.TB, solver string) *constraints.Solvers {
+func open(t testing.TB, name string) *solver.Pool {
 	t.Helper()
-	s, err := constraints.Open(constraints.Options{Solver: solver, Timeout: 10 * time.Minute})
+	s, err := solver.Open(solver.Options{Solver: name, Timeout: 10 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func open(t testing.TB, solver string) *constraints.Solvers {
 }
 
 // each runs a test on every solver there is.
-func each(t *testing.T, f func(t *testing.T, s *constraints.Solvers)) {
+func each(t *testing.T, f func(t *testing.T, s *solver.Pool)) {
 	t.Run("pb", func(t *testing.T) { f(t, open(t, "pb")) })
 	t.Run("z3", func(t *testing.T) {
 		if os.Getenv(z3.Variable) == "off" || z3.Open() != nil {
@@ -44,17 +45,17 @@ var resolve = topotest.Resolve
 type row struct {
 	collective string
 	c, s, r    int
-	status     constraints.Status
+	status     solver.Status
 }
 
 const (
-	sat   = constraints.Sat
-	unsat = constraints.Unsat
+	sat   = solver.Sat
+	unsat = solver.Unsat
 )
 
 // ask answers a row and, where there is a routing, has its program compiled and
 // verified.
-func ask(t *testing.T, s *constraints.Solvers, top *topologies.Topology, w row) Answer {
+func ask(t *testing.T, s *solver.Pool, top *topologies.Topology, w row) Answer {
 	t.Helper()
 	n := len(top.Ranks)
 	chunks, err := ChunksOf(w.collective, n, w.c)
@@ -127,7 +128,7 @@ var dgx1 = []row{
 
 func TestDGX1(t *testing.T) {
 	top := resolve(t, "dgx-1", 0)
-	each(t, func(t *testing.T, s *constraints.Solvers) {
+	each(t, func(t *testing.T, s *solver.Pool) {
 		for _, w := range dgx1 {
 			if slow := w.c*w.s > 24 && w.status == sat && w.collective != "alltoall"; slow && s.Solvers()[0] == "z3" && os.Getenv("COLLTUNE_LONG") == "" {
 				continue // the other solver answers these sooner

@@ -2,6 +2,7 @@ package synth
 
 import (
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // encoding is a problem as a formula, with a decoder of its models.
@@ -37,14 +38,14 @@ func (p *problem) encode(open [][]int, breaking bool) encoding {
 
 // solve has the solvers answer a query that bounds leave open. For flowEncoding it first
 // tries shortest paths only, which is a smaller query.
-func (p *problem) solve(s *constraints.Solvers, ask solveBudget, open [][]int) (Answer, error) {
+func (p *problem) solve(s *solver.Pool, ask solveBudget, open [][]int) (Answer, error) {
 	if !p.reduces && p.singleDestination() {
 		e := p.encodeFlow(p.name()+", shortest ways", open, true)
 		got, err := ask.share(1, 8).ask(s, encoding{formula: e.f, preferred: "z3"})
 		if err != nil {
 			return Answer{}, err
 		}
-		if got.Status == constraints.Sat {
+		if got.Status == solver.Sat {
 			return Answer{Status: got.Status, By: got.By, Schedule: e.schedule(got.Model)}, nil
 		}
 	}
@@ -54,7 +55,7 @@ func (p *problem) solve(s *constraints.Solvers, ask solveBudget, open [][]int) (
 		return Answer{}, err
 	}
 	a := Answer{Status: got.Status, By: got.By, Detail: got.Detail}
-	if got.Status == constraints.Sat {
+	if got.Status == solver.Sat {
 		a.Schedule = st.decode(got.Model)
 	}
 	return a, nil

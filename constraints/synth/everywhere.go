@@ -7,20 +7,20 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/constraints/symmetry"
 )
 
 // findAllReduce answers a query for sums that are wanted in several places, such as an
 // allreduce. It first looks for a reducescatter followed by an allgather, and then for any
 // routing. Only a bound or the second search can refute the query.
-func (p *problem) findAllReduce(s *constraints.Solvers, ask solveBudget) (Answer, error) {
+func (p *problem) findAllReduce(s *solver.Pool, ask solveBudget) (Answer, error) {
 	if ask.mixed {
 		sched, err := p.mixed(s, ask)
 		if sched == nil || err != nil {
-			return Answer{Status: constraints.Timeout, By: Mixing}, err
+			return Answer{Status: solver.Timeout, By: Mixing}, err
 		}
-		return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, nil
+		return Answer{Status: solver.Sat, By: Mixing, Schedule: sched}, nil
 	}
 	ctx, cancel := ask.boundContext()
 	defer cancel()
@@ -29,34 +29,34 @@ func (p *problem) findAllReduce(s *constraints.Solvers, ask solveBudget) (Answer
 		return Answer{}, err
 	}
 	if refuted != nil {
-		return Answer{Status: constraints.Unsat, By: Bound, Detail: refuted.Reason}, nil
+		return Answer{Status: solver.Unsat, By: Bound, Detail: refuted.Reason}, nil
 	}
 	sched, by, err := p.composed(s, ask.share(1, 4))
 	if ask.onlyLate(err) {
 		err = nil
 	}
 	if err != nil || sched != nil {
-		return Answer{Status: constraints.Sat, By: by, Schedule: sched}, err
+		return Answer{Status: solver.Sat, By: by, Schedule: sched}, err
 	}
 	none, err := p.singleChunkInfeasible(s, ask.share(1, 8), p.Steps)
 	if err != nil {
 		return Answer{}, err
 	}
 	if none != nil {
-		return Answer{Status: constraints.Unsat, By: none.by, Detail: none.why}, nil
+		return Answer{Status: solver.Unsat, By: none.by, Detail: none.why}, nil
 	}
 	low, err := p.belowPriceBound(s, ask.share(1, 4))
 	if err != nil {
 		return Answer{}, err
 	}
 	if low != nil {
-		return Answer{Status: constraints.Unsat, By: low.by, Detail: low.why}, nil
+		return Answer{Status: solver.Unsat, By: low.by, Detail: low.why}, nil
 	}
 	if sched, err = p.mixed(s, ask); err != nil || sched != nil {
-		return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, err
+		return Answer{Status: solver.Sat, By: Mixing, Schedule: sched}, err
 	}
 	if sched, by, err = p.restricted(s, ask.share(2, 3), open); err != nil || sched != nil {
-		return Answer{Status: constraints.Sat, By: by, Schedule: sched}, err
+		return Answer{Status: solver.Sat, By: by, Schedule: sched}, err
 	}
 	return p.solve(s, ask, open)
 }
@@ -65,7 +65,7 @@ func (p *problem) findAllReduce(s *constraints.Solvers, ask solveBudget) (Answer
 // in a number of steps, with unlimited links. Adding each contribution exactly once can take
 // more steps than copying it everywhere. It is nil if a chunk can be summed, or if that is
 // not settled.
-func (p *problem) singleChunkInfeasible(s *constraints.Solvers, ask solveBudget, steps int) (*ratioBound, error) {
+func (p *problem) singleChunkInfeasible(s *solver.Pool, ask solveBudget, steps int) (*ratioBound, error) {
 	if ask.hopeful || p.net.ranks > hearingRanks || p.Collective.Name != "allreduce" {
 		return nil, nil
 	}
@@ -75,7 +75,7 @@ func (p *problem) singleChunkInfeasible(s *constraints.Solvers, ask solveBudget,
 	}
 	e := one.encodeSumWithoutLinks(p.Collective.Name+" on "+p.Topology.Name+": one chunk", nil)
 	a, err := ask.ask(s, encoding{formula: e.f, preferred: "pb"})
-	if err != nil || a.Status != constraints.Unsat {
+	if err != nil || a.Status != solver.Unsat {
 		return nil, err
 	}
 	return &ratioBound{by: a.By, seconds: a.Seconds, why: fmt.Sprintf("not one chunk can be summed everywhere in %s, whatever the rounds", plural(steps, "step"))}, nil
@@ -98,7 +98,7 @@ type part struct{ steps, rounds int }
 // composed looks for a reducescatter and an allgather that together keep to the
 // query's steps and rounds. It returns nil if the chunks can't be divided evenly,
 // or none are found.
-func (p *problem) composed(s *constraints.Solvers, ask solveBudget) (Schedule, string, error) {
+func (p *problem) composed(s *solver.Pool, ask solveBudget) (Schedule, string, error) {
 	n := p.net.ranks
 	if p.Collective.Name != "allreduce" || p.Collective.Chunks%n != 0 {
 		return nil, "", nil
@@ -140,18 +140,18 @@ func (p *problem) composed(s *constraints.Solvers, ask solveBudget) (Schedule, s
 
 // inPhases answers a reducescatter and an allgather, one after the other. The
 // schedule is nil if either has no routing, or none is found.
-func inPhases(ctx context.Context, s *constraints.Solvers, ask solveBudget, first, second *problem) (Schedule, string, error) {
+func inPhases(ctx context.Context, s *solver.Pool, ask solveBudget, first, second *problem) (Schedule, string, error) {
 	for _, p := range []*problem{first.reversedProblem(), second} { // before either is put to a solver
 		if _, refuted, err := p.bound(ctx); refuted != nil || err != nil {
 			return nil, "", err
 		}
 	}
 	one, err := first.findReduce(s, ask)
-	if err != nil || one.Status != constraints.Sat {
+	if err != nil || one.Status != solver.Sat {
 		return nil, "", err
 	}
 	two, err := second.findCopy(s, ask)
-	if err != nil || two.Status != constraints.Sat {
+	if err != nil || two.Status != solver.Sat {
 		return nil, "", err
 	}
 	by := two.By

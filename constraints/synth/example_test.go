@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/constraints/synth"
 	"github.com/colltune/colltune/topologies"
 )
@@ -23,7 +23,7 @@ func ExampleFind() {
 		fmt.Println(err)
 		return
 	}
-	solvers, err := constraints.Open(constraints.Options{})
+	solvers, err := solver.Open(solver.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -36,7 +36,7 @@ func ExampleFind() {
 			fmt.Println(err)
 			return
 		}
-		if a.Status == constraints.Unsat {
+		if a.Status == solver.Unsat {
 			fmt.Println(steps, "step:", a.Detail)
 		} else {
 			fmt.Println(steps, "steps:", a.Status, synth.Replay(q, a.Unit, a.Items, a.Schedule))

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/internal/units"
 )
 
 // Answer is the outcome of a query.
 type Answer struct {
-	Status constraints.Status
+	Status solver.Status
 	// By is the method that settled it: Bound, Mixing, or the name of the solver.
 	By       string
 	Detail   string   // Unsat by a bound: the argument; Known: the file; Timeout: which limit was met
@@ -33,11 +34,11 @@ const (
 // Find answers a query. A routing is returned only after Replay has confirmed it; Unsat is
 // the result of a bound or a solver. The error is a *QueryError, ctx's, or the solvers'
 // faults if all of them failed.
-func Find(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) {
+func Find(ctx context.Context, s *solver.Pool, q Query) (Answer, error) {
 	return find(s, q, solveBudget{ctx: ctx})
 }
 
-func find(s *constraints.Solvers, q Query, ask solveBudget) (Answer, error) {
+func find(s *solver.Pool, q Query, ask solveBudget) (Answer, error) {
 	start := time.Now()
 	ask = ask.query(s)
 	limit := ask.left()
@@ -49,7 +50,7 @@ func find(s *constraints.Solvers, q Query, ask solveBudget) (Answer, error) {
 		if errors.Is(err, constraints.ErrDeadline) { // the time ran out while stating a solver's formula
 			by = s.Solvers()[0]
 		}
-		a, err = Answer{Status: constraints.Timeout, By: by, Detail: fmt.Sprintf("no answer within %v", limit.Round(time.Millisecond))}, nil
+		a, err = Answer{Status: solver.Timeout, By: by, Detail: fmt.Sprintf("no answer within %v", limit.Round(time.Millisecond))}, nil
 	}
 	if err != nil {
 		return Answer{}, err
@@ -57,7 +58,7 @@ func find(s *constraints.Solvers, q Query, ask solveBudget) (Answer, error) {
 	if a.Unit = q.Unit; p != nil { // nil if not even the network could be built in time
 		a.Unit, a.Items = p.net.unit, p.names()
 	}
-	if a.Status == constraints.Sat {
+	if a.Status == solver.Sat {
 		if err := Replay(q, a.Unit, a.Items, a.Schedule); err != nil {
 			return Answer{}, fmt.Errorf("routing by %s: %w", a.By, err)
 		}
@@ -68,7 +69,7 @@ func find(s *constraints.Solvers, q Query, ask solveBudget) (Answer, error) {
 
 // findUntil builds the problem and answers it, within a deadline. It returns the problem as
 // far as it was built.
-func (q Query) findUntil(s *constraints.Solvers, ask solveBudget, until context.Context) (p *problem, a Answer, err error) {
+func (q Query) findUntil(s *solver.Pool, ask solveBudget, until context.Context) (p *problem, a Answer, err error) {
 	defer constraints.RecoverDeadline(&err)
 	if p, err = q.problemOn(ask.net, until); err == nil {
 		err = p.addItems()
@@ -79,13 +80,13 @@ func (q Query) findUntil(s *constraints.Solvers, ask solveBudget, until context.
 	return p, a, err
 }
 
-func (p *problem) find(s *constraints.Solvers, ask solveBudget) (Answer, error) {
+func (p *problem) find(s *solver.Pool, ask solveBudget) (Answer, error) {
 	if a, found, err := p.findKnown(); found || err != nil {
 		return a, err
 	}
 	if !ask.atLeast {
 		if r := p.belowRateBound(); r != nil {
-			return Answer{Status: constraints.Unsat, By: Bound, Detail: r.Reason}, nil
+			return Answer{Status: solver.Unsat, By: Bound, Detail: r.Reason}, nil
 		}
 	}
 	if p.reduces {
@@ -95,7 +96,7 @@ func (p *problem) find(s *constraints.Solvers, ask solveBudget) (Answer, error) 
 }
 
 // findCopy answers a query whose chunks are copied.
-func (p *problem) findCopy(s *constraints.Solvers, ask solveBudget) (Answer, error) {
+func (p *problem) findCopy(s *solver.Pool, ask solveBudget) (Answer, error) {
 	ctx, cancel := ask.boundContext()
 	defer cancel()
 	if b := ask.branches.of(p.Collective.Name, p.Steps); b != nil && b.speaksOf(p) {
@@ -106,10 +107,10 @@ func (p *problem) findCopy(s *constraints.Solvers, ask solveBudget) (Answer, err
 		return Answer{}, err
 	}
 	if refuted != nil {
-		return Answer{Status: constraints.Unsat, By: Bound, Detail: refuted.Reason}, nil
+		return Answer{Status: solver.Unsat, By: Bound, Detail: refuted.Reason}, nil
 	}
 	if sched, ok := p.flowRouting(open); ok {
-		return Answer{Status: constraints.Sat, By: Bound, Schedule: sched}, nil
+		return Answer{Status: solver.Sat, By: Bound, Schedule: sched}, nil
 	}
 	return p.solveBranched(s, ask, open)
 }
@@ -172,7 +173,7 @@ func commonValue(was, now int) int {
 
 // findReduce answers a query whose chunks are combined at one rank each: it copies them from
 // there on the reversed network, and reverses the schedule.
-func (p *problem) findReduce(s *constraints.Solvers, ask solveBudget) (Answer, error) {
+func (p *problem) findReduce(s *solver.Pool, ask solveBudget) (Answer, error) {
 	for _, it := range p.items {
 		if len(it.wanted) > 1 {
 			return p.findAllReduce(s, ask)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // A ratio search asks for the smallest R/C first, where routings are hardest to find and to
@@ -40,12 +40,12 @@ func (c *ratioSearch) foothold(ctx context.Context, point *Point, from rcRatio, 
 			if err != nil {
 				return err
 			}
-			if a.Status == constraints.Sat {
+			if a.Status == solver.Sat {
 				point.reach(try, a)
 				l.below = try.rat()
 				break
 			}
-			if try.rounds++; a.Status == constraints.Timeout {
+			if try.rounds++; a.Status == solver.Timeout {
 				try.rounds += try.rounds / 4
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // Point is a point of the Pareto frontier of latency (Steps) and bandwidth (Rounds ÷
@@ -36,7 +37,7 @@ type Point struct {
 // Refuted is a query with a smaller R/C than the point's for which no routing was found.
 type Refuted struct {
 	Chunks, Steps, Rounds int
-	Status                constraints.Status // Unsat or Timeout
+	Status                solver.Status // Unsat or Timeout
 	By                    string
 	Seconds               float64
 	Detail                string
@@ -70,7 +71,7 @@ type FrontierOptions struct {
 // The error is a *QueryError, a *TooFewStepsError, or ctx's; it is
 // context.DeadlineExceeded also if only the part of the time for some number of steps
 // ended. The points found until then are returned.
-func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w FrontierOptions) (points []Point, least *big.Rat, err error) {
+func Frontier(ctx context.Context, s *solver.Pool, q Query, w FrontierOptions) (points []Point, least *big.Rat, err error) {
 	defer constraints.RecoverDeadline(&err)
 	least = new(big.Rat) // nothing is known yet
 	q.Steps, q.Rounds = 1, 1
@@ -177,7 +178,7 @@ func (p *problem) chunkCounts(most int) []int {
 }
 
 // pointAt finds the least R/C in a number of steps that is below best, which may be nil.
-func (p *problem) pointAt(ctx context.Context, s *constraints.Solvers, w FrontierOptions, steps int, least, best *big.Rat) (*Point, error) {
+func (p *problem) pointAt(ctx context.Context, s *solver.Pool, w FrontierOptions, steps int, least, best *big.Rat) (*Point, error) {
 	if p.ratioQueue(w, steps, least, best).Len() == 0 {
 		return nil, nil // with so few chunks there is no ratio to try
 	}
@@ -220,7 +221,7 @@ func (w FrontierOptions) timeFor(ctx context.Context, left int) (context.Context
 // boundAt returns a lower bound on R/C in a number of steps, by flows and dual prices. It is
 // nil if it is not above least, the bound for any number of steps, or not found in time. It
 // has no ratio if there is no routing in that number of steps.
-func (p *problem) boundAt(ctx context.Context, s *constraints.Solvers, w FrontierOptions, steps int, least *big.Rat) (low *ratioBound, err error) {
+func (p *problem) boundAt(ctx context.Context, s *solver.Pool, w FrontierOptions, steps int, least *big.Rat) (low *ratioBound, err error) {
 	defer constraints.RecoverDeadline(&err)
 	ask := w.budget(ctx).query(s)
 	one, err := p.oneChunk(steps)
@@ -307,7 +308,7 @@ func (pt *Point) describeRefutations(tried string, timed bool) string {
 	count, seconds := map[string]int{}, map[string]float64{}
 	var by, open []string
 	for _, r := range pt.Refuted {
-		if r.Status != constraints.Unsat {
+		if r.Status != solver.Unsat {
 			open = append(open, fmt.Sprintf("(%d,%d,%d)", r.Chunks, r.Steps, r.Rounds))
 			continue
 		}

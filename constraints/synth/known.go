@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // KnownRouting is a routing that was found before, read from a file by ParseKnown. It
@@ -65,7 +65,7 @@ func (p *problem) findKnown() (a Answer, found bool, err error) {
 			continue
 		}
 		if s, ok := p.renumber(k); ok && Replay(p.Query, p.net.unit, p.names(), s) == nil {
-			return Answer{Status: constraints.Sat, By: Known, Detail: k.Path, Schedule: s}, true, nil
+			return Answer{Status: solver.Sat, By: Known, Detail: k.Path, Schedule: s}, true, nil
 		}
 	}
 	return Answer{}, false, nil

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/bounds"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // invariant are collectives that care for no rank's number but the root's.
@@ -40,7 +40,7 @@ func (q question) query(t *rapid.T) Query {
 	return Query{Topology: system(q.ranks, q.switches, q.links), Collective: c, Steps: q.steps, Rounds: q.rounds, Unit: gb}
 }
 
-func (q question) answer(t *rapid.T, s *constraints.Solvers) Answer {
+func (q question) answer(t *rapid.T, s *solver.Pool) Answer {
 	a, err := Find(context.Background(), s, q.query(t))
 	if err != nil {
 		t.Fatal(err)

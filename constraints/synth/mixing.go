@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // A routing of many chunks can be a mix of courses of single chunks, if these load
@@ -51,7 +51,7 @@ const (
 
 // mixed returns a routing of sums that is a mix of courses, or nil if none was
 // found.
-func (p *problem) mixed(s *constraints.Solvers, ask solveBudget) (Schedule, error) {
+func (p *problem) mixed(s *solver.Pool, ask solveBudget) (Schedule, error) {
 	h := p.hears(p.Steps)
 	if h == nil || len(p.classes) != 1 || p.Collective.Name != "allreduce" || len(h.width) == 0 || !h.enough(h.everything()) {
 		return nil, nil

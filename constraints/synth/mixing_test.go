@@ -8,13 +8,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // Courses make routings of many chunks, which stand up to a replay. That of 24 chunks
 // in four steps, 1/3 of a round each, which is the bound, no solver has found.
 func TestMixed(t *testing.T) {
-	s, err := constraints.Open(constraints.Options{Solver: "pb", Timeout: time.Hour})
+	s, err := solver.Open(solver.Options{Solver: "pb", Timeout: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // A queue has the ratios between two R/C, in their order, and none twice.
@@ -218,7 +218,7 @@ func TestLeaptOver(t *testing.T) {
 		c := &ratioSearch{p: p, s: open(t, "pb"), w: walk, spare: w.spare}
 		a, err := c.ask(context.Background(), rcRatio{1, 3}, true)
 		var bad *QueryError
-		if asked := errors.As(err, &bad); asked != w.asked || !asked && (err != nil || a.Status != constraints.Timeout) {
+		if asked := errors.As(err, &bad); asked != w.asked || !asked && (err != nil || a.Status != solver.Timeout) {
 			t.Errorf("%s: asked is %v (%v, %v)", w.what, asked, a.Status, err)
 		}
 	}

@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // ratioSearch is the search for the smallest R/C in one number of steps.
 type ratioSearch struct {
 	p     *problem
-	s     *constraints.Solvers
+	s     *solver.Pool
 	w     FrontierOptions
 	steps int
 	// spare is the time left for skipped queries: together as much as was spent on the
@@ -44,16 +44,16 @@ func (c *ratioSearch) run(ctx context.Context, l *ratioQueue) (*Point, error) {
 		if err != nil {
 			return point, err
 		}
-		if over && a.Status == constraints.Timeout {
+		if over && a.Status == solver.Timeout {
 			point.Skipped++
 			continue
 		}
-		if a.Status == constraints.Sat {
+		if a.Status == solver.Sat {
 			point.reach(try, a)
 			break
 		}
 		switch {
-		case a.Status == constraints.Timeout:
+		case a.Status == solver.Timeout:
 			first := point.Proved && c.w.Work == 0
 			point.Proved = false
 			open.widen(try)
@@ -74,7 +74,7 @@ func (c *ratioSearch) run(ctx context.Context, l *ratioQueue) (*Point, error) {
 // the columns found so far, which takes little time.
 func (c *ratioSearch) ask(ctx context.Context, try rcRatio, over bool) (Answer, error) {
 	if over && (c.spare <= 0 || !c.mixes()) {
-		return Answer{Status: constraints.Timeout}, nil
+		return Answer{Status: solver.Timeout}, nil
 	}
 	spec := c.p.Collective.Spec
 	spec.Chunks = try.chunks / c.p.perChunk()
@@ -96,10 +96,10 @@ func (c *ratioSearch) ask(ctx context.Context, try rcRatio, over bool) (Answer, 
 	switch took := ask.now().Sub(from); {
 	case over:
 		c.spare -= took
-	case a.Status == constraints.Timeout:
+	case a.Status == solver.Timeout:
 		c.spare += took
 	}
-	if err == nil && c.w.OnAnswer != nil && (!over || a.Status != constraints.Timeout) {
+	if err == nil && c.w.OnAnswer != nil && (!over || a.Status != solver.Timeout) {
 		c.w.OnAnswer(try.chunks, c.steps, try.rounds, a)
 	}
 	return a, err
@@ -112,7 +112,7 @@ func (c *ratioSearch) mixes() bool {
 }
 
 // find is Find for a query whose R/C is known to be at least the bound.
-func (w FrontierOptions) find(s *constraints.Solvers, q Query, ask solveBudget) (Answer, error) {
+func (w FrontierOptions) find(s *solver.Pool, q Query, ask solveBudget) (Answer, error) {
 	ask.atLeast, ask.hopeful, ask.gathered, ask.branches = true, true, w.gathered, w.branches
 	return find(s, q, ask)
 }

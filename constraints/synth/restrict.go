@@ -6,6 +6,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // restriction is a class of routings of sums to search: those that automorphisms leave
@@ -91,13 +92,13 @@ func (n *network) back(r automorphism, l int32) int32 {
 
 // restricted looks for a routing of sums in some of these classes, and returns nil
 // if none is found in time. Each class gets a part of the time that is left.
-func (p *problem) restricted(s *constraints.Solvers, ask solveBudget, open [][]int) (Schedule, string, error) {
+func (p *problem) restricted(s *solver.Pool, ask solveBudget, open [][]int) (Schedule, string, error) {
 	if len(p.classes) != 1 || p.Collective.Name != "allreduce" {
 		return nil, "", nil
 	}
 	for _, r := range p.restrictions() {
 		a, err := p.among(s, ask.share(1, restrictionShare), open, r)
-		if err != nil || a.Status == constraints.Sat {
+		if err != nil || a.Status == solver.Sat {
 			return a.Schedule, a.By, err
 		}
 	}
@@ -108,7 +109,7 @@ func (p *problem) restricted(s *constraints.Solvers, ask solveBudget, open [][]i
 const restrictionShare = 2
 
 // among looks for a routing of one class.
-func (p *problem) among(s *constraints.Solvers, ask solveBudget, open [][]int, r restriction) (Answer, error) {
+func (p *problem) among(s *solver.Pool, ask solveBudget, open [][]int, r restriction) (Answer, error) {
 	spec := p.Collective.Spec
 	spec.Chunks = len(p.items) / len(r.group)
 	c, err := collective.New(spec)
@@ -126,7 +127,7 @@ func (p *problem) among(s *constraints.Solvers, ask solveBudget, open [][]int, r
 	}
 	got, err := ask.ask(s, encoding{formula: e.f, preferred: "pb", only: true})
 	a := Answer{Status: got.Status, By: got.By}
-	if err == nil && got.Status == constraints.Sat {
+	if err == nil && got.Status == solver.Sat {
 		a.Schedule = q.thinned(e.schedule(got.Model), len(r.group)).likes(r.group)
 	}
 	return a, err

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/constraints/symmetry"
 	"github.com/colltune/colltune/topologies"
 )
@@ -74,7 +74,7 @@ func TestSymmetryChangesNoStatus(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			status := func(breaking bool) constraints.Status {
+			status := func(breaking bool) solver.Status {
 				a, err := s.Solve(context.Background(), p.encode(nil, breaking).formula)
 				if err != nil {
 					t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -196,7 +197,7 @@ func TestCustom(t *testing.T) {
 	top := resolve(t, "ring:4", 0)
 	for _, w := range []struct {
 		rounds int
-		status constraints.Status
+		status solver.Status
 	}{{1, unsat}, {2, sat}} {
 		q := Query{Topology: top, Collective: c, Steps: 1, Rounds: w.rounds}
 		a, err := Find(context.Background(), s, q)
@@ -218,7 +219,7 @@ func TestUnits(t *testing.T) {
 		unit   int
 		steps  int
 		rounds int
-		status constraints.Status
+		status solver.Status
 	}{
 		{0, 1, 4, sat},   // 1 GB/s a chunk: 4 over the slow link
 		{0, 1, 3, unsat}, // 3 of 4 over it
@@ -294,7 +295,7 @@ func BenchmarkAllgatherDGX1(b *testing.B) {
 // TestSums routes sums that are wanted everywhere, directly.
 func TestSums(t *testing.T) {
 	line := system(3, 0, map[[2]int]int{{0, 1}: 1, {1, 0}: 1, {1, 2}: 1, {2, 1}: 1})
-	each(t, func(t *testing.T, s *constraints.Solvers) {
+	each(t, func(t *testing.T, s *solver.Pool) {
 		for _, w := range []struct {
 			top *topologies.Topology
 			row

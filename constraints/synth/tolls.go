@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/simplex"
+	"github.com/colltune/colltune/constraints/solver"
 )
 
 // Dual prices, called tolls here: let every link charge a toll for each chunk that passes
@@ -51,7 +51,7 @@ const (
 // tolled is the bound by tolls on sums in so many steps, or nil if it is not above
 // the bound already known. The error is the context's, or says that all solvers
 // failed.
-func (p *problem) tolled(s *constraints.Solvers, ask solveBudget, steps int, known *big.Rat) (*ratioBound, error) {
+func (p *problem) tolled(s *solver.Pool, ask solveBudget, steps int, known *big.Rat) (*ratioBound, error) {
 	h := p.hears(steps)
 	if h == nil || len(h.width) == 0 {
 		return nil, nil
@@ -83,9 +83,9 @@ func (p *problem) tolled(s *constraints.Solvers, ask solveBudget, steps int, kno
 		switch {
 		case err != nil:
 			return nil, err
-		case a.Status == constraints.Unsat:
+		case a.Status == solver.Unsat:
 			return &ratioBound{big.NewRat(pass, room), a.By, k.tell(pass, room), time.Since(start).Seconds()}, nil
-		case a.Status == constraints.Timeout:
+		case a.Status == solver.Timeout:
 			return nil, nil
 		}
 		c := make(course, len(takes))
@@ -245,7 +245,7 @@ func (k *tollkeeper) tell(pass, room int64) string {
 }
 
 // belowPriceBound refutes a query with fewer rounds for each chunk than its steps allow.
-func (p *problem) belowPriceBound(s *constraints.Solvers, ask solveBudget) (*ratioBound, error) {
+func (p *problem) belowPriceBound(s *solver.Pool, ask solveBudget) (*ratioBound, error) {
 	if ask.atLeast {
 		return nil, nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -31,7 +32,7 @@ func sumsOf(t interface{ Fatal(...any) }, top *topologies.Topology, chunks, step
 // TestTolls has the least R/C of an allreduce for so many steps, where it is more
 // than that of any number of steps.
 func TestTolls(t *testing.T) {
-	s, err := constraints.Open(constraints.Options{Timeout: time.Hour}) // seconds where nothing else runs
+	s, err := solver.Open(solver.Options{Timeout: time.Hour}) // seconds where nothing else runs
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestTollsHold(t *testing.T) {
 
 // TestRestricted finds routings among some kinds, and replays them.
 func TestRestricted(t *testing.T) {
-	s, err := constraints.Open(constraints.Options{Solver: "pb", Timeout: time.Hour}) // seconds where nothing else runs
+	s, err := solver.Open(solver.Options{Solver: "pb", Timeout: time.Hour}) // seconds where nothing else runs
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +186,7 @@ func TestSharesOfTime(t *testing.T) {
 	f := constraints.NewFormula("late")
 	for _, suits := range []string{"pb", "z3"} {
 		a, err := ask.within(0).ask(s, encoding{formula: f, preferred: suits})
-		if err != nil || a.Status != constraints.Timeout || a.Detail == "" || a.By != "pb" {
+		if err != nil || a.Status != solver.Timeout || a.Detail == "" || a.By != "pb" {
 			t.Errorf("with no time left: %+v, %v", a, err)
 		}
 	}

@@ -1,0 +1,83 @@
+package rings
+
+import (
+	"context"
+	"slices"
+	"sort"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// widths lists, widest first, the bandwidths that the narrowest step of a set of rings
+// can have: those of edges, divided by the number of rings that use them. Widths that
+// counting rules out are left out. Once the context has ended, so are all.
+func (p *problem) widths(ctx context.Context) []units.Bandwidth {
+	seen := map[units.Bandwidth]bool{}
+	for _, table := range [][][]*hop{p.within, p.closing} {
+		for _, row := range table {
+			for _, h := range row {
+				if h == nil {
+					continue
+				}
+				for _, e := range h.edges {
+					for k := 1; k <= p.maxShares(e); k++ {
+						if w := p.t.Edges[e].Bandwidth / units.Bandwidth(k); w > 0 {
+							seen[w] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	var list []units.Bandwidth
+	for w := range seen {
+		list = append(list, w)
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i] > list[j] })
+	return slices.DeleteFunc(list, func(w units.Bandwidth) bool { return ctx.Err() != nil || !p.countsAllow(w) })
+}
+
+// countsAllow reports whether counting allows rings whose steps each have a width:
+// every rank, the closing steps and every cut have room for all rings.
+func (p *problem) countsAllow(width units.Bandwidth) bool {
+	for i := range p.n {
+		if out, in := p.roomAt(i, width); p.n > 1 && min(out, in) < p.count {
+			return false
+		}
+	}
+	if p.roomToClose(width) < p.count || p.n > 1 && p.stepsAtMost(width) < p.stepsWanted() {
+		return false
+	}
+	inside, _ := p.narrowCutAt(width)
+	return inside == nil
+}
+
+// maxShares returns how often rings may use an edge: a direct link once for each of its
+// physical links, a link of a switch or NIC any number of times.
+func (p *problem) maxShares(e int) int {
+	edge := p.t.Edges[e]
+	if edge.From < len(p.t.Ranks) && edge.To < len(p.t.Ranks) {
+		return min(edge.Count, p.count)
+	}
+	return p.maxUses(e)
+}
+
+// maxUses returns how often the rings could use an edge if it were wide enough: once
+// each if it belongs to a rank, since a ring passes through each rank once, and at
+// every step if it is between switches.
+func (p *problem) maxUses(e int) int {
+	edge := p.t.Edges[e]
+	from, to := edge.From < len(p.t.Ranks), edge.To < len(p.t.Ranks)
+	switch {
+	case from && to || (from || to) && !p.bothWays:
+		return p.count
+	case from || to:
+		return 2 * p.count
+	}
+	return p.count * p.n
+}
+
+// capacity returns how often rings may use an edge if each use has the given width.
+func (p *problem) capacity(e int, width units.Bandwidth) int {
+	return int(min(p.t.Edges[e].Bandwidth/width, units.Bandwidth(p.maxShares(e))))
+}

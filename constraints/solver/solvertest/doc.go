@@ -1,0 +1,2 @@
+// Package solvertest opens solvers for tests. Only tests import it.
+package solvertest

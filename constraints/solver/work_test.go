@@ -1,0 +1,162 @@
+package solver
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/internal/formulatest"
+	"github.com/colltune/colltune/internal/child"
+)
+
+// sluggish is how long a slow solver thinks before it begins.
+const sluggish = 20 * time.Millisecond
+
+func init() {
+	for name, open := range map[string]func(int64) (opener, error){"slow-pb": openPB, "slow-z3": openZ3} {
+		child.Register(workerName(name), serve(func(memory int64) (opener, error) {
+			o, err := open(memory)
+			make := o.engine
+			o.engine = func(p *problem) (engine, error) {
+				time.Sleep(sluggish)
+				return make(p)
+			}
+			return o, err
+		}))
+	}
+}
+
+// What a solver settles within some work, and what it finds, is the same for one
+// that is slow, which is just what a limit of time tells apart.
+func TestWorkIsTheSameOnSlowMachines(t *testing.T) {
+	for _, solver := range []string{"pb", "z3"} {
+		t.Run(solver, func(t *testing.T) {
+			open(t, Options{Solver: solver}) // skips where it can't be had
+			quick, slow := with(t, nil, solver), with(t, nil, "slow-"+solver)
+			settled, limited := 0, 0
+			r := rand.New(rand.NewPCG(5, 6))
+			formulas := []*constraints.Formula{pigeons(5), pigeons(6), pigeons(12)}
+			for range 20 {
+				formulas = append(formulas, formulatest.Random(r, 30))
+			}
+			for _, f := range formulas {
+				for _, work := range []time.Duration{10 * time.Microsecond, time.Millisecond, 30 * time.Millisecond} {
+					a, err := quick.SolveWithin(context.Background(), work, f)
+					if err != nil {
+						t.Fatal(err)
+					}
+					b, err := slow.SolveWithin(context.Background(), work, f)
+					if err != nil || a.Status != b.Status || a.Work != b.Work || !slices.Equal(a.Model, b.Model) || !a.Counted || !b.Counted {
+						t.Fatalf("%s within %v: %v after %v, and by a slow solver %v after %v, %v", f.Name, work, a.Status, a.Work, b.Status, b.Work, err)
+					}
+					if a.Status == Timeout {
+						limited++
+					} else {
+						settled++
+					}
+				}
+			}
+			if settled < 20 || limited < 2 {
+				t.Errorf("%d settled, %d not: too few of a kind to tell", settled, limited)
+			}
+		})
+	}
+}
+
+// More work settles no less, and says the same of what was settled with less.
+func TestMoreWorkSettlesMore(t *testing.T) {
+	for _, solver := range []string{"pb", "z3"} {
+		t.Run(solver, func(t *testing.T) {
+			s := open(t, Options{Solver: solver})
+			f := pigeons(6)
+			var last Answer
+			for i, work := range []time.Duration{time.Microsecond, 100 * time.Microsecond, 10 * time.Millisecond, 10 * time.Second} {
+				a, err := s.SolveWithin(context.Background(), work, f)
+				if err != nil || i > 0 && last.Status != Timeout && (a.Status != last.Status || a.Work != last.Work) {
+					t.Fatalf("within %v: %+v, %v; with less %+v", work, a, err, last)
+				}
+				last = a
+			}
+			if last.Status != Unsat {
+				t.Errorf("within 10 s of work: %v", last.Status)
+			}
+			if _, err := s.SolveWithin(context.Background(), 0, f); err == nil {
+				t.Error("no work: no error")
+			}
+			if _, err := s.SolveByWithin(context.Background(), 0, f, solver); err == nil {
+				t.Error("no work of one: no error")
+			}
+		})
+	}
+}
+
+// An answer that a limit of time had a part in is no counted one.
+func TestTimeIsNotCounted(t *testing.T) {
+	s := with(t, nil, "pb")
+	s.options.Timeout = 20 * time.Millisecond
+	if a, err := s.SolveWithin(context.Background(), time.Hour, pigeons(12)); err != nil || a.Status != Timeout || a.Counted {
+		t.Errorf("time over before work: %+v, %v", a, err)
+	}
+	for _, other := range []string{"faint", "gaveup"} {
+		s = with(t, func(string) {}, other, "pb")
+		if a, err := s.SolveWithin(context.Background(), time.Second, pigeons(3)); err != nil || a.Status != Unsat || a.By != "pb" || a.Counted {
+			t.Errorf("after %s: %+v, %v", other, a, err)
+		}
+	}
+}
+
+// Preferences share the work of their question.
+func TestPreferencesShareTheWork(t *testing.T) {
+	f := constraints.NewFormula("first of many")
+	var all []constraints.Lit
+	for range 40 {
+		all = append(all, f.Bool(""))
+	}
+	f.Exactly(1, all...)
+	f.Prefer(all...)
+	s := open(t, Options{Solver: "pb"})
+	a, err := s.SolveWithin(context.Background(), time.Second, f)
+	if err != nil || a.Status != Sat || !a.Model[0] || a.Work == 0 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	for work := a.Work / 8; work > time.Microsecond; work /= 2 {
+		b, err := s.SolveWithin(context.Background(), work, f)
+		if err != nil || b.Status == Sat && !b.Model[0] || b.Status == Unsat {
+			t.Errorf("within %v: %+v, %v", work, b, err)
+		}
+	}
+}
+
+// A formula whose time is over is not stated to its end, and other panics go on.
+func TestOverdue(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	rows := 0
+	state := func(panics any) (err error) {
+		defer constraints.RecoverDeadline(&err)
+		if panics != nil {
+			panic(panics)
+		}
+		f := constraints.NewFormula("long").Until(ctx)
+		a := f.Bool("")
+		for rows = 0; rows < 100_000; rows++ {
+			if rows == 50_000 {
+				cancel()
+			}
+			f.Clause(a)
+		}
+		return f.Err()
+	}
+	if err := state(nil); !errors.Is(err, context.Canceled) || !errors.Is(err, constraints.ErrDeadline) || rows > 60_000 {
+		t.Errorf("%v after %d rows", err, rows)
+	}
+	defer func() {
+		if recover() != "another" {
+			t.Error("another panic was caught")
+		}
+	}()
+	_ = state("another")
+}
