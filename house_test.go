@@ -41,6 +41,7 @@ var testOnly = []string{
 	"constraints/internal/published",
 	"constraints/solver/solvertest",
 	"executor/cuda/internal/ptxtest",
+	"executor/executortest",
 	"internal/filetest",
 	"results/resultstest",
 	"topologies/topotest",

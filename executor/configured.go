@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -31,10 +32,10 @@ type Configured struct {
 	Env []string
 	// Settings are the kind's own, by name; see RegisterSettings.
 	Settings map[string]string
-	// Memory is the executor's cap, as in HostOptions. 0: the host's.
+	// Memory is the executor's cap, as in host.Options. 0: the host's.
 	Memory int64
 	// StartTimeout is how long a start may take. 0: ten minutes with a launcher,
-	// because batch systems have queues; else HostOptions.StartTimeout.
+	// because batch systems have queues; else host.Options.StartTimeout.
 	StartTimeout time.Duration
 	// From is the file that names it. It has no effect.
 	From string
@@ -81,7 +82,7 @@ func Configure(name string, c Configured) error {
 	switch {
 	case name == "" || strings.ContainsAny(name, "/ \t"):
 		return fmt.Errorf("executor %q: want a name without slashes and blanks", name)
-	case builtin(name) != nil && c.Kind != name:
+	case Builtin(name) != nil && c.Kind != name:
 		return fmt.Errorf("executor %s of kind %s: %s is built in, so want another name", name, c.Kind, name)
 	case len(c.Launcher) == 0 && c.Command != "":
 		return fmt.Errorf("executor %s: a command, and no launcher to give it to", name)
@@ -118,8 +119,8 @@ func (c *Configured) remote() bool {
 }
 
 // command is how a configured executor is started.
-func (c *Configured) command(name string, dirs []string) (command, error) {
-	var cmd command
+func (c *Configured) command(name string, dirs []string) (Command, error) {
+	var cmd Command
 	if c.remote() {
 		if _, err := exec.LookPath(c.Launcher[0]); err != nil {
 			return cmd, fmt.Errorf("%w: %s: its launcher %s: %v", ErrNotFound, name, c.Launcher[0], err)
@@ -134,24 +135,24 @@ func (c *Configured) command(name string, dirs []string) (command, error) {
 				return cmd, err
 			}
 		}
-		cmd = command{path: self, args: append([]string{launchCommand, c.Kind, at, encodeSettings(c.Settings, nil)}, c.Launcher...), start: 10 * time.Minute, remote: true}
-		cmd.depends = map[string]string{"launcher": strings.Join(c.Launcher, " ")}
+		cmd = Command{Path: self, Args: append([]string{LaunchCommand, c.Kind, at, settingsWord(c.Settings)}, c.Launcher...), StartTimeout: 10 * time.Minute, Remote: true}
+		cmd.Fingerprint = map[string]string{"launcher": strings.Join(c.Launcher, " ")}
 	} else {
 		var err error
 		if cmd, err = findKind(c.Kind, dirs); err != nil {
 			return cmd, fmt.Errorf("%s: %w", name, err)
 		}
-		cmd.depends = map[string]string{}
-		cmd.env = append(cmd.env, settingsVariable+"="+encodeSettings(c.Settings, c.Launcher))
+		cmd.Fingerprint = map[string]string{}
+		cmd.Env = append(cmd.Env, settingsVariable+"="+encodeSettings(c.Settings, c.Launcher))
 	}
-	cmd.name, cmd.builtin, cmd.launches = name, false, len(c.Launcher) > 0
-	cmd.env = append(cmd.env, c.Env...)
-	cmd.memory = c.Memory
+	cmd.Name, cmd.builtin, cmd.Launches = name, false, len(c.Launcher) > 0
+	cmd.Env = append(cmd.Env, c.Env...)
+	cmd.Memory = c.Memory
 	if c.StartTimeout > 0 {
-		cmd.start = c.StartTimeout
+		cmd.StartTimeout = c.StartTimeout
 	}
 	if len(c.Env) > 0 {
-		cmd.depends["environment"] = strings.Join(slices.Sorted(slices.Values(c.Env)), " ")
+		cmd.Fingerprint["environment"] = strings.Join(slices.Sorted(slices.Values(c.Env)), " ")
 	}
 	return cmd, nil
 }
@@ -169,6 +170,28 @@ type passedSettings struct {
 func encodeSettings(settings map[string]string, launcher []string) string {
 	b, _ := json.Marshal(passedSettings{settings, launcher}) // strings only: can't fail
 	return string(b)
+}
+
+// settingsWord is settings as a word that every shell on the way to a far end leaves
+// whole; "": there are none.
+func settingsWord(settings map[string]string) string {
+	if len(settings) == 0 {
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(encodeSettings(settings, nil)))
+}
+
+// ReceiveSettings makes the SETTINGS of LaunchCommand and StdioCommand those of this
+// process: what Setting returns from now on. "" leaves them as they are.
+func ReceiveSettings(word string) error {
+	if word == "" {
+		return nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(word)
+	if err != nil {
+		return err
+	}
+	return os.Setenv(settingsVariable, string(text))
 }
 
 func settingsGiven() passedSettings {

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Description is an executor's description of itself.
@@ -53,9 +51,9 @@ const (
 	maxDescribedText = 64 << 10
 )
 
-// validate says what is wrong with a description, whoever gave it: its numbers are
-// limits, and its texts are kept in every campaign.
-func (d *Description) validate() error {
+// Validate returns an error if a number of the description is negative, or a text or a
+// list too long: its texts are kept in every campaign.
+func (d *Description) Validate() error {
 	for name, n := range map[string]int64{"max_ranks": int64(d.MaxRanks), "max_threadblocks": int64(d.MaxThreadblocks), "max_bytes": d.MaxBytes, "slot_cache": d.SlotCache} {
 		if n < 0 {
 			return fmt.Errorf("description: %s of %d: want at least 0", name, n)
@@ -96,32 +94,6 @@ func (d *Description) validate() error {
 	return nil
 }
 
-// Identity holds an executor to its first description: trials of one that has
-// become another, with other devices or other limits, would be mixed with those
-// before. The zero value is ready to use.
-type Identity struct {
-	mu    sync.Mutex
-	first *Description
-}
-
-// same is an error if a description is not the first one.
-func (i *Identity) same(d Description) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.first == nil {
-		i.first = &d
-		return nil
-	}
-	now, before := reflect.ValueOf(d), reflect.ValueOf(*i.first)
-	for f := range now.NumField() {
-		if a, b := now.Field(f).Interface(), before.Field(f).Interface(); !reflect.DeepEqual(a, b) {
-			name, _, _ := strings.Cut(now.Type().Field(f).Tag.Get("json"), ",")
-			return fmt.Errorf("%s %.200s, before %.200s", name, fmt.Sprint(a), fmt.Sprint(b))
-		}
-	}
-	return nil
-}
-
 // Joins reports whether the ranks of the executor, of the given number, are joined
 // by the links of the topology.
 func (d *Description) Joins(ranks int) bool {
@@ -144,9 +116,9 @@ func (d *Description) tooLarge(bytes int64) error {
 	return nil
 }
 
-// refuses says why the description rules a trial out; nil where it does not.
-// Limits that only the executor knows are its own to report.
-func (d *Description) refuses(t *Trial) error {
+// Refuses returns why the description rules a trial out, or nil. Limits that only the
+// executor knows are its own to report.
+func (d *Description) Refuses(t *Trial) error {
 	switch {
 	case len(d.DTypes) > 0 && t.DType != "" && !slices.Contains(d.DTypes, t.DType):
 		return fmt.Errorf("dtype %s: it has %s", t.DType, strings.Join(d.DTypes, ", "))

@@ -1,29 +1,26 @@
-// Package executor runs an IR and times it, in a process that may crash, hang
-// or lie without hurting the campaign.
+// Package executor says what an executor is: it runs an IR and times it, in a process that
+// may crash, hang or lie without hurting the campaign.
 //
-//	host ── Describe, Load, Run(trial) ──▶ gRPC over a private socket ──▶ executor
-//	     ◀── heartbeat…, measurement ──                                   (sim, …)
+//	autotune ──▶ host ── Describe, Load, Run(trial) ──▶ serve ──▶ sim, cpu, cuda, nccl, a plug-in
+//	             ◀── heartbeat…, measurement ──
 //
-// Start gives a Host, which is an Executor; Serve is the other end's main:
+// An Executor describes itself and runs trials: a program, or a native algorithm (Native)
+// of the vendor's library in place of one, at one size with one set of knobs. The user's
+// settings may name executors (Configure), with an environment, a cap, or a launcher such
+// as mpirun.
 //
-//	executor.RegisterBuiltin("sim", sim.New)
-//	executor.Dispatch(os.Args) // never returns in the child
-//	h, err := executor.Start(ctx, "sim", executor.HostOptions{})
+//	executor.go, describe.go, native.go   an executor, its description, trials, measurements
+//	errors.go                             how a trial ends without a measurement
+//	builtin.go, configured.go, find.go    which executors there are, and how each is started
+//	pool.go                               several that are alike
+//	progress.go, doctor.go                for those who write one
 //
-// A trial is of a program, or of a native algorithm (Native): one of the vendor's
-// library, run in place of a program. The
-// user's settings may name executors (Configure): with an environment, a cap, or
-// a launcher such as mpirun, at whose other end they run:
+// Below it: host starts one in a process of its own; serve is that process's main;
+// protocol is what they speak; conform checks an executor against it. docs/plugins.md is for
+// those who write one.
 //
-//	host ──▶ executor-launch ── the launcher's standard streams ──▶ executor-serve-stdio
-//
-// CheckProtocol holds any executor to the protocol; docs/plugins.md is for those who
-// write one.
-//
-// Invariants: one call a trial, with a deadline; an executor that dies is
-// started again and the trial's failure is a result of its own; a program that
-// kills two executors is run no more; nothing of an executor outlives its host,
-// neither process nor grandchild nor socket.
+// Invariants: an executor that dies is started again, and the trial's failure is a result of
+// its own; a program that kills two executors is run no more.
 //
 // It does not choose what to run: that is package autotune.
 package executor

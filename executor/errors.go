@@ -42,11 +42,13 @@ type CrashError struct {
 	Exit     string // "exit status 2", "signal: killed", …
 	Stderr   string // its last output
 
-	device bool // it said that its device is lost
+	// DeviceLost reports that the executor ended the trial itself, because its device
+	// was lost.
+	DeviceLost bool
 }
 
 func (e *CrashError) Error() string {
-	return fmt.Sprintf("executor %s died (%s)%s", e.Executor, e.Exit, quoted(e.Stderr))
+	return fmt.Sprintf("executor %s died (%s)%s", e.Executor, e.Exit, QuoteOutput(e.Stderr))
 }
 
 // QuarantineError is a program that is not given to executors any more.
@@ -73,7 +75,7 @@ type TimeoutError struct {
 }
 
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("trial given up after %s: %s%s", e.After.Round(time.Millisecond), e.Why, quoted(e.Stderr))
+	return fmt.Sprintf("trial given up after %s: %s%s", e.After.Round(time.Millisecond), e.Why, QuoteOutput(e.Stderr))
 }
 
 func (e *TimeoutError) Unwrap() error { return ErrTimeout }
@@ -130,10 +132,10 @@ const maxQuoted = 2048
 // say where, and may be very many.
 var crashHeads = []string{"panic: ", "fatal error: ", "unexpected fault address", "runtime: ", "terminate called", "Traceback (most recent call last)"}
 
-// quoted quotes the end of an executor's output as a suffix for a message: a few
+// QuoteOutput quotes the end of an executor's output as a suffix for a message: a few
 // whole lines, and the beginning of a crash report. All of it is in the error's
 // Stderr.
-func quoted(stderr string) string {
+func QuoteOutput(stderr string) string {
 	s := strings.TrimRight(stderr, "\n")
 	if s == "" {
 		return ""

@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
 
+// DefaultTrialTimeout is a trial's deadline where none is given.
+const DefaultTrialTimeout = 10 * time.Minute
+
 // Executor runs programs and times them. An implementation lives in a process
-// of its own; Host is the client's side of it.
+// of its own; host.Host is the client's side of it.
 type Executor interface {
 	// Describe says what the executor is and can do.
 	Describe(ctx context.Context) (Description, error)
@@ -40,8 +45,9 @@ type Trial struct {
 	Seed      int64
 }
 
-// validate says what is wrong with a trial, whoever is to run it.
-func (t *Trial) validate() error {
+// Validate returns an error if no executor could run the trial. It sets the Chunks of a
+// native algorithm's collective to 1.
+func (t *Trial) Validate() error {
 	ranks := 0
 	switch {
 	case t.Topology == nil || t.Program == nil && t.Native == nil:
@@ -81,4 +87,23 @@ type Measurement struct {
 	Wrong   int64     `json:"wrong"`    // elements that differ from the reference
 	Checked bool      `json:"checked"`  // every element of the result was compared with the reference
 	Note    string    `json:"note,omitempty"`
+}
+
+// Validate returns an error if no trial of iters iterations can have the measurement.
+func (m *Measurement) Validate(iters int) error {
+	if len(m.TimesUS) == 0 {
+		return errors.New("measurement without a time")
+	}
+	if most := max(iters, 1); len(m.TimesUS) > most {
+		return fmt.Errorf("measurement of %d times: want at most %d, one an iteration", len(m.TimesUS), most)
+	}
+	for _, t := range m.TimesUS {
+		if err := units.CheckTimeUS(t); err != nil {
+			return fmt.Errorf("measurement with a %w", err)
+		}
+	}
+	if m.Wrong < 0 {
+		return fmt.Errorf("measurement with %d wrong elements", m.Wrong)
+	}
+	return nil
 }

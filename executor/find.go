@@ -63,7 +63,7 @@ func List(dirs ...string) []Found {
 // Lookup describes what Start would start for a name, without starting it.
 // ErrNotFound: there is none.
 func Lookup(name string, dirs ...string) (Found, error) {
-	c, err := find(name, dirs)
+	c, err := Find(name, dirs)
 	if err != nil {
 		return Found{}, err
 	}
@@ -71,9 +71,9 @@ func Lookup(name string, dirs ...string) (Found, error) {
 		return Found{Name: name, Kind: "configured", Of: as.Kind, Launcher: strings.Join(as.Launcher, " "), Remote: as.remote()}, nil
 	}
 	if c.builtin {
-		return Found{Name: c.name, Kind: "built-in"}, nil
+		return Found{Name: c.Name, Kind: "built-in"}, nil
 	}
-	return Found{Name: c.name, Kind: "plugin", Path: c.path}, nil
+	return Found{Name: c.Name, Kind: "plugin", Path: c.Path}, nil
 }
 
 // Runs is what starting an executor would run, for those who decide whether it may.
@@ -89,41 +89,42 @@ type Runs struct {
 // WouldRun says what Start would run for a name, without running it. ErrNotFound:
 // there is no such executor.
 func WouldRun(name string, dirs ...string) (Runs, error) {
-	cmd, err := find(name, dirs)
+	cmd, err := Find(name, dirs)
 	if err != nil {
 		return Runs{}, err
 	}
-	r := Runs{Name: cmd.name}
-	ours := cmd.builtin || cmd.remote
+	r := Runs{Name: cmd.Name}
+	ours := cmd.builtin || cmd.Remote
 	if c, set := configured(name); set {
 		r.Configured = &c
-		ours = ours || builtin(c.Kind) != nil
+		ours = ours || Builtin(c.Kind) != nil
 	}
 	if !ours {
-		r.Program = cmd.path
+		r.Program = cmd.Path
 	}
 	return r, nil
 }
 
-// command is how an executor is started.
-type command struct {
-	name    string
-	path    string
-	args    []string
-	builtin bool
+// Command is how an executor is started.
+type Command struct {
+	Name string // as Start and the executor's trials call it
+	Path string
+	Args []string
 
 	// Of a configured executor:
-	remote   bool              // it runs at a launcher's far end
-	launches bool              // it has a launcher, which starts it or which it uses itself
-	env      []string          // NAME=VALUE pairs
-	memory   int64             // its cap; 0: the host's
-	start    time.Duration     // how long it may take to start; 0: the host's
-	depends  map[string]string // what its settings add to its fingerprint
+	Remote       bool              // it runs at a launcher's far end
+	Launches     bool              // it has a launcher, which starts it or which it uses itself
+	Env          []string          // NAME=VALUE pairs
+	Memory       int64             // its cap in bytes; 0: the host's
+	StartTimeout time.Duration     // how long it may take to start; 0: the host's
+	Fingerprint  map[string]string // what its settings add to its description
+
+	builtin bool
 }
 
-// find turns a name into a command: a configured executor, or what findKind
-// finds.
-func find(name string, dirs []string) (command, error) {
+// Find turns a name into a command: that of a configured executor; a path, where the name
+// has a slash; a built-in; or a plugin in dirs or on PATH. ErrNotFound: there is none.
+func Find(name string, dirs []string) (Command, error) {
 	if c, ok := configured(name); ok {
 		return c.command(name, dirs)
 	}
@@ -132,34 +133,34 @@ func find(name string, dirs []string) (command, error) {
 
 // findKind turns a name into a command: a path where it has a slash, then a
 // built-in, then a plugin in dirs or on PATH.
-func findKind(name string, dirs []string) (command, error) {
+func findKind(name string, dirs []string) (Command, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		path, err := filepath.Abs(name)
 		if err != nil {
-			return command{}, err
+			return Command{}, err
 		}
 		switch info, err := os.Stat(path); {
 		case err != nil:
-			return command{}, fmt.Errorf("%w: %s: no such file", ErrNotFound, name)
+			return Command{}, fmt.Errorf("%w: %s: no such file", ErrNotFound, name)
 		case info.IsDir() || info.Mode()&0o111 == 0:
-			return command{}, fmt.Errorf("%w: %s: not a program that can be run", ErrNotFound, name)
+			return Command{}, fmt.Errorf("%w: %s: not a program that can be run", ErrNotFound, name)
 		}
-		return command{name: pluginName(path), path: path}, nil
+		return Command{Name: pluginName(path), Path: path}, nil
 	}
-	if builtin(name) != nil {
+	if Builtin(name) != nil {
 		path, err := child.Self()
-		return command{name: name, path: path, args: []string{serveCommand, name}, builtin: true}, err
+		return Command{Name: name, Path: path, Args: []string{ServeCommand, name}, builtin: true}, err
 	}
 	for _, dir := range searchDirs(dirs) {
 		if path := filepath.Join(dir, pluginPrefix+name); name != "" && executable(path) {
-			return command{name: name, path: path}, nil
+			return Command{Name: name, Path: path}, nil
 		}
 	}
 	var known []string
 	for _, f := range List(dirs...) {
 		known = append(known, f.Name)
 	}
-	return command{}, fmt.Errorf("%w: %q%s: want one of %s, or the path of a plugin", ErrNotFound, name, suggest.DidYouMean(name, known), strings.Join(known, ", "))
+	return Command{}, fmt.Errorf("%w: %q%s: want one of %s, or the path of a plugin", ErrNotFound, name, suggest.DidYouMean(name, known), strings.Join(known, ", "))
 }
 
 // pluginName names a plugin that is given by its path: after its file, but never
@@ -167,7 +168,7 @@ func findKind(name string, dirs []string) (command, error) {
 // nor like a configured executor.
 func pluginName(path string) string {
 	short := strings.TrimPrefix(filepath.Base(path), pluginPrefix)
-	if _, taken := configured(short); taken || short == "" || builtin(short) != nil {
+	if _, taken := configured(short); taken || short == "" || Builtin(short) != nil {
 		return "plugin:" + short
 	}
 	return short

@@ -35,7 +35,7 @@ type NativeAlgorithm struct {
 	Settings map[string][]string `json:"settings,omitempty"`
 }
 
-// offers says why an executor has no such algorithm of its own as a trial asks for.
+// offers returns why an executor has no such algorithm of its own as a trial asks for.
 func (d *Description) offers(t *Trial) error {
 	var names []string
 	for _, a := range d.Native {
@@ -62,8 +62,8 @@ func (d *Description) offers(t *Trial) error {
 	return fmt.Errorf("no algorithm %q: want one of %s", t.Native.Algorithm, strings.Join(names, ", "))
 }
 
-// nativeKey identifies an algorithm on a collective, as a hash does a program.
-func nativeKey(t *Trial) string {
+// NativeKey identifies the trial's algorithm on its collective, as a hash does a program.
+func (t *Trial) NativeKey() string {
 	b, _ := json.Marshal(struct {
 		Native     *Native `json:"native"`
 		Collective any     `json:"collective"`

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/serve"
 	"github.com/colltune/colltune/executor/sim"
 )
 
@@ -68,7 +69,7 @@ func serveSick(fault string) {
 			os.Exit(1)
 		}
 	}
-	executor.Serve(&sick{Executor: sim.New(), fault: fault})
+	serve.Main(&sick{Executor: sim.New(), fault: fault})
 }
 
 func (s *sick) Describe(ctx context.Context) (executor.Description, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/conform"
 	"github.com/colltune/colltune/executor/cpu"
 	"github.com/colltune/colltune/executor/cuda"
 	"github.com/colltune/colltune/executor/nccl"
@@ -87,7 +88,7 @@ behind. Exit code 5 means that a check failed.`,
 			if err != nil {
 				return err
 			}
-			d, rows, err := executor.CheckProtocol(cmd.Context(), args[0], o)
+			d, rows, err := conform.Run(cmd.Context(), args[0], o)
 			if err != nil {
 				return err
 			}
@@ -101,7 +102,7 @@ behind. Exit code 5 means that a check failed.`,
 			}
 			if err := printResult(cmd, "executor-check", struct {
 				Executor executor.Description `json:"executor"`
-				Checks   []executor.Check     `json:"checks"`
+				Checks   []conform.Check      `json:"checks"`
 			}{d, rows}, s); err != nil || len(failed) == 0 {
 				return err
 			}

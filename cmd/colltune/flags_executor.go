@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/host"
 )
 
 // executorFlags adds --executor and the flags of hostFlags.
@@ -29,8 +29,8 @@ func pluginDirs(cmd *cobra.Command) []string {
 }
 
 // hostOptions reads the flags of hostFlags.
-func hostOptions(cmd *cobra.Command) (executor.HostOptions, error) {
-	o := executor.HostOptions{
+func hostOptions(cmd *cobra.Command) (host.Options, error) {
+	o := host.Options{
 		Dirs:   pluginDirs(cmd),
 		Memory: memoryLimit(cmd) / 10 * 9, // so that a leak ends the executor before the command
 	}
@@ -45,10 +45,10 @@ func hostOptions(cmd *cobra.Command) (executor.HostOptions, error) {
 }
 
 // startExecutor starts the executor that --executor names.
-func startExecutor(ctx context.Context, cmd *cobra.Command) (*executor.Host, error) {
+func startExecutor(ctx context.Context, cmd *cobra.Command) (*host.Host, error) {
 	o, err := hostOptions(cmd)
 	if err != nil {
 		return nil, err
 	}
-	return executor.Start(ctx, flagValue(cmd, "executor"), o)
+	return host.Start(ctx, flagValue(cmd, "executor"), o)
 }

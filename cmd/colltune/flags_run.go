@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/host"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/search"
 )
@@ -41,7 +42,7 @@ func runOptions(cmd *cobra.Command) (search.Effort, error) {
 	e.Jobs, _ = cmd.Flags().GetInt("jobs")
 	e.Trials, _ = cmd.Flags().GetInt("trials")
 	e.Budget, _ = cmd.Flags().GetDuration("budget")
-	host, err := hostOptions(cmd)
+	o, err := hostOptions(cmd)
 	switch {
 	case err != nil:
 		return e, err
@@ -52,11 +53,11 @@ func runOptions(cmd *cobra.Command) (search.Effort, error) {
 	case e.Budget < 0 || e.Budget == 0 && isSet(cmd, "budget"):
 		return e, usagef("--budget %s: want a time above 0; leave it out for no limit", e.Budget)
 	}
-	e.Timeout = host.TrialTimeout
+	e.Timeout = o.TrialTimeout
 	name := flagValue(cmd, "executor")
 	ctx := cmd.Context()
-	host.Identity = new(executor.Identity)
-	e.Executors = executor.NewPool(func() (executor.Executor, error) { return executor.Start(ctx, name, host) })
+	o.Identity = new(host.Identity)
+	e.Executors = executor.NewPool(func() (executor.Executor, error) { return host.Start(ctx, name, o) })
 	return e, nil
 }
 

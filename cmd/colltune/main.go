@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/serve"
 	"github.com/colltune/colltune/internal/child"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/suggest"
@@ -24,7 +24,7 @@ func main() {
 func dispatch(args []string) {
 	child.Dispatch(args)
 	registerExecutors()
-	executor.Dispatch(args)
+	serve.Dispatch(args)
 }
 
 // Main runs a command line, without the program's name, and returns its exit code

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/serve"
 )
 
 // faulty is an executor that does what its name says to every trial.
@@ -66,9 +67,9 @@ func servePlugin() {
 		case ok:
 			serveSick(illness)
 		case fault == "library", fault == "mixed":
-			executor.Serve(library{mixed: fault == "mixed"})
+			serve.Main(library{mixed: fault == "mixed"})
 		default:
-			executor.Serve(faulty{fault})
+			serve.Main(faulty{fault})
 		}
 		os.Exit(0)
 	}

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/cuda/driver"
 	"github.com/colltune/colltune/executor/cuda/internal/ptxtest"
 	"github.com/colltune/colltune/executor/data"
+	"github.com/colltune/colltune/executor/serve"
 )
 
 // hostMachine is the host build of the kernels, in a process of its own: what a
@@ -202,7 +202,7 @@ var builds struct {
 
 func TestMain(m *testing.M) {
 	Register()
-	executor.Dispatch(os.Args)                                // does not return in the executor's process
+	serve.Dispatch(os.Args)                                   // does not return in the executor's process
 	if os.Getenv(driver.LibraryVariable) == ptxtest.Library { // the tests for GPUs, without one
 		if err := driver.Provide(ptxtest.Library, ptxtest.Symbol); err != nil {
 			fmt.Fprintln(os.Stderr, err)

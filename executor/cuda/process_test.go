@@ -10,6 +10,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/cuda/driver"
 	"github.com/colltune/colltune/executor/cuda/nvrtc"
+	"github.com/colltune/colltune/executor/host"
 )
 
 // TestInItsProcess has the plugin host start the executor as a campaign would:
@@ -33,7 +34,7 @@ func TestInItsProcess(t *testing.T) {
 		t.Run(tc.settings, func(t *testing.T) {
 			t.Setenv("COLLTUNE_EXECUTOR_FAKE_CUDA", tc.settings)
 			ctx := context.Background()
-			h, err := executor.Start(ctx, "cuda", executor.HostOptions{})
+			h, err := host.Start(ctx, "cuda", host.Options{})
 			if err == nil {
 				defer h.Close()
 				var m executor.Measurement

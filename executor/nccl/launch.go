@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/colltune/colltune/internal/child"
 )
 
 // maxOutput is how much of a launch's output is kept; the rest is read and
@@ -52,15 +54,16 @@ func launch(ctx context.Context, launcher, env []string, program string, args ..
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	var said output
 	cmd.Stdout, cmd.Stderr = &said, &said
-	ownGroup(cmd)
-	cmd.Cancel = func() error { return terminate(cmd.Process) }
+	group := child.Group{Cmd: cmd, Graceful: true}
+	cmd.Cancel = func() error { group.TerminateAll(); return nil }
 	cmd.WaitDelay = 2 * time.Second
-	err := cmd.Start()
+	err := group.Start()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", words[0], err)
 	}
-	err = cmd.Wait()
-	killGroup(cmd.Process) // ends whatever is left of it
+	group.AwaitEnd()
+	group.Kill() // ends whatever is left of it
+	err = group.Reap()
 	switch {
 	case ctx.Err() != nil:
 		return said.String(), ctx.Err()

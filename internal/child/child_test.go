@@ -375,18 +375,3 @@ func BenchmarkRoundTrip(b *testing.B) {
 }
 
 var _ io.Writer = (*ring)(nil)
-
-// TestMemory: a Go program has megabytes in use, and more address space.
-func TestMemory(t *testing.T) {
-	space, ok := memory(0)
-	if !ok {
-		t.Skip("no /proc/self/statm")
-	}
-	used, ok := memory(1)
-	if !ok || used < 1<<20 || used > space || used > 1<<36 {
-		t.Errorf("%d B in use of %d B of address space", used, space)
-	}
-	if n, ok := memory(100); ok {
-		t.Errorf("a column that is not there: %d", n)
-	}
-}

@@ -20,9 +20,14 @@
 // the child started; a frame is never longer than the receiver said it takes; a
 // child starts no children.
 //
-// Package executor starts its own processes, which speak another protocol, with Spawn,
-// AwaitEnd, Reap, AdoptOrphans, EndOrphans, Redirect and Self. The same invariants hold
-// for them. A mark (Linux) tells orphans of Spawn's processes from other children.
+// Package executor starts its own processes, which speak another protocol, and uses the
+// parts of this one:
+//
+//	group.go    Group: a command at the head of a process group
+//	parent.go   a process that ends with its parent, and all that it started
+//	orphans.go  what escapes its group: adopted, and known by a mark (Linux)
+//	watch.go    how much memory a group uses
+//	streams.go  a protocol over standard streams that libraries print to
 //
 // It restarts no child and does not interpret the frames.
 package child

@@ -15,9 +15,13 @@ import (
 // leastHard is the least hard limit, in bytes, that leaves room for a mark.
 const leastHard = 1 << 12
 
-// mark is the soft limit that Spawn sets: an odd number between half the hard limit and
-// the hard limit, which nobody sets by hand. 0: the hard limit is too small for one.
+// mark is the soft limit that groups get: the mark of this process or, if it has none, an
+// odd number between half the hard limit and the hard limit, which nobody sets by hand.
+// 0: the hard limit is too small for one.
 var mark = sync.OnceValue(func() uint64 {
+	if inherited != 0 {
+		return inherited
+	}
 	var limit unix.Rlimit
 	if unix.Prlimit(0, unix.RLIMIT_MSGQUEUE, nil, &limit) != nil || limit.Max < leastHard {
 		return 0

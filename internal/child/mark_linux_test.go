@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What Spawn starts carries the mark from its first instruction, and through setsid
-// and an empty environment; this process does not, and what it starts otherwise.
+// A group carries the mark from its first instruction, and through setsid and an empty
+// environment; this process does not, nor does what it starts otherwise.
 func TestMark(t *testing.T) {
 	if mark() == 0 {
 		t.Skip("the hard limit leaves no room for a mark")
@@ -20,7 +20,7 @@ func TestMark(t *testing.T) {
 			t.Skip(err)
 		}
 		marked := markOf(cmd.Process.Pid) == mark()
-		if Ours(cmd.Process.Pid) != marked {
+		if isOurs(cmd.Process.Pid) != marked {
 			t.Errorf("the process is ours: %v, and marked: %v", !marked, marked)
 		}
 		in.Close()
@@ -28,15 +28,16 @@ func TestMark(t *testing.T) {
 		return marked
 	}
 	for range 20 {
-		if !read(Spawn, Reap) {
-			t.Error("a process of Spawn's has no mark")
+		var group Group
+		if !read(func(cmd *exec.Cmd) error { group.Cmd = cmd; return group.Start() }, func(*exec.Cmd) error { return group.Reap() }) {
+			t.Error("the head of a group has no mark")
 		}
 		if read((*exec.Cmd).Start, (*exec.Cmd).Wait) {
 			t.Error("a process of somebody else's has our mark")
 		}
 	}
 	if markOf(0) != inherited {
-		t.Errorf("this process's mark is %d after Spawn, and was %d", markOf(0), inherited)
+		t.Errorf("this process's mark is %d after the start of groups, and was %d", markOf(0), inherited)
 	}
 }
 
@@ -62,5 +63,5 @@ func TestKillWithoutPidfd(t *testing.T) {
 		t.Fatal("a process that began later was killed")
 	}
 	p.kill()
-	AwaitEnd(p.pid)
+	awaitEnd(p.pid)
 }

@@ -3,7 +3,6 @@ package child
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
@@ -26,10 +25,10 @@ func capMemory(more int64) error {
 	if err := setCap(more); err != nil {
 		return err
 	}
-	start := inUse()
+	start := own()
 	go func() {
 		for {
-			if used, most := inUse()-start, memoryCap.Load(); used > most {
+			if used, most := own()-start, memoryCap.Load(); used > most {
 				fmt.Fprintf(os.Stderr, "out of memory: %d MiB in use, the cap is %d MiB\n", used>>20, most>>20)
 				os.Exit(exitMemory)
 			}
@@ -59,16 +58,6 @@ func (c *Conn) RaiseMemory(more int64) error {
 		return nil
 	}
 	return setCap(more)
-}
-
-// inUse returns the memory of this process in bytes, on Linux with that of C libraries.
-func inUse() int64 {
-	if used, ok := memory(1); ok {
-		return used
-	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.Sys - m.HeapReleased)
 }
 
 // lastWordsOfMemory are messages of the runtimes of Go, C++ and the race detector when

@@ -1,9 +1,7 @@
 package child
 
 import (
-	"bytes"
 	"os"
-	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -28,22 +26,10 @@ func capAddressSpace(more int64) error {
 
 // reserved is the address space that this process had when its memory was first
 // capped, in bytes.
-var reserved = sync.OnceValues(func() (int64, bool) { return memory(0) })
+var reserved = sync.OnceValues(func() (int64, bool) {
+	sizes, ok := statm(os.Getpid())
+	return sizes[0], ok
+})
 
 // slack is address space that Go's runtime may reserve without using it.
 const slack = 512 << 20
-
-// memory reads a column of /proc/self/statm, in bytes: 0 is the address space, 1
-// the resident memory.
-func memory(column int) (int64, bool) {
-	statm, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0, false
-	}
-	fields := bytes.Fields(statm)
-	if len(fields) <= column {
-		return 0, false
-	}
-	pages, err := strconv.ParseInt(string(fields[column]), 10, 64)
-	return pages * int64(os.Getpagesize()), err == nil
-}

@@ -23,10 +23,11 @@ type Options struct {
 // Process is the parent's end of the connection to a child. One goroutine at a
 // time may call Send, and one Receive. Kill, Tail and Alive are safe for any.
 type Process struct {
-	name string
-	in   *os.File
-	w    *bufio.Writer
-	tail ring
+	name  string
+	group *Group
+	in    *os.File
+	w     *bufio.Writer
+	tail  ring
 
 	frames chan reply
 	want   chan int      // longest frame that the Receive in progress accepts
@@ -36,9 +37,6 @@ type Process struct {
 	ended chan struct{}
 	state string // how it ended; read only after ended is closed
 	code  int    // exit code; the same holds
-
-	mu  sync.Mutex
-	pid int // 0 once reaped, because the system may then reuse the number
 }
 
 type reply struct {
@@ -76,14 +74,15 @@ func Start(o Options) (*Process, error) {
 		Env:   append(append(os.Environ(), o.Env...), inside+"="+o.Name),
 		Stdin: theirs[0], Stdout: theirs[1], Stderr: theirs[2],
 	}
-	err = Spawn(cmd)
+	group := &Group{Cmd: cmd}
+	err = group.Start()
 	closeAll(theirs[:])
 	if err != nil {
 		closeAll(ours[:])
 		return nil, fmt.Errorf("child %s: %w", o.Name, err)
 	}
 	p := &Process{
-		name: o.Name, in: ours[0], w: bufio.NewWriterSize(ours[0], 64<<10), pid: cmd.Process.Pid,
+		name: o.Name, group: group, in: ours[0], w: bufio.NewWriterSize(ours[0], 64<<10),
 		frames: make(chan reply, 1), want: make(chan int, 1), unread: make(chan struct{}), ended: make(chan struct{}),
 	}
 	said := make(chan struct{})
@@ -93,7 +92,7 @@ func Start(o Options) (*Process, error) {
 		ours[2].Close()
 	}()
 	go p.read(ours[1])
-	go p.reap(cmd, said)
+	go p.reap(said)
 	return p, nil
 }
 
@@ -128,16 +127,13 @@ func (p *Process) read(out *os.File) {
 // process that the child left behind may hold it open for ever.
 const lastWords = time.Second
 
-func (p *Process) reap(cmd *exec.Cmd, said <-chan struct{}) {
-	AwaitEnd(cmd.Process.Pid)
-	p.killGroup() // also what the child started
-	p.mu.Lock()
-	p.pid = 0
-	p.mu.Unlock()
-	err := Reap(cmd)
+func (p *Process) reap(said <-chan struct{}) {
+	p.group.AwaitEnd()
+	p.group.Kill() // also what the child started
+	err := p.group.Reap()
 	p.state = fmt.Sprint(err)
-	if cmd.ProcessState != nil {
-		p.state, p.code = cmd.ProcessState.String(), cmd.ProcessState.ExitCode()
+	if ended := p.group.Cmd.ProcessState; ended != nil {
+		p.state, p.code = ended.String(), ended.ExitCode()
 	}
 	select {
 	case <-said:
@@ -203,7 +199,7 @@ func (p *Process) Receive(ctx context.Context, most int) ([]byte, error) {
 // Kill ends the child and everything it started, and waits until it is gone. It
 // may be called more than once.
 func (p *Process) Kill() {
-	p.killGroup()
+	p.group.Kill()
 	p.kill.Do(func() { close(p.unread) })
 	select {
 	case <-p.ended:

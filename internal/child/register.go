@@ -61,8 +61,8 @@ func work(args []string) int {
 		fmt.Fprintln(os.Stderr, "memory cap of a child:", err)
 		return 2
 	}
-	dieWithParent()
-	in, out, err := takeStandardStreams()
+	endWithParent()
+	in, out, err := TakeStreams()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "standard streams of a child:", err)
 		return 2

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/colltune/colltune/internal/child"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -32,7 +33,7 @@ const endTimeout = 10 * time.Second
 // collected. If they then use a quarter more, or stop is not called within 10 s, it
 // calls gone. The closer they come to the limit, the more eagerly garbage is collected.
 func Guard(limit int64, over, gone func(*Exceeded)) (stop func()) {
-	return guard(limit, inUse, over, gone)
+	return guard(limit, child.Usage, over, gone)
 }
 
 // guard is Guard with a function that returns the bytes in use by this process and by

@@ -1,0 +1,72 @@
+package executor
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// The hidden subcommands by which this binary runs executors; see package serve.
+const (
+	ServeCommand  = "executor-serve"       // executor-serve NAME: a built-in one
+	LaunchCommand = "executor-launch"      // executor-launch KIND COMMAND SETTINGS LAUNCHER…: a launcher, with its far end's
+	StdioCommand  = "executor-serve-stdio" // executor-serve-stdio KIND [SETTINGS]: the far end
+)
+
+// builtins are the executors of this binary, by name.
+var builtins = struct {
+	sync.Mutex
+	make   map[string]func() Executor
+	follow map[string]func() error
+}{make: map[string]func() Executor{}, follow: map[string]func() error{}}
+
+// RegisterBuiltin makes an executor of this binary known under a name. Call it before
+// serve.Dispatch, both in the host and in the child.
+func RegisterBuiltin(name string, make func() Executor) {
+	builtins.Lock()
+	defer builtins.Unlock()
+	builtins.make[name] = make
+}
+
+// RegisterFollower says what the other processes of a built-in executor do when it
+// is launched as several, as mpirun does. Rank 0 serves the host; each of the
+// others calls follow, and ends when it returns. An executor without a follower
+// can only be launched as a single process. Call it beside RegisterBuiltin.
+func RegisterFollower(name string, follow func() error) {
+	builtins.Lock()
+	defer builtins.Unlock()
+	builtins.follow[name] = follow
+}
+
+// Builtin returns the constructor of a built-in executor; nil: there is none of that
+// name.
+func Builtin(name string) func() Executor {
+	builtins.Lock()
+	defer builtins.Unlock()
+	return builtins.make[name]
+}
+
+// Follower returns what RegisterFollower was given for a built-in executor; nil: nothing.
+func Follower(name string) func() error {
+	builtins.Lock()
+	defer builtins.Unlock()
+	return builtins.follow[name]
+}
+
+// launched is how many processes this one was launched with, itself included.
+var launched atomic.Int64
+
+// SetProcesses is for package serve: it sets what Processes returns.
+func SetProcesses(n int) { launched.Store(int64(n)) }
+
+// Processes is for built-in executors with followers: how many processes the launcher has
+// started, whether or not they know of each other; 1 without a launcher.
+func Processes() int { return max(int(launched.Load()), 1) }
+
+// builtinNames lists the registered names, sorted.
+func builtinNames() []string {
+	builtins.Lock()
+	defer builtins.Unlock()
+	return slices.Sorted(maps.Keys(builtins.make))
+}

@@ -1,0 +1,21 @@
+package conform
+
+import (
+	"testing"
+
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/verify"
+)
+
+// What executors are checked with is right itself.
+func TestProgramsOfTheCheckAreRight(t *testing.T) {
+	programs := []*ir.Program{exchangeProgram()}
+	for n := 2; n < 9; n++ {
+		programs = append(programs, ringProgram(n))
+	}
+	for _, p := range programs {
+		if err := verify.Check(p, verify.Options{Slots: 2}).Err(); err != nil {
+			t.Errorf("%s over %d ranks: %v", p.Name, p.Ranks(), err)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package host
+
+import (
+	"os"
+	"sort"
+	"strings"
+)
+
+// inherited is the part of our environment that an executor gets: what finds
+// programs, libraries and devices, what tunes the measured libraries, and what a
+// launcher needs to reach its other end. A name that ends in * is a prefix. The
+// list is short and explicit, so that a measurement depends on nothing else of the
+// shell that started it.
+var inherited = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "LC_*", "TZ",
+	"LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH",
+	"CUDA_*", "NVIDIA_*", "NCCL_*", "MSCCL_*", "MSCCLPP_*",
+	"ROCR_*", "HIP_*", "HSA_*", "RCCL_*",
+	"OMPI_*", "PRTE_*", "PMIX_*", "PMI_*", "MPICH_*", "HYDRA_*", "UCX_*", "FI_*",
+	"SLURM_*", "PBS_*", "LSB_*", "FLUX_*", // the batch system's job, for a launcher
+	"SSH_AUTH_SOCK", "KRB5CCNAME", // and our credentials
+	"GODEBUG", "GOTRACEBACK", "GOMAXPROCS", "GOMEMLIMIT", "GOCOVERDIR",
+	"COLLTUNE_EXECUTOR_*",
+}
+
+// environment is what an executor is started with, sorted: the passed part of
+// ours, and what the caller adds.
+func environment(add []string) []string {
+	seen := map[string]string{}
+	for _, kv := range os.Environ() {
+		if k, v, ok := strings.Cut(kv, "="); ok && isInherited(k) {
+			seen[k] = v
+		}
+	}
+	for _, kv := range add {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			seen[k] = v
+		}
+	}
+	env := make([]string, 0, len(seen))
+	for k, v := range seen {
+		env = append(env, k+"="+v)
+	}
+	sort.Strings(env)
+	return env
+}
+
+func isInherited(name string) bool {
+	for _, p := range inherited {
+		if prefix, ok := strings.CutSuffix(p, "*"); ok && strings.HasPrefix(name, prefix) || p == name {
+			return true
+		}
+	}
+	return false
+}

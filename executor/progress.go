@@ -1,0 +1,24 @@
+package executor
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+type progressKey struct{}
+
+// WithProgress returns a context whose Progress is stored in done. It is for those that
+// serve an executor.
+func WithProgress(ctx context.Context, done *atomic.Int64) context.Context {
+	return context.WithValue(ctx, progressKey{}, done)
+}
+
+// Progress is for implementations. It tells the host how far the trial of ctx has
+// come: done may be in any unit, but only grows. A trial that has told its
+// progress and then stands still is stuck; one that never tells is held only to
+// its deadline. It is cheap enough for an inner loop.
+func Progress(ctx context.Context, done int64) {
+	if p, ok := ctx.Value(progressKey{}).(*atomic.Int64); ok {
+		p.Store(done)
+	}
+}

@@ -1,0 +1,295 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	hclog "github.com/hashicorp/go-hclog"
+	plugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/internal/ending"
+	"github.com/colltune/colltune/executor/protocol"
+)
+
+// An executor that is launched runs at the other end of a command:
+//
+//	host ── go-plugin ──▶ this binary ── mpirun, srun, ssh … ──▶ colltune executor-serve-stdio
+//	                      executor-launch    standard streams    rank 0 serves, the others follow
+//
+// The process in the middle is an executor as any other to the host: in its
+// group, under its deadlines, gone with it. It hands calls on and answers back,
+// and ends when the launcher does. The process at the far end ends when its
+// standard input does, whatever it is doing.
+
+// launchGreeting is the first frame of the far end.
+type launchGreeting struct {
+	Protocol int    `json:"protocol"`
+	Kind     string `json:"kind"`
+}
+
+// launch is the main of the process in the middle.
+func launch(kind, command, settings string, launcher []string) {
+	prepare()
+	if hostLine == nil {
+		fmt.Fprintln(os.Stderr, "this is for colltune itself: see colltune help")
+		os.Exit(1)
+	}
+	l, err := startLauncher(kind, command, settings, launcher)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "launcher:", err)
+		os.Exit(1)
+	}
+	stderr := os.Stderr
+	os.Stdout = hostLine
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig:  protocol.Handshake,
+		VersionedPlugins: protocol.Versions(l),
+		GRPCServer:       protocol.NewServer,
+		Logger:           hclog.New(&hclog.LoggerOptions{Output: stderr, Level: hclog.Warn}),
+	})
+	l.shutdown()
+	os.Exit(0)
+}
+
+// launched serves the host, in the process in the middle, in the name of the
+// executor at the far end.
+type launched struct {
+	protocol.UnimplementedExecutorServer
+	words   []string // the launcher's command
+	far     protocol.ExecutorClient
+	stdin   io.Closer
+	ready   chan struct{} // closed when it has said hello
+	leaving atomic.Bool
+	ended   chan struct{} // closed when the launcher has ended
+	process *os.Process
+}
+
+// startLauncher starts the launcher, and what carries its standard streams to
+// and from a connection to the far end.
+//
+//	host ── grpc ──▶ near ═ far ── frames ──▶ standard input
+//	                           ◀── frames ─── standard output
+func startLauncher(kind, command, settings string, launcher []string) (*launched, error) {
+	words := append(append([]string{}, launcher...), command, executor.StdioCommand, kind)
+	if settings != "" {
+		words = append(words, settings)
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Env = launcherEnvironment(os.Environ())
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	inR.Close()
+	outW.Close()
+
+	near, far := net.Pipe()
+	conn, err := dialOnce(near)
+	if err != nil {
+		return nil, err
+	}
+	l := &launched{
+		words: launcher, far: protocol.NewExecutorClient(conn), stdin: inW, process: cmd.Process,
+		ready: make(chan struct{}), ended: make(chan struct{}),
+	}
+	stderr := os.Stderr // taken now, because plugin.Serve replaces it
+	go func() {
+		_, err := io.Copy(&frameWriter{to: inW}, far)
+		if err != nil && !errors.Is(err, io.ErrClosedPipe) && !l.leaving.Load() {
+			fmt.Fprintln(stderr, "launcher: its standard input:", err)
+		}
+	}()
+	go func() {
+		if err := l.read(newFrameReader(outR, stderr), kind, far); err != nil && !l.leaving.Load() {
+			fmt.Fprintln(stderr, "launcher: its standard output:", err)
+		}
+		far.Close()
+	}()
+	go l.await(cmd, stderr)
+	return l, nil
+}
+
+// launcherEnvironment is our environment without the variables that go-plugin set
+// for us.
+func launcherEnvironment(all []string) []string {
+	return slices.DeleteFunc(all, func(kv string) bool {
+		// The folder of sockets stays, because the host finds by it which
+		// processes to end.
+		name, _, _ := strings.Cut(kv, "=")
+		return name == protocol.Handshake.MagicCookieKey || strings.HasPrefix(name, "PLUGIN_") && name != plugin.EnvUnixSocketDir
+	})
+}
+
+// dialOnce makes a client of a connection, and never dials again when that ends.
+func dialOnce(near net.Conn) (*grpc.ClientConn, error) {
+	var once sync.Once
+	return grpc.NewClient("passthrough:launched",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithIdleTimeout(0),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)),
+		grpc.WithContextDialer(func(context.Context, string) (c net.Conn, err error) {
+			err = errors.New("the launcher's connection has ended")
+			once.Do(func() { c, err = near, nil })
+			return c, err
+		}))
+}
+
+// await waits for the launcher, and ends this process when it ends, unless we have
+// told it to.
+func (l *launched) await(cmd *exec.Cmd, stderr io.Writer) {
+	err := cmd.Wait()
+	close(l.ended)
+	if l.leaving.Load() || dying.Load() {
+		return
+	}
+	time.Sleep(100 * time.Millisecond) // for what is still in its pipes
+	how := "it ended"
+	if err != nil {
+		how = err.Error()
+	}
+	select {
+	case <-l.ready:
+	default:
+		how += ", before colltune answered at its other end"
+	}
+	fmt.Fprintf(stderr, "launcher %s: %s\n", strings.Join(l.words, " "), how)
+	os.Exit(1)
+}
+
+// read checks who answers at the far end, and then copies what it sends.
+func (l *launched) read(frames *frameReader, kind string, to io.Writer) error {
+	first, err := frames.read()
+	if errors.Is(err, io.EOF) {
+		return nil // what is known when the launcher ends says more
+	}
+	if err != nil {
+		return err
+	}
+	var h launchGreeting
+	if err := json.Unmarshal(first, &h); err != nil || h.Protocol != protocol.Version || h.Kind != kind {
+		return fmt.Errorf("executor %q of protocol %d answers: want %s of protocol %d", h.Kind, h.Protocol, kind, protocol.Version)
+	}
+	close(l.ready)
+	for {
+		b, err := frames.read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := to.Write(b); err != nil {
+			return err
+		}
+	}
+}
+
+// shutdown ends the far end by closing its input, and then by a signal to the
+// launcher. What is left after that the host kills.
+func (l *launched) shutdown() {
+	l.leaving.Store(true)
+	l.stdin.Close()
+	select {
+	case <-l.ended:
+	case <-time.After(ending.RemoteShutdown / 5 * 3):
+		_ = l.process.Signal(syscall.SIGTERM)
+		select {
+		case <-l.ended:
+		case <-time.After(ending.RemoteShutdown / 5):
+		}
+	}
+}
+
+// answers waits for the far end's hello.
+func (l *launched) answers(ctx context.Context) error {
+	select {
+	case <-l.ready:
+		return nil
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	} // if the launcher ends first, so does this process
+}
+
+// Describe hands the call on.
+func (l *launched) Describe(ctx context.Context, r *protocol.DescribeRequest) (*protocol.Description, error) {
+	if err := l.answers(ctx); err != nil {
+		return nil, err
+	}
+	return l.far.Describe(ctx, r)
+}
+
+// Load hands a document on, piece by piece.
+func (l *launched) Load(in grpc.ClientStreamingServer[protocol.LoadRequest, protocol.LoadReply]) error {
+	if err := l.answers(in.Context()); err != nil {
+		return err
+	}
+	out, err := l.far.Load(in.Context())
+	if err != nil {
+		return err
+	}
+	for {
+		part, err := in.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := out.Send(part); err != nil {
+			break // the answer says why it stopped listening
+		}
+	}
+	reply, err := out.CloseAndRecv()
+	if err != nil {
+		return err
+	}
+	return in.SendAndClose(reply)
+}
+
+// Run hands a trial on, and its heartbeats back.
+func (l *launched) Run(r *protocol.RunRequest, out grpc.ServerStreamingServer[protocol.RunEvent]) error {
+	if err := l.answers(out.Context()); err != nil {
+		return err
+	}
+	in, err := l.far.Run(out.Context(), r)
+	if err != nil {
+		return err
+	}
+	for {
+		event, err := in.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := out.Send(event); err != nil {
+			return err
+		}
+	}
+}
