@@ -20,7 +20,7 @@ import (
 // a message later. That makes 2(k-1) messages for each element, so 2(k-1) times the
 // size leaves the groups together (one-way gossip: Harary and Schwenk 1974).
 func (p *problem) allReduce() (best bandwidthBound) {
-	for _, net := range []*network{p.forward, p.backward} {
+	for _, net := range []*scaledNetwork{p.forward, p.backward} {
 		best.tighten(p.fromRoot(net, 0))
 	}
 	if p.n <= maxExhaustiveRanks {
@@ -63,7 +63,7 @@ const maxBlockRanks = 512
 // Only the groups in some are examined; some[i] stands for times[i] groups.
 func (p *problem) partitionBound(name string, groups int, group func(rank int) int, some []int, times []int64) (best bandwidthBound) {
 	inside := make([]bool, p.n)
-	for _, net := range []*network{p.forward, p.backward} {
+	for _, net := range []*scaledNetwork{p.forward, p.backward} {
 		f := newFlow(net)
 		total := new(big.Int)
 		for i, g := range some {

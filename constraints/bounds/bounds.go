@@ -116,16 +116,16 @@ type problem struct {
 	t                    *topologies.Topology
 	c                    collective.Collective
 	n                    int
-	forward              *network
-	backward             *network // with every link reversed
-	nodesInterchangeable bool     // any two nodes are interchangeable
-	allPairOrbits        *orbits  // of everybody sending to everybody, once looked for
-	ranksTested          bool     // whether all ranks may change places at will
-	rankGenerators       [][]int  // what generates that; nil where they may not
-	skipped              []string // what was looked at in part
+	forward              *scaledNetwork
+	backward             *scaledNetwork // with every link reversed
+	nodesInterchangeable bool           // any two nodes are interchangeable
+	allPairOrbits        *orbits        // of everybody sending to everybody, once looked for
+	ranksTested          bool           // whether all ranks may change places at will
+	rankGenerators       [][]int        // what generates that; nil where they may not
+	skipped              []string       // what was looked at in part
 }
 
-func newProblem(ctx context.Context, t *topologies.Topology, c collective.Collective, forward *network) *problem {
+func newProblem(ctx context.Context, t *topologies.Topology, c collective.Collective, forward *scaledNetwork) *problem {
 	return &problem{ctx: ctx, t: t, c: c, n: len(t.Ranks), forward: forward, backward: forward.reversed(), nodesInterchangeable: c.Counts == nil && interchangeable(t)}
 }
 

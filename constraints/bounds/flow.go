@@ -6,23 +6,23 @@ import "github.com/colltune/colltune/constraints/maxflow"
 // arc to every rank, and a sink with an arc from every rank. These arcs have
 // capacity 0 until a query opens them.
 type flow struct {
-	net          *network
+	net          *scaledNetwork
 	g            *maxflow.Graph
 	source, sink int
 }
 
 const unlimited = maxflow.Unlimited
 
-func newFlow(net *network) *flow {
-	n := net.vertices
+func newFlow(net *scaledNetwork) *flow {
+	n := net.Vertices
 	f := &flow{net: net, g: maxflow.New(n + 2), source: n, sink: n + 1}
-	for _, a := range net.arcs {
-		f.g.Arc(int(a.from), int(a.to), a.capacity)
+	for _, a := range net.Arcs {
+		f.g.Arc(a.From, a.To, a.Capacity)
 	}
-	for r := range net.ranks {
+	for r := range net.Ranks {
 		f.g.Arc(f.source, r, 0)
 	}
-	for r := range net.ranks {
+	for r := range net.Ranks {
 		f.g.Arc(r, f.sink, 0)
 	}
 	f.g.LimitWork(maxWork)
@@ -39,10 +39,10 @@ func (f *flow) limitReached() bool { return f.g.LimitReached() }
 
 // reset multiplies the network's capacities by scale, and closes source and sink.
 func (f *flow) reset(scale int64) {
-	for i, a := range f.net.arcs {
-		f.g.SetCapacity(i, a.capacity*scale)
+	for i, a := range f.net.Arcs {
+		f.g.SetCapacity(i, a.Capacity*scale)
 	}
-	for r := range f.net.ranks {
+	for r := range f.net.Ranks {
 		f.setSource(r, 0)
 		f.setSink(r, 0)
 	}
@@ -50,9 +50,9 @@ func (f *flow) reset(scale int64) {
 
 // setSource sets the capacity from the source to a rank, and setSink from a rank to the
 // sink.
-func (f *flow) setSource(rank int, capacity int64) { f.g.SetCapacity(len(f.net.arcs)+rank, capacity) }
+func (f *flow) setSource(rank int, capacity int64) { f.g.SetCapacity(len(f.net.Arcs)+rank, capacity) }
 func (f *flow) setSink(rank int, capacity int64)   { f.g.SetCapacity(f.sinkArc(rank), capacity) }
-func (f *flow) sinkArc(rank int) int               { return len(f.net.arcs) + f.net.ranks + rank }
+func (f *flow) sinkArc(rank int) int               { return len(f.net.Arcs) + f.net.Ranks + rank }
 
 // run returns the maximum flow between two vertices.
 func (f *flow) run(from, to int) int64 { return f.g.MaxFlow(from, to, unlimited) }
@@ -61,7 +61,7 @@ func (f *flow) run(from, to int) int64 { return f.g.MaxFlow(from, to, unlimited)
 // the one nearest to the source.
 func (f *flow) sourceSide() []int {
 	var ranks []int
-	for r := range f.net.ranks {
+	for r := range f.net.Ranks {
 		if f.g.OnSourceSide(r) {
 			ranks = append(ranks, r)
 		}
@@ -70,10 +70,10 @@ func (f *flow) sourceSide() []int {
 }
 
 // capacityOut returns the capacity of the links that leave a rank.
-func (n *network) capacityOut(rank int) (out int64) {
-	for _, a := range n.arcs {
-		if int(a.from) == rank {
-			out += a.capacity
+func (n *scaledNetwork) capacityOut(rank int) (out int64) {
+	for _, a := range n.Arcs {
+		if a.From == rank {
+			out += a.Capacity
 		}
 	}
 	return out

@@ -51,9 +51,9 @@ func (p *problem) lengthBound(d demand, part int64, o orbits, length []int64) ba
 	w := newShortestPaths(net)
 	floats := make([]float64, len(length)) // whole numbers, small enough to be added exactly
 	wide := new(big.Int)
-	for i, a := range net.arcs {
+	for i, a := range net.Arcs {
 		floats[i] = float64(length[i])
-		wide.Add(wide, new(big.Int).Mul(big.NewInt(a.capacity), big.NewInt(length[i])))
+		wide.Add(wide, new(big.Int).Mul(big.NewInt(a.Capacity), big.NewInt(length[i])))
 	}
 	far := int64(0)
 	for i, a := range o.sources {
@@ -66,8 +66,8 @@ func (p *problem) lengthBound(d demand, part int64, o orbits, length []int64) ba
 	carried := new(big.Rat).SetInt(wide)
 	needed := big.NewRat(far, part)
 	edges := make([]int64, len(p.t.Edges))
-	for i, a := range net.arcs {
-		edges[a.edge] = length[i]
+	for i, a := range net.Arcs {
+		edges[a.Edge] = length[i]
 	}
 	return bandwidthBound{algbw: new(big.Rat).Quo(carried, needed), lengths: edges,
 		proof: fmt.Sprintf("with lengths given to links, the parts' shortest ways come to %s times the size, and links carry %s of length together",
@@ -76,7 +76,7 @@ func (p *problem) lengthBound(d demand, part int64, o orbits, length []int64) ba
 
 // shortestPaths holds the shortest paths from one rank (Dijkstra's algorithm).
 type shortestPaths struct {
-	net  *network
+	net  *scaledNetwork
 	out  [][]int32
 	via  []int32 // by vertex: the last arc on its path
 	dist []float64
@@ -84,10 +84,10 @@ type shortestPaths struct {
 	q    distanceHeap
 }
 
-func newShortestPaths(net *network) *shortestPaths {
-	w := &shortestPaths{net: net, out: make([][]int32, net.vertices), dist: make([]float64, net.vertices), via: make([]int32, net.vertices), done: make([]bool, net.vertices)}
-	for i, a := range net.arcs {
-		w.out[a.from] = append(w.out[a.from], int32(i))
+func newShortestPaths(net *scaledNetwork) *shortestPaths {
+	w := &shortestPaths{net: net, out: make([][]int32, net.Vertices), dist: make([]float64, net.Vertices), via: make([]int32, net.Vertices), done: make([]bool, net.Vertices)}
+	for i, a := range net.Arcs {
+		w.out[a.From] = append(w.out[a.From], int32(i))
 	}
 	return w
 }
@@ -106,7 +106,7 @@ func (w *shortestPaths) from(rank int, length []float64) {
 		}
 		w.done[at.vertex] = true
 		for _, i := range w.out[at.vertex] {
-			to := w.net.arcs[i].to
+			to := w.net.Arcs[i].To
 			if far := at.dist + length[i]; far < w.dist[to] {
 				w.dist[to], w.via[to] = far, i
 				heap.Push(&w.q, vertexDistance{vertex: int(to), dist: far})

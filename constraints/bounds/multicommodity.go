@@ -46,7 +46,7 @@ func (p *problem) multicommodity(d demand, part int64, known bandwidthBound, o o
 	if rows > maxRows {
 		return known
 	}
-	c := &commodities{p: p, d: d, o: o, paths: newShortestPaths(p.forward), length: make([]float64, len(p.forward.arcs)), work: maxMasterWork}
+	c := &commodities{p: p, d: d, o: o, paths: newShortestPaths(p.forward), length: make([]float64, len(p.forward.Arcs)), work: maxMasterWork}
 	c.sumCapacities()
 	c.lowerBound, _ = new(big.Rat).Quo(big.NewRat(part, 1), known.algbw).Float64()
 	m := c.solve()
@@ -63,9 +63,9 @@ func (c *commodities) sumCapacities() {
 	for range c.o.links {
 		c.capacity = append(c.capacity, new(big.Int))
 	}
-	for e, a := range c.p.forward.arcs {
+	for e, a := range c.p.forward.Arcs {
 		r := c.capacity[c.o.link[e]]
-		r.Add(r, big.NewInt(a.capacity))
+		r.Add(r, big.NewInt(a.Capacity))
 	}
 	for _, r := range c.capacity {
 		room, _ := new(big.Float).SetInt(r).Float64()
@@ -148,7 +148,7 @@ func (c *commodities) tree(source int) column {
 		for v := to; v != from; {
 			e := c.paths.via[v]
 			t.load[c.o.link[e]] += parts * c.o.times[source]
-			v = int(c.p.forward.arcs[e].from)
+			v = c.p.forward.Arcs[e].From
 		}
 	})
 	for e, parts := range t.load {

@@ -67,12 +67,12 @@ func needsOf(c collective.Collective) *needs {
 // against the capacity of its links.
 func (p *problem) perRankBound(k *needs) (best bandwidthBound) {
 	into, out := make([]int64, p.n), make([]int64, p.n)
-	for _, a := range p.forward.arcs {
-		if int(a.to) < p.n {
-			into[a.to] += a.capacity
+	for _, a := range p.forward.Arcs {
+		if a.To < p.n {
+			into[a.To] += a.Capacity
 		}
-		if int(a.from) < p.n {
-			out[a.from] += a.capacity
+		if a.From < p.n {
+			out[a.From] += a.Capacity
 		}
 	}
 	loop := int64(p.c.LoopChunks())

@@ -4,29 +4,16 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"slices"
 
+	"github.com/colltune/colltune/constraints/network"
 	"github.com/colltune/colltune/topologies"
 )
 
-// network is a topology as a flow network: ranks first, then switches, NICs and the
-// fabric. A NIC is two vertices, one for each direction, because data do not turn round
-// inside it:
-//
-//	rank ─▶ nic out ─▶ fabric ─▶ nic in ─▶ rank
-type network struct {
-	ranks      int
-	vertices   int
-	topoVertex []int32 // by vertex: that of the topology
-	arcs       []arc
-	unit       int64 // bytes a second in a unit of capacity
-	roundedUp  bool  // capacities were rounded up
-}
-
-type arc struct {
-	from, to int32
-	capacity int64
-	edge     int // of the topology
+// scaledNetwork is a flow network with capacities in units of its own.
+type scaledNetwork struct {
+	*network.Network
+	unit      int64 // bytes a second in a unit of capacity
+	roundedUp bool  // capacities were rounded up
 }
 
 // maxTotal limits the sum of capacities times the parts that the size is divided
@@ -34,53 +21,26 @@ type arc struct {
 // int64.
 const maxTotal = 1 << 60
 
-// newNetwork builds the network of a topology, with NICs and the fabric only if there
-// are several nodes. Capacities that are too large to compute with exactly are rounded
-// up: the bound is then valid but not exact.
-func newNetwork(t *topologies.Topology, parts int64) (*network, error) {
-	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices)}
-	in := make([]int32, len(t.Vertices)) // where messages from the fabric arrive
-	for v := range t.Vertices {
-		in[v] = int32(v)
-		n.topoVertex = append(n.topoVertex, int32(v))
-	}
-	for v, vertex := range t.Vertices {
-		if vertex.Kind == topologies.NIC {
-			in[v] = int32(n.vertices)
-			n.vertices++
-			n.topoVertex = append(n.topoVertex, int32(v))
-		}
-	}
-	for i, e := range t.Edges {
-		from, to := t.Vertices[e.From].Kind, t.Vertices[e.To].Kind
-		if t.Nodes == 1 && (from >= topologies.NIC || to >= topologies.NIC) {
-			continue
-		}
-		a := arc{from: int32(e.From), to: int32(e.To), capacity: int64(e.Bandwidth), edge: i}
-		if from == topologies.NIC && to == topologies.GPU || from == topologies.NIC && to == topologies.Switch {
-			a.from = in[e.From]
-		}
-		if to == topologies.NIC && (from == topologies.Fabric || from == topologies.NIC) {
-			a.to = in[e.To]
-		}
-		n.arcs = append(n.arcs, a)
-	}
-	if len(n.arcs) == 0 {
-		return nil, fmt.Errorf("topology %s has %d ranks and no links", t.Name, n.ranks)
+// newNetwork returns the network of a topology. Capacities that are too large to
+// compute with exactly are rounded up: the bound is then valid but not exact.
+func newNetwork(t *topologies.Topology, parts int64) (*scaledNetwork, error) {
+	n := &scaledNetwork{Network: network.New(t)}
+	if len(n.Arcs) == 0 {
+		return nil, fmt.Errorf("topology %s has %d ranks and no links", t.Name, n.Ranks)
 	}
 	n.scale(maxTotal / parts)
 	return n, nil
 }
 
 // scale expresses capacities in a unit, such that their sum is at most most.
-func (n *network) scale(most int64) {
+func (n *scaledNetwork) scale(most int64) {
 	unit, total := int64(0), new(big.Int)
-	for _, a := range n.arcs {
-		unit = gcd(unit, a.capacity)
+	for _, a := range n.Arcs {
+		unit = gcd(unit, a.Capacity)
 	}
 	sum := int64(0) // of quotients, as far as it fits
-	for _, a := range n.arcs {
-		c := a.capacity / unit
+	for _, a := range n.Arcs {
+		c := a.Capacity / unit
 		if sum > math.MaxInt64-c {
 			total.Add(total, big.NewInt(sum))
 			sum = 0
@@ -97,8 +57,8 @@ func (n *network) scale(most int64) {
 		n.roundedUp = true
 	}
 	n.unit = exact.Int64()
-	for i := range n.arcs {
-		c := &n.arcs[i].capacity
+	for i := range n.Arcs {
+		c := &n.Arcs[i].Capacity
 		*c = (*c-1)/n.unit + 1
 	}
 }
@@ -111,14 +71,8 @@ func gcd(a, b int64) int64 {
 }
 
 // reversed returns the network with every link reversed.
-func (n *network) reversed() *network {
-	back := *n
-	back.arcs = slices.Clone(n.arcs)
-	for i := range back.arcs {
-		a := &back.arcs[i]
-		a.from, a.to = a.to, a.from
-	}
-	return &back
+func (n *scaledNetwork) reversed() *scaledNetwork {
+	return &scaledNetwork{n.Network.Reversed(), n.unit, n.roundedUp}
 }
 
 // interchangeable reports whether any two nodes can be swapped: all have the same links

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/colltune/colltune/constraints/network"
 	"github.com/colltune/colltune/constraints/symmetry"
 )
 
@@ -73,8 +74,8 @@ func (p *problem) automorphisms(g *symmetry.Graph) [][]int {
 // orbitsUnder returns the orbits of the group that the automorphisms generate.
 func (p *problem) orbitsUnder(generators [][]int) (o orbits) {
 	net := p.forward
-	size := make([]int64, net.vertices)
-	whose := symmetry.Orbits(net.vertices, generators)
+	size := make([]int64, net.Vertices)
+	whose := symmetry.Orbits(net.Vertices, generators)
 	for r := range p.n {
 		size[whose[r]]++
 	}
@@ -88,7 +89,7 @@ func (p *problem) orbitsUnder(generators [][]int) (o orbits) {
 		arcs = append(arcs, net.arcImages(image))
 	}
 	number := map[int]int{}
-	for e, first := range symmetry.Orbits(len(net.arcs), arcs) {
+	for e, first := range symmetry.Orbits(len(net.Arcs), arcs) {
 		if first == e {
 			number[e] = len(o.links)
 			o.links = append(o.links, 0)
@@ -107,7 +108,7 @@ func (p *problem) allPermutations() (generators [][]int) {
 		return p.rankGenerators
 	}
 	p.ranksTested = true
-	swapped := upTo(p.forward.vertices)
+	swapped := upTo(p.forward.Vertices)
 	swapped[0], swapped[1] = 1, 0
 	if turned := p.rotation(); p.forward.invariantUnder(swapped) && p.forward.invariantUnder(turned) {
 		p.rankGenerators = [][]int{swapped, turned}
@@ -118,7 +119,7 @@ func (p *problem) allPermutations() (generators [][]int) {
 // rotations returns the rotation of the ranks by one, and the reflection, as far as they
 // are automorphisms, as in a ring. It returns nil if the rotation is not.
 func (p *problem) rotations() (generators [][]int) {
-	turned, mirrored := p.rotation(), upTo(p.forward.vertices)
+	turned, mirrored := p.rotation(), upTo(p.forward.Vertices)
 	if !p.forward.invariantUnder(turned) {
 		return nil
 	}
@@ -132,7 +133,7 @@ func (p *problem) rotations() (generators [][]int) {
 }
 
 func (p *problem) rotation() []int {
-	turned := upTo(p.forward.vertices)
+	turned := upTo(p.forward.Vertices)
 	for r := range p.n {
 		turned[r] = (r + 1) % p.n
 	}
@@ -146,7 +147,7 @@ func (p *problem) nodePermutations() (generators [][]int) {
 	net, nodes := p.forward, p.t.Nodes
 	inside := make([][]int, nodes) // by node: its vertices, corresponding ones at the same index
 	var fabric []int
-	for v, of := range net.topoVertex {
+	for v, of := range net.Origin {
 		if node := p.t.Vertices[of].Node; node >= 0 {
 			inside[node] = append(inside[node], v)
 		} else {
@@ -154,7 +155,7 @@ func (p *problem) nodePermutations() (generators [][]int) {
 		}
 	}
 	moved := func(to func(node int) int) []int {
-		image := upTo(net.vertices)
+		image := upTo(net.Vertices)
 		for node, vertices := range inside {
 			for i, v := range vertices {
 				image[v] = inside[to(node)][i]
@@ -178,15 +179,15 @@ func (p *problem) nodePermutations() (generators [][]int) {
 		at[v], colours[i] = i, p.colour(v)
 	}
 	g := symmetry.NewGraph(colours)
-	for _, a := range net.arcs {
-		from, in := at[int(a.from)]
-		to, out := at[int(a.to)]
+	for _, a := range net.Arcs {
+		from, in := at[a.From]
+		to, out := at[a.To]
 		if in && out {
-			g.Arc(from, to, int(a.capacity))
+			g.Arc(from, to, int(a.Capacity))
 		}
 	}
 	for _, within := range p.automorphisms(g) {
-		image := make([]int, net.vertices)
+		image := make([]int, net.Vertices)
 		for _, vertices := range inside {
 			for i, v := range vertices {
 				image[v] = vertices[within[i]]
@@ -215,13 +216,13 @@ func (p *problem) colour(v int) int {
 // capacity, vertices by kind.
 func (p *problem) graph(d demand) *symmetry.Graph {
 	net := p.forward
-	colours := make([]int, net.vertices)
+	colours := make([]int, net.Vertices)
 	for v := range colours {
 		colours[v] = p.colour(v)
 	}
 	g := symmetry.NewGraph(colours)
-	for _, a := range net.arcs {
-		g.Arc(int(a.from), int(a.to), int(a.capacity))
+	for _, a := range net.Arcs {
+		g.Arc(a.From, a.To, int(a.Capacity))
 	}
 	if !d.every {
 		for r := range p.n {
@@ -233,34 +234,34 @@ func (p *problem) graph(d demand) *symmetry.Graph {
 
 // invariantUnder reports whether a permutation of the vertices maps the arcs to
 // themselves.
-func (n *network) invariantUnder(image []int) bool {
-	was, is := make([]arc, len(n.arcs)), slices.Clone(n.arcs)
-	for e, a := range n.arcs {
+func (n *scaledNetwork) invariantUnder(image []int) bool {
+	was, is := make([]network.Arc, len(n.Arcs)), slices.Clone(n.Arcs)
+	for e, a := range n.Arcs {
 		was[e] = a
-		was[e].from, was[e].to = int32(image[a.from]), int32(image[a.to])
+		was[e].From, was[e].To = image[a.From], image[a.To]
 	}
-	for _, arcs := range [][]arc{was, is} {
-		slices.SortFunc(arcs, func(a, b arc) int {
-			return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.capacity, b.capacity))
+	for _, arcs := range [][]network.Arc{was, is} {
+		slices.SortFunc(arcs, func(a, b network.Arc) int {
+			return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Capacity, b.Capacity))
 		})
 	}
-	return slices.EqualFunc(was, is, func(a, b arc) bool { return a.from == b.from && a.to == b.to && a.capacity == b.capacity })
+	return slices.EqualFunc(was, is, func(a, b network.Arc) bool { return a.From == b.From && a.To == b.To && a.Capacity == b.Capacity })
 }
 
 // arcImages returns the images of the arcs under an automorphism of the vertices. Of
 // equal parallel arcs, the first is mapped to the first.
-func (n *network) arcImages(image []int) []int {
-	order := func(from, to func(arc) int) []int {
-		all := upTo(len(n.arcs))
+func (n *scaledNetwork) arcImages(image []int) []int {
+	order := func(from, to func(network.Arc) int) []int {
+		all := upTo(len(n.Arcs))
 		slices.SortStableFunc(all, func(i, j int) int {
-			a, b := n.arcs[i], n.arcs[j]
-			return cmp.Or(cmp.Compare(from(a), from(b)), cmp.Compare(to(a), to(b)), cmp.Compare(a.capacity, b.capacity))
+			a, b := n.Arcs[i], n.Arcs[j]
+			return cmp.Or(cmp.Compare(from(a), from(b)), cmp.Compare(to(a), to(b)), cmp.Compare(a.Capacity, b.Capacity))
 		})
 		return all
 	}
-	was := order(func(a arc) int { return image[a.from] }, func(a arc) int { return image[a.to] })
-	is := order(func(a arc) int { return int(a.from) }, func(a arc) int { return int(a.to) })
-	becomes := make([]int, len(n.arcs))
+	was := order(func(a network.Arc) int { return image[a.From] }, func(a network.Arc) int { return image[a.To] })
+	is := order(func(a network.Arc) int { return a.From }, func(a network.Arc) int { return a.To })
+	becomes := make([]int, len(n.Arcs))
 	for i, e := range was {
 		becomes[e] = is[i]
 	}

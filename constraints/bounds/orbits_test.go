@@ -18,7 +18,7 @@ func (p *problem) unlike() (o orbits) {
 	for r := range p.n {
 		o.sources, o.times = append(o.sources, r), append(o.times, 1)
 	}
-	for e := range p.forward.arcs {
+	for e := range p.forward.Arcs {
 		o.link, o.links = append(o.link, e), append(o.links, 1)
 	}
 	return o
@@ -141,14 +141,14 @@ func TestNodesAlike(t *testing.T) {
 				t.Fatalf("%d x %s: nodes are not alike", nodes, name)
 			}
 			links := map[[3]int64]int{}
-			for _, a := range p.forward.arcs {
-				links[[3]int64{int64(a.from), int64(a.to), a.capacity}]++
+			for _, a := range p.forward.Arcs {
+				links[[3]int64{int64(a.From), int64(a.To), a.Capacity}]++
 			}
 			generators := p.nodePermutations()
 			for _, image := range generators {
 				turned := map[[3]int64]int{}
-				for _, a := range p.forward.arcs {
-					turned[[3]int64{int64(image[a.from]), int64(image[a.to]), a.capacity}]++
+				for _, a := range p.forward.Arcs {
+					turned[[3]int64{int64(image[a.From]), int64(image[a.To]), a.Capacity}]++
 				}
 				if !maps.Equal(links, turned) {
 					t.Fatalf("%d x %s: %v is no symmetry", nodes, name, image)

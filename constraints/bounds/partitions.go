@@ -9,7 +9,7 @@ import (
 // allPartitions is partitionBound over all partitions of a small system's ranks.
 func (p *problem) allPartitions() (best bandwidthBound) {
 	full := 1<<p.n - 1
-	for _, net := range []*network{p.forward, p.backward} {
+	for _, net := range []*scaledNetwork{p.forward, p.backward} {
 		least, group := p.split(p.capacitiesOut(net))
 		verb := "leave"
 		if net == p.backward {
@@ -25,7 +25,7 @@ func (p *problem) allPartitions() (best bandwidthBound) {
 }
 
 // capacitiesOut returns the capacity out of each proper set of ranks, by bit mask.
-func (p *problem) capacitiesOut(net *network) []int64 {
+func (p *problem) capacitiesOut(net *scaledNetwork) []int64 {
 	f := newFlow(net)
 	out := make([]int64, 1<<p.n)
 	inside := make([]bool, p.n)

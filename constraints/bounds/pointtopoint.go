@@ -147,21 +147,21 @@ func (p *problem) pointToPoint(d demand) (best bandwidthBound) {
 // for each link on its shortest path.
 func (p *problem) hopBound(d demand, part int64) bandwidthBound {
 	var capacity int64
-	next := make([][]int32, p.forward.vertices)
-	for _, a := range p.forward.arcs {
-		capacity += a.capacity
-		next[a.from] = append(next[a.from], a.to)
+	next := make([][]int32, p.forward.Vertices)
+	for _, a := range p.forward.Arcs {
+		capacity += a.Capacity
+		next[a.From] = append(next[a.From], int32(a.To))
 	}
 	links := int64(0)
 	sources, times := upTo(p.n), slices.Repeat([]int64{1}, p.n)
 	if d.every {
 		sources, times = p.weighted()
 	}
-	if int64(len(sources))*int64(len(p.forward.arcs)) > maxWork {
+	if int64(len(sources))*int64(len(p.forward.Arcs)) > maxWork {
 		p.skip(0, len(sources), "ranks' distances")
 		return bandwidthBound{}
 	}
-	hops := make([]int32, p.forward.vertices)
+	hops := make([]int32, p.forward.Vertices)
 	for i, a := range sources {
 		p.checkDeadline()
 		far := breadthFirst(next, int32(a), hops)

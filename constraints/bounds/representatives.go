@@ -40,7 +40,7 @@ func (p *problem) useSymmetry() bool {
 		return false
 	}
 	net := p.forward
-	return net.vertices == p.n && len(net.arcs) <= maxDirectLinks*p.n || p.allPermutations() != nil
+	return net.Vertices == p.n && len(net.Arcs) <= maxDirectLinks*p.n || p.allPermutations() != nil
 }
 
 // otherRepresentatives lists ranks that stand for all ranks other than the given one, as

@@ -11,7 +11,7 @@ import "math/bits"
 // The flow between merged ranks is a circulation and stays for the next flow to start
 // from. To keep flows short, they go from the rank to the nearest merged rank on the
 // reversed network, and ranks are taken far from one another.
-func (p *problem) minRootedCut(net *network, root int, others []int) (least int64, first int) {
+func (p *problem) minRootedCut(net *scaledNetwork, root int, others []int) (least int64, first int) {
 	m := p.newMergingFlow(net, root)
 	least = unlimited
 	looked := 0
@@ -39,7 +39,7 @@ type mergingFlow struct {
 	f *flow
 }
 
-func (p *problem) newMergingFlow(net *network, root int) *mergingFlow {
+func (p *problem) newMergingFlow(net *scaledNetwork, root int) *mergingFlow {
 	turned := p.backward
 	if net == p.backward {
 		turned = p.forward

@@ -18,7 +18,7 @@ func TestNarrowest(t *testing.T) {
 		p := problemOf(t, turning(t))
 		root := rapid.IntRange(0, p.n-1).Draw(t, "root")
 		others := allBut(p.n, root)
-		for name, net := range map[string]*network{"forward": p.forward, "backward": p.backward} {
+		for name, net := range map[string]*scaledNetwork{"forward": p.forward, "backward": p.backward} {
 			f := newFlow(net)
 			want, first := int64(unlimited), 0
 			for _, v := range others {

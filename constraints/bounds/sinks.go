@@ -18,16 +18,16 @@ import (
 // with it a smaller x, until none does: Newton's method on a piecewise linear function,
 // in exact fractions. A sink that admits x admits any smaller x, so each sink is examined
 // once.
-func (p *problem) allToSinks(net *network, sinks []int) bandwidthBound {
+func (p *problem) allToSinks(net *scaledNetwork, sinks []int) bandwidthBound {
 	parts := p.c.Counts
 	if parts == nil {
 		parts = slices.Repeat([]int{1}, p.n)
 	}
 	all := total(parts)
 	f := newFlow(net)
-	into := make([]int64, net.vertices)
-	for _, a := range net.arcs {
-		into[a.to] += a.capacity
+	into := make([]int64, net.Vertices)
+	for _, a := range net.Arcs {
+		into[a.To] += a.Capacity
 	}
 	// All ranks but one are a good first set.
 	x := bandwidthBound{}
@@ -86,7 +86,7 @@ func partsOf(parts, set []int) (sum int64) {
 // fromRoot bounds a collective in which one rank's whole buffer must reach every other:
 // broadcast, and on the reversed network reduce. The bound is the least of the maximum
 // flows from the root (Edmonds 1973).
-func (p *problem) fromRoot(net *network, root int) bandwidthBound {
+func (p *problem) fromRoot(net *scaledNetwork, root int) bandwidthBound {
 	_, v := p.minRootedCut(net, root, p.otherRepresentatives(root))
 	f := newFlow(net)
 	width := f.maxFlow(root, v) // minRootedCut may have met its limit before it reached v

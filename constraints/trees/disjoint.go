@@ -151,12 +151,12 @@ const maxOtherWidths = 8
 // allReachable reports whether every rank but the root has an incoming edge. If data
 // flow both ways, a rank that can be reached may have none, because the path back uses
 // other edges.
-func (n *network) allReachable(root int) bool {
-	into := make([]bool, n.vertices)
-	for _, a := range n.arcs {
-		into[a.to] = true
+func (n *system) allReachable(root int) bool {
+	into := make([]bool, n.Vertices)
+	for _, a := range n.Arcs {
+		into[a.To] = true
 	}
-	for r := range n.ranks {
+	for r := range n.Ranks {
 		if r != root && !into[r] {
 			return false
 		}

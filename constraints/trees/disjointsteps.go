@@ -3,6 +3,7 @@ package trees
 import (
 	"math/big"
 
+	"github.com/colltune/colltune/constraints/network"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -143,7 +144,7 @@ func (p *stepProblem) maxUses(e int, width *big.Rat) int {
 
 // stepGraph returns a graph with a link for each step, whose capacity is linkCount.
 func (p *stepProblem) stepGraph() *graph {
-	g := p.newGraph(&network{ranks: p.n, vertices: p.n})
+	g := p.newGraph(&system{Network: &network.Network{Ranks: p.n, Vertices: p.n}})
 	for a := range p.n {
 		for b := range p.n {
 			if s := p.step(a, b); s != nil {
@@ -155,16 +156,16 @@ func (p *stepProblem) stepGraph() *graph {
 }
 
 // newGraph returns a graph for the trees, still without links.
-func (p *stepProblem) newGraph(net *network) *graph {
-	g := &graph{network: net, number: map[[2]int]int{}, demand: make([]int64, p.n), total: int64(p.count)}
+func (p *stepProblem) newGraph(net *system) *graph {
+	g := &graph{system: net, number: map[[2]int]int{}, demand: make([]int64, p.n), total: int64(p.count)}
 	g.demand[p.root] = int64(p.count)
 	return g
 }
 
 // network returns the topology's edges that steps use, directed away from the root. If
 // data flow both ways, an edge has the smaller bandwidth of the two directions.
-func (p *stepProblem) network() *network {
-	net := newNetwork(p.t, !p.down)
+func (p *stepProblem) network() *system {
+	net := newSystem(p.t, !p.down)
 	taken := [2]map[int]bool{{}, {}}
 	back := map[[2]int]int{} // by two vertices: the edge that steps take up from one to the other
 	for _, s := range p.steps {
@@ -184,40 +185,40 @@ func (p *stepProblem) network() *network {
 	if !p.down {
 		main = upward
 	}
-	kept := net.arcs[:0]
-	for _, a := range net.arcs {
-		if !taken[main][a.edge] {
+	kept := net.Arcs[:0]
+	for _, a := range net.Arcs {
+		if !taken[main][a.Edge] {
 			continue
 		}
 		if p.down && p.up {
-			e, ok := back[[2]int{p.t.Edges[a.edge].To, p.t.Edges[a.edge].From}]
+			e, ok := back[[2]int{p.t.Edges[a.Edge].To, p.t.Edges[a.Edge].From}]
 			if !ok {
 				continue
 			}
-			a.capacity = min(a.capacity, int64(p.t.Edges[e].Bandwidth))
+			a.Capacity = min(a.Capacity, int64(p.t.Edges[e].Bandwidth))
 		}
 		kept = append(kept, a)
 	}
-	net.arcs = kept
+	net.Arcs = kept
 	return net
 }
 
 // graph returns the network with each edge's capacity in trees of a width that share no
 // link.
-func (p *stepProblem) graph(net *network, width *big.Rat) *graph {
+func (p *stepProblem) graph(net *system, width *big.Rat) *graph {
 	g := p.newGraph(net)
 	room := new(big.Int)
-	for _, a := range net.arcs {
+	for _, a := range net.Arcs {
 		count := int64(p.count)
-		room.Mul(big.NewInt(a.capacity), width.Denom()).Quo(room, width.Num())
+		room.Mul(big.NewInt(a.Capacity), width.Denom()).Quo(room, width.Num())
 		if room.IsInt64() {
 			count = min(count, room.Int64())
 		}
-		if p.direct(a.edge) {
-			count = min(count, int64(p.linkCount(p.step(a.from, a.to))))
+		if p.direct(a.Edge) {
+			count = min(count, int64(p.linkCount(p.step(a.From, a.To))))
 		}
 		if count > 0 {
-			g.add(a.from, a.to, []pathShare{{[]int{a.edge}, count}})
+			g.add(a.From, a.To, []pathShare{{[]int{a.Edge}, count}})
 		}
 	}
 	return g

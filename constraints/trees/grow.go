@@ -12,7 +12,7 @@ import (
 
 // pack packs the trees of an attempt for each root with a demand, at the attempt's rate
 // or, if that is open, at the highest that works. It returns no trees if they do not fit.
-func (n *network) pack(ctx context.Context, wants []int64, o attempt) (*big.Rat, []Tree, error) {
+func (n *system) pack(ctx context.Context, wants []int64, o attempt) (*big.Rat, []Tree, error) {
 	k := big.NewRat(1, int64(o.k))
 	var candidates []*big.Rat // amounts that a tree might carry
 	if o.rate != nil {
@@ -56,17 +56,17 @@ func (g *graph) packed(ctx context.Context) ([]Tree, error) {
 // breakpoints lists, in falling order, the rates of a tree at which some link is used
 // fully, down to one at which k trees for each root certainly fit: if a tree carries 1/k
 // of what can enter a rank, rounding loses less than one tree on each link.
-func (n *network) breakpoints(wants []int64, k int) []*big.Rat {
+func (n *system) breakpoints(wants []int64, k int) []*big.Rat {
 	var sum int64
 	for _, w := range wants {
 		sum += w
 	}
 	var widths []int64
-	into := make([]int64, n.ranks)
-	for _, a := range n.arcs {
-		widths = append(widths, a.capacity)
-		if a.to < n.ranks {
-			into[a.to] += a.capacity
+	into := make([]int64, n.Ranks)
+	for _, a := range n.Arcs {
+		widths = append(widths, a.Capacity)
+		if a.To < n.Ranks {
+			into[a.To] += a.Capacity
 		}
 	}
 	slices.Sort(widths)
@@ -104,11 +104,11 @@ const maxBreakpoints = 1 << 10
 // to y from x and from the roots still to come, minus the demand of these roots. If not
 // all of the trees can use the link, the others are grown later, from their root.
 func (g *graph) grow(ctx context.Context) ([]Tree, error) {
-	f := &packingState{graph: g, flow: maxflow.New(g.ranks + 1)}
-	for r := range g.ranks {
-		f.flow.Arc(g.ranks, r, g.demand[r])
+	f := &packingState{graph: g, flow: maxflow.New(g.Ranks + 1)}
+	for r := range g.Ranks {
+		f.flow.Arc(g.Ranks, r, g.demand[r])
 	}
-	f.out = make([][]int, g.ranks)
+	f.out = make([][]int, g.Ranks)
 	var links []link
 	for _, l := range g.links {
 		if l.capacity > 0 {
@@ -123,7 +123,7 @@ func (g *graph) grow(ctx context.Context) ([]Tree, error) {
 	f.links = links
 	f.demand = slices.Clone(g.demand)
 	f.total = g.total
-	for r := range g.ranks {
+	for r := range g.Ranks {
 		for f.demand[r] > 0 {
 			if err := f.growTrees(ctx, r); err != nil {
 				return nil, err
@@ -166,14 +166,14 @@ type partialTree struct {
 
 // growTrees grows equal trees of one root.
 func (f *packingState) growTrees(ctx context.Context, root int) error {
-	s := &partialTree{packingState: f, tree: Tree{Root: root}, count: f.demand[root], in: make([]bool, f.ranks)}
+	s := &partialTree{packingState: f, tree: Tree{Root: root}, count: f.demand[root], in: make([]bool, f.Ranks)}
 	if f.separate {
 		s.count = 1
 	}
 	f.addDemand(root, -s.count)
 	s.in[root] = true
 	s.expand(root, 1)
-	for len(s.tree.Edges) < f.ranks-1 {
+	for len(s.tree.Edges) < f.Ranks-1 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -271,7 +271,7 @@ func (f *packingState) addDemand(r int, by int64) {
 // addCapacity changes the capacity of a link.
 func (f *packingState) addCapacity(l int, by int64) {
 	f.links[l].capacity += by
-	f.flow.SetCapacity(f.ranks+l, f.links[l].capacity)
+	f.flow.SetCapacity(f.Ranks+l, f.links[l].capacity)
 }
 
 // treesThatFit returns how many of count trees can use a link.
@@ -282,7 +282,7 @@ func (f *packingState) treesThatFit(at int, count int64) int64 {
 		return 0
 	}
 	f.flow.SetCapacity(l.from, maxflow.Unlimited)
-	n := f.flow.MaxFlow(f.ranks, l.to, f.total+count) - f.total
+	n := f.flow.MaxFlow(f.Ranks, l.to, f.total+count) - f.total
 	f.flow.SetCapacity(l.from, f.demand[l.from])
 	return n
 }

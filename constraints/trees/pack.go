@@ -80,7 +80,7 @@ func Pack(ctx context.Context, t *topologies.Topology, o Options) (*Packing, err
 		return nil, fmt.Errorf("trees on %s: not every rank can reach every other", t.Name)
 	}
 	p := &Packing{Topology: t.Name, Ranks: n, Collective: o.Collective, Root: o.Root, Bound: b.AlgbwBps}
-	if err := p.search(ctx, newNetwork(t, kind.reversed), o.MaxTrees); err != nil {
+	if err := p.search(ctx, newSystem(t, kind.reversed), o.MaxTrees); err != nil {
 		return nil, err
 	}
 	if p.Rate == nil {
@@ -96,7 +96,7 @@ func Pack(ctx context.Context, t *topologies.Topology, o Options) (*Packing, err
 
 // search tries numbers of trees up to most, and stores the packing of the highest rate in
 // p. It leaves p.Rate nil if none fits.
-func (p *Packing) search(ctx context.Context, net *network, most int) error {
+func (p *Packing) search(ctx context.Context, net *system, most int) error {
 	wants := make([]int64, p.Ranks) // by root: trees, in units of K
 	for r := range wants {
 		if !kinds[p.Collective].rooted || r == p.Root {
@@ -151,10 +151,10 @@ type attempt struct {
 // link of bandwidth b has capacity for ⌊b/y⌋ trees. If y is the greatest common divisor of
 // x and all b, rounding loses nothing and the bound is met. If few links are as narrow as
 // the bound, fewer trees can meet it too.
-func attempts(net *network, x *big.Rat, most int) (list []attempt) {
+func attempts(net *system, x *big.Rat, most int) (list []attempt) {
 	divisor := new(big.Int).Set(x.Num()) // of x.Num() and all b·x.Denom(), over x.Denom()
-	for _, a := range net.arcs {
-		b := big.NewInt(a.capacity)
+	for _, a := range net.Arcs {
+		b := big.NewInt(a.Capacity)
 		divisor.GCD(nil, nil, divisor, b.Mul(b, x.Denom()))
 	}
 	exact := new(big.Int).Quo(x.Num(), divisor)

@@ -13,7 +13,7 @@ func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 	// get narrower, so this terminates.
 	for again := true; again; {
 		again = false
-		for w := g.vertices - 1; w >= g.ranks; w-- {
+		for w := g.Vertices - 1; w >= g.Ranks; w-- {
 			changed, ok := g.balance(ctx, w)
 			if !ok {
 				return false, ctx.Err()
@@ -23,10 +23,10 @@ func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 	}
 	// Switches with a single link in or out come first, because they leave no choice;
 	// then those of each node, and finally the fabric, whose neighbours are then ranks.
-	left := make([]bool, g.vertices)
+	left := make([]bool, g.Vertices)
 	for again := true; again; {
 		again = false
-		for w := g.ranks; w < g.vertices; w++ {
+		for w := g.Ranks; w < g.Vertices; w++ {
 			if ins, outs := g.incident(w); !left[w] && (len(ins) <= 1 || len(outs) <= 1) {
 				left[w], again = true, true
 				for _, in := range ins {
@@ -38,7 +38,7 @@ func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 		}
 	}
 	for _, fabric := range []bool{false, true} {
-		for w := g.ranks; w < g.vertices; w++ {
+		for w := g.Ranks; w < g.Vertices; w++ {
 			if left[w] || (g.node[w] < 0) != fabric {
 				continue
 			}
@@ -59,11 +59,11 @@ func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 // forbids reports whether a strict graph forbids a link, because its ends are ranks that
 // are not linked. Such flows leave a node through the fabric and come back to it.
 func (g *graph) forbids(from, to int) bool {
-	return g.strict && from < g.ranks && to < g.ranks && !g.linked(from, to)
+	return g.strict && from < g.Ranks && to < g.Ranks && !g.linked(from, to)
 }
 
 // usesLinkedRanks reports whether all edges of the trees join linked ranks.
-func (n *network) usesLinkedRanks(trees []Tree) bool {
+func (n *system) usesLinkedRanks(trees []Tree) bool {
 	for _, t := range trees {
 		for _, e := range t.Edges {
 			if !n.linked(e.Parent, e.Child) {
@@ -155,7 +155,7 @@ func (g *graph) splitEvenly(ctx context.Context, w int) bool {
 	groups := 0 // groups of ranks of one node, all of the same size
 	for i := range ins {
 		a, b := g.links[ins[i]], g.links[outs[i]]
-		if a.from != b.to || a.from >= g.ranks || a.capacity != c || b.capacity != c {
+		if a.from != b.to || a.from >= g.Ranks || a.capacity != c || b.capacity != c {
 			return false
 		}
 		if i == 0 || g.node[a.from] != g.node[g.links[ins[i-1]].from] {

@@ -6,60 +6,26 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/constraints/maxflow"
+	"github.com/colltune/colltune/constraints/network"
 	"github.com/colltune/colltune/topologies"
 )
 
-// network is a topology as a flow network: ranks first, then the vertices between them,
-// with two vertices for a NIC, one for each direction. A packing of trees towards their
-// roots is one of trees away from them on the reversed network.
-type network struct {
-	ranks    int
-	vertices int
-	node     []int               // by vertex; -1 for the fabric
-	linked   func(a, b int) bool // whether messages go between two ranks, in the network's direction
-	arcs     []arc
+// system is a topology as a flow network. A packing of trees towards their roots is one
+// of trees away from them on the reversed network.
+type system struct {
+	*network.Network
+	node   []int               // by vertex; -1 for the fabric
+	linked func(a, b int) bool // whether messages go between two ranks, in the network's direction
 }
 
-// arc is an edge of the topology.
-type arc struct {
-	from, to int
-	capacity int64 // bytes a second
-	edge     int
-}
-
-func newNetwork(t *topologies.Topology, backward bool) *network {
-	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices), linked: t.Linked}
+func newSystem(t *topologies.Topology, backward bool) *system {
+	n := &system{Network: network.New(t), linked: t.Linked}
+	for _, v := range n.Origin {
+		n.node = append(n.node, t.Vertices[v].Node)
+	}
 	if backward {
+		n.Network = n.Reversed()
 		n.linked = func(a, b int) bool { return t.Linked(b, a) }
-	}
-	in := make([]int, len(t.Vertices)) // where messages from the fabric arrive
-	for v, vertex := range t.Vertices {
-		in[v] = v
-		n.node = append(n.node, vertex.Node)
-	}
-	for v, vertex := range t.Vertices {
-		if vertex.Kind == topologies.NIC {
-			in[v] = n.vertices
-			n.vertices++
-			n.node = append(n.node, vertex.Node)
-		}
-	}
-	for i, e := range t.Edges {
-		from, to := t.Vertices[e.From].Kind, t.Vertices[e.To].Kind
-		if t.Nodes == 1 && (from >= topologies.NIC || to >= topologies.NIC) {
-			continue
-		}
-		a := arc{from: e.From, to: e.To, capacity: int64(e.Bandwidth), edge: i}
-		if from == topologies.NIC && to < topologies.NIC {
-			a.from = in[e.From]
-		}
-		if to == topologies.NIC && from >= topologies.NIC {
-			a.to = in[e.To]
-		}
-		if backward {
-			a.from, a.to = a.to, a.from
-		}
-		n.arcs = append(n.arcs, a)
 	}
 	return n
 }
@@ -67,7 +33,7 @@ func newNetwork(t *topologies.Topology, backward bool) *network {
 // graph is the network with capacities in trees. Its links change as switches are
 // removed.
 type graph struct {
-	*network
+	*system
 	links       []link
 	number      map[[2]int]int // by two vertices: the link from one to the other
 	demand      []int64        // by root: its trees
@@ -92,21 +58,21 @@ type pathShare struct {
 
 // scaled returns the graph with each link's capacity in trees of y bytes a second each,
 // at most the number of all trees.
-func (n *network) scaled(y *big.Rat, wants []int64, k int) *graph {
-	g := &graph{network: n, number: map[[2]int]int{}}
+func (n *system) scaled(y *big.Rat, wants []int64, k int) *graph {
+	g := &graph{system: n, number: map[[2]int]int{}}
 	for _, w := range wants {
 		g.demand = append(g.demand, w*int64(k))
 		g.total += w * int64(k)
 	}
 	trees := new(big.Int)
-	for _, a := range n.arcs {
-		trees.Mul(big.NewInt(a.capacity), y.Denom()).Quo(trees, y.Num())
+	for _, a := range n.Arcs {
+		trees.Mul(big.NewInt(a.Capacity), y.Denom()).Quo(trees, y.Num())
 		count := g.total
 		if trees.IsInt64() {
 			count = min(count, trees.Int64())
 		}
 		if count > 0 {
-			g.add(a.from, a.to, []pathShare{{[]int{a.edge}, count}})
+			g.add(a.From, a.To, []pathShare{{[]int{a.Edge}, count}})
 		}
 	}
 	return g
@@ -176,9 +142,9 @@ type feasibility struct {
 }
 
 func newFeasibility(ctx context.Context, g *graph) *feasibility {
-	j := &feasibility{ctx: ctx, g: g, flow: maxflow.New(g.vertices + 1), arcs: map[[2]int]int{}}
+	j := &feasibility{ctx: ctx, g: g, flow: maxflow.New(g.Vertices + 1), arcs: map[[2]int]int{}}
 	for r, w := range g.demand {
-		j.flow.Arc(g.vertices, r, w)
+		j.flow.Arc(g.Vertices, r, w)
 		j.order = append(j.order, r)
 	}
 	for _, l := range g.links {
@@ -211,7 +177,7 @@ func (j *feasibility) missing(enough int64) (short int64) {
 		if j.ctx.Err() != nil {
 			return enough
 		}
-		miss := j.g.total - j.flow.MaxFlow(j.g.vertices, v, j.g.total)
+		miss := j.g.total - j.flow.MaxFlow(j.g.Vertices, v, j.g.total)
 		if miss <= short {
 			continue
 		}

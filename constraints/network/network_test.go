@@ -1,0 +1,55 @@
+package network
+
+import (
+	"testing"
+
+	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
+)
+
+// What leaves a node goes through the first vertex of a NIC, what enters it through
+// the second, and no path turns round inside one.
+func TestNICsAreTwoVertices(t *testing.T) {
+	top := topotest.Resolve(t, "dgx-1", 2)
+	n := New(top)
+	nics := 0
+	for _, v := range top.Vertices {
+		if v.Kind == topologies.NIC {
+			nics++
+		}
+	}
+	if n.Ranks != 16 || n.Vertices != len(top.Vertices)+nics || len(n.Origin) != n.Vertices || len(n.Arcs) != len(top.Edges) || nics == 0 {
+		t.Fatalf("%d ranks, %d vertices, %d arcs, %d NICs", n.Ranks, n.Vertices, len(n.Arcs), nics)
+	}
+	outside := func(v int) bool { return top.Vertices[n.Origin[v]].Kind >= topologies.NIC }
+	for _, a := range n.Arcs {
+		e := top.Edges[a.Edge]
+		if n.Origin[a.From] != e.From || n.Origin[a.To] != e.To || a.Capacity != int64(e.Bandwidth) {
+			t.Fatalf("arc %+v of edge %+v", a, e)
+		}
+		for _, b := range n.Arcs {
+			if a.To == b.From && top.Vertices[n.Origin[a.To]].Kind == topologies.NIC && outside(a.From) == outside(b.To) {
+				t.Fatalf("data turn round in a NIC: %+v, %+v", a, b)
+			}
+		}
+	}
+}
+
+// One node has no NICs and no fabric, and twice reversed is the same.
+func TestOneNode(t *testing.T) {
+	n := New(topotest.Resolve(t, "dgx-1", 1))
+	for _, a := range n.Arcs {
+		if a.From >= n.Ranks+8 || a.To >= n.Ranks+8 {
+			t.Errorf("arc %+v is outside the node", a)
+		}
+	}
+	back := n.Reversed()
+	for i, a := range n.Arcs {
+		if b := back.Arcs[i]; b.From != a.To || b.To != a.From || b.Capacity != a.Capacity || b.Edge != a.Edge {
+			t.Errorf("%+v reversed is %+v", a, b)
+		}
+		if again := back.Reversed().Arcs[i]; again != a {
+			t.Errorf("%+v reversed twice is %+v", a, again)
+		}
+	}
+}
