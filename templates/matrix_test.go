@@ -13,15 +13,15 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// system is a row of docs/families.md.
+// system is a row of the matrix.
 type system struct {
 	name  string
 	gpus  []int // of every node; nil: all
-	nodes int   // up to how many
+	nodes int   // the largest number
 }
 
-// systems are one of the catalogue for each sort that templates can tell apart,
-// one with an odd number of GPUs, and some without a catalogue's switches.
+// systems has one of the catalogue for each kind that templates can distinguish, one with
+// an odd number of GPUs, and some generated ones without switches.
 var systems = []system{
 	{"dgx-a100", nil, 5}, {"dgx-a100", []int{0, 1, 2, 3, 4}, 5}, {"perlmutter", nil, 5}, {"dgx-2", nil, 5}, {"gb200-nvl72", nil, 5},
 	{"dgx-1", nil, 5}, {"frontier", nil, 5}, {"mi250", nil, 5}, {"ndv2-teccl", nil, 5}, {"dgx-2-teccl", nil, 5},
@@ -58,83 +58,79 @@ func machineOf(top *topologies.Topology) script.Machine {
 	return m
 }
 
-// everything reports whether slow tests look at all there is.
+// everything reports whether slow tests leave nothing out.
 func everything() bool { return os.Getenv("COLLTUNE_LONG") != "" || *update }
 
-// TestMatrix compiles every family for every collective it does on systems of 1
-// to 5 nodes, with the first parameters that apply, verifies what comes out, and
-// holds it to the family's formula; docs/families.md is what is counted. The
-// ordinary test does so for small systems, and reads the others off the page;
-// with COLLTUNE_LONG=1 it leaves none out, and tries the last parameters as well.
+// matrixFile holds the counted cells.
+const matrixFile = "testdata/matrix.md"
+
+// TestMatrix compiles every family for every collective it does on systems of 1 to 5
+// nodes, with the first parameters that apply, verifies the result, and compares it with
+// the family's cost function; matrixFile has the counted numbers. The ordinary test does
+// so for small systems, and takes the others from the file; with COLLTUNE_LONG=1 it does
+// all, and the last parameters as well.
 func TestMatrix(t *testing.T) {
-	const page = "../docs/families.md"
-	text, err := os.ReadFile(page)
-	if err != nil {
+	text, err := os.ReadFile(matrixFile)
+	if err != nil && !*update {
 		t.Fatal(err)
 	}
 	written := strings.Split(string(text), "\n")
-	pageOf := make([]strings.Builder, len(Builtin()))
+	tables := make([]strings.Builder, len(Builtin()))
 	t.Run("families", func(t *testing.T) {
 		for i, f := range Builtin() {
 			t.Run(f.Name, func(t *testing.T) {
 				t.Parallel()
-				familyPage(t, &pageOf[i], f, written)
+				familyTables(t, &tables[i], f, written)
 			})
 		}
 	})
 	var b strings.Builder
-	b.WriteString(matrixHead + matrixFamilies() + matrixLegend)
-	for i := range pageOf {
-		if pageOf[i].Len() == 0 {
-			return // -run has left it out
+	b.WriteString(matrixHead)
+	for i := range tables {
+		if tables[i].Len() == 0 {
+			return // left out by -run
 		}
-		b.WriteString(pageOf[i].String())
+		b.WriteString(tables[i].String())
 	}
+	compareFile(t, matrixFile, b.String())
+}
+
+// compareFile holds a file to its generated text, or writes it with -update.
+func compareFile(t *testing.T, name, text string) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	for i, line := range strings.Split(b.String(), "\n") {
+	old, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := strings.Split(string(old), "\n")
+	for i, line := range strings.Split(text, "\n") {
 		if i >= len(written) || line != written[i] {
-			t.Fatalf("%s:%d is not what is found (go test ./templates -run TestMatrix -update): %s", page, i+1, line)
+			t.Fatalf("%s:%d differs (go test ./templates -run %s -update): want %s", name, i+1, t.Name(), line)
 		}
 	}
-	if b.Len() != len(text) {
-		t.Fatalf("%s is longer than what is found", page)
+	if len(old) != len(text) {
+		t.Fatalf("%s is longer than its generated text", name)
 	}
 }
 
-// matrixHead is the page down to the table of families.
-const matrixHead = `# The families
+// matrixHead is the file's text above the tables.
+const matrixHead = `# The matrix of families
 
-A *family* is one algorithm for several collectives and any number of ranks, with parameters that a search tunes. This page lists the built-in families, and what each costs on systems of 1 to 5 nodes.
-
-` + "```" + `
-colltune template list
-colltune template show ring -t dgx-a100 --nodes 2                       # description, parameters, cost and program
-colltune search -t dgx-a100 -c allreduce --family ring,all-pairs        # search these only
-colltune compile ring -t dgx-a100 -c allreduce -p channels=4 --out ring.json
-` + "```" + `
-
-Your own families are written in [the chunk language](language.md). Compile times for 2,048 ranks are in [measurements](measurements/families.md).
-
-`
-
-// matrixLegend is the page from the table of families to the first of them.
-const matrixLegend = `
-## How to read the tables
-
-Each cell is *steps* · *wire* · *threadblocks*, for the first of the family's parameters that apply. An empty cell means that the family does not apply there. Sizes are [nccl-tests'](language.md#collectives).
+Each cell is *steps* · *wire* · *threadblocks*, for the first of the family's parameters that apply, out of place. An empty cell means that the family does not apply there. Sizes are [nccl-tests'](../../docs/language.md#collectives). [The families](../../docs/families.md) gives closed forms.
 
 | number | meaning |
 |---|---|
 | *steps* | length of the critical path: the most messages, one after another, that any output depends on |
-| *wire* | what all ranks send together, as a multiple of the call's size |
+| *wire* | all ranks' messages together, as a multiple of the call's size |
 | *threadblocks* | of the busiest GPU, for one instance of the program |
 
-A family sees only how many GPUs each node has and which of them have links. So some rows stand for several entries of [the catalogue](topologies.md#the-catalogue):
+A family sees only how many GPUs each node has and which of them have links. So some rows stand for several entries of [the catalogue](../../docs/topologies.md#the-catalogue):
 
 | row | also stands for |
 |---|---|
@@ -143,39 +139,13 @@ A family sees only how many GPUs each node has and which of them have links. So 
 | dgx-1 | ndv2 |
 | frontier | mi250x |
 
-A test writes this page (` + "`go test ./templates -run TestMatrix -update`" + `). It compiles and verifies each program, counts the three numbers in the result, and checks them against the family's own cost formula.
+A test writes this file (` + "`go test ./templates -run TestMatrix$ -update`" + `): it compiles and verifies each program, counts the three numbers, and compares steps and wire with the family's cost function.
 `
 
-// matrixFamilies returns the table of families.
-func matrixFamilies() string {
-	var b strings.Builder
-	b.WriteString("| family | collectives | applies to |\n|---|---|---|\n")
-	for _, f := range Builtin() {
-		fmt.Fprintf(&b, "| [%s](#%[1]s) | %s | %s |\n", f.Name, strings.Join(f.Collectives, ", "), f.Summary().Applies)
-	}
-	return b.String()
-}
-
-// familyPage writes what the page has of a family. Cells that are not counted
-// here are those of the page as it is.
-func familyPage(t *testing.T, b *strings.Builder, f *Family, written []string) {
-	fmt.Fprintf(b, "\n## %s\n\n%s\n\nApplies to: %s.\n", f.Name, strings.Join(strings.Fields(f.Doc), " "), f.Summary().Applies)
-	if len(f.Parameters) > 0 {
-		b.WriteString("\n| parameter | values | meaning |\n|---|---|---|\n")
-	}
-	for _, p := range f.Parameters {
-		var values string
-		if p.Hole != "" {
-			values = p.Source()
-		} else {
-			var words []string
-			for _, v := range p.Values {
-				words = append(words, script.FormatValue(v))
-			}
-			values = strings.Join(words, ", ")
-		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", p.Name, values, p.Doc)
-	}
+// familyTables writes a family's tables. Cells that are not counted in this run are those
+// of the file.
+func familyTables(t *testing.T, b *strings.Builder, f *Family, written []string) {
+	fmt.Fprintf(b, "\n## %s\n", f.Name)
 	for _, c := range f.Collectives {
 		heading := fmt.Sprintf("| %s, nodes: | 1 | 2 | 3 | 4 | 5 |", c)
 		fmt.Fprintf(b, "\n%s\n|---|---|---|---|---|---|\n", heading)
@@ -200,8 +170,7 @@ func familyPage(t *testing.T, b *strings.Builder, f *Family, written []string) {
 	}
 }
 
-// sectionOf returns the line of a table in a family's part of the page, -1 where it
-// is not there.
+// sectionOf returns the line of a table in a family's part of the file, or -1.
 func sectionOf(lines []string, family, heading string) int {
 	part := slices.Index(lines, "## "+family)
 	if part < 0 {
@@ -226,7 +195,7 @@ func cellsOf(lines []string, table int, s system) (cells [5]string) {
 	return cells
 }
 
-// matrixCell returns a cell of the page: a family on a machine.
+// matrixCell returns the cell of a family on a machine.
 func matrixCell(t *testing.T, f *Family, coll string, m script.Machine) string {
 	t.Helper()
 	q := requests(coll, m)[0] // one that is there for all: out of place
@@ -259,13 +228,13 @@ func matrixEntry(t *testing.T, f *Family, m script.Machine, q script.Request, p 
 	}
 	got := measure(t, compiled.Program)
 	if said, _, err := f.Cost(m, q, p); err != nil || got.steps != said.Steps || got.wire.Cmp(said.Wire) != 0 {
-		t.Errorf("%s %s %v: it says %d steps and %v on the wire; counted are %d and %v (%v)", f.Name, q.Collective, p, said.Steps, said.Wire, got.steps, got.wire, err)
+		t.Errorf("%s %s %v: its cost is %d steps and %v on the wire; counted are %d and %v (%v)", f.Name, q.Collective, p, said.Steps, said.Wire, got.steps, got.wire, err)
 	}
 	return got
 }
 
-// TestMatrixHasTheCatalogue: every entry of the catalogue has a row that is it,
-// or that templates cannot tell from it.
+// TestMatrixHasTheCatalogue: every entry of the catalogue has a row, its own or that of a
+// system which templates cannot distinguish from it.
 func TestMatrixHasTheCatalogue(t *testing.T) {
 	links := func(s system) string {
 		var b strings.Builder
@@ -280,7 +249,7 @@ func TestMatrixHasTheCatalogue(t *testing.T) {
 		}
 		return b.String()
 	}
-	shown := map[string]string{} // by what a template sees
+	shown := map[string]string{} // by the GPUs and links that a template sees
 	for _, s := range systems {
 		if s.nodes > 1 {
 			shown[links(s)] = s.String()
@@ -291,8 +260,8 @@ func TestMatrixHasTheCatalogue(t *testing.T) {
 		switch {
 		case row == "":
 			t.Errorf("%s has no row: name it, or one like it, in systems", name)
-		case row != name && !strings.Contains(matrixLegend, name):
-			t.Errorf("%s is like %s: say so in the head of the page", name, row)
+		case row != name && !strings.Contains(matrixHead, name):
+			t.Errorf("%s is like %s: say so in matrixHead", name, row)
 		}
 	}
 }
