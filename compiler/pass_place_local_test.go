@@ -10,8 +10,7 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// placed returns a program as far as its instructions have threadblocks, before
-// pass place local or after it. Copies that nobody reads remain.
+// placed compiles a program up to pass threadblocks, or place local. Dead copies remain.
 func placed(t interface{ Fatal(...any) }, p *lang.Program, o Options, homed bool) *program {
 	if _, err := o.complete(); err != nil {
 		t.Fatal(err)
@@ -28,7 +27,7 @@ func placed(t interface{ Fatal(...any) }, p *lang.Program, o Options, homed bool
 	return prog
 }
 
-// TestEstimate holds estimates to what they come to by hand.
+// TestEstimate compares estimates with ones computed by hand.
 func TestEstimate(t *testing.T) {
 	copiedOn := func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 1)
@@ -67,9 +66,9 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestSlotsComeBack: the later a sender learns that slots are free, the longer
-// a ring takes, where everybody sends all the time.
-func TestSlotsComeBack(t *testing.T) {
+// TestSlotLatency: a ring in which all ranks send all the time takes longer the later
+// senders learn of free slots.
+func TestSlotLatency(t *testing.T) {
 	prog := placed(t, families()["ring 4"], Options{MaxChannels: 1000}, false)
 	before := prog.estimate()
 	defer func(c [sizes]costs) { costsAt = c }(costsAt)
@@ -84,9 +83,9 @@ func TestSlotsComeBack(t *testing.T) {
 	}
 }
 
-// TestHomesAreNoLonger: whatever the program, no estimate is worse by more than is
-// tolerated, and only what may move has moved.
-func TestHomesAreNoLonger(t *testing.T) {
+// TestPlaceLocalLosesLittle: on random programs, no estimate is worse by more than
+// maxLossDivisor allows, and only local instructions move.
+func TestPlaceLocalLosesLittle(t *testing.T) {
 	shorter := 0
 	rapid.Check(t, func(t *rapid.T) {
 		draw := rapid.SampledFrom([]func(*rapid.T) *lang.Program{drawCopies, drawExchanges, drawDeliveries, drawRouting}).Draw(t, "program")
@@ -101,17 +100,16 @@ func TestHomesAreNoLonger(t *testing.T) {
 		if is != was {
 			shorter++
 		}
-		holdHomes(t, before, after)
+		checkPlacement(t, before, after)
 	})
 	if shorter == 0 {
 		t.Error("no program is shorter for it: the programs do not try it")
 	}
 }
 
-// TestHomesAreGivenInOrder: whichever way local instructions are placed, none
-// is taken to begin before what it waits for is there, or before its
-// threadblock has done what comes before it.
-func TestHomesAreGivenInOrder(t *testing.T) {
+// TestPlaceLocalKeepsOrder: under every criterion, no instruction is estimated to begin
+// before its dependencies are complete, or before the one ahead of it in its threadblock.
+func TestPlaceLocalKeepsOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		prog := placed(t, drawCopies(t), Options{MaxChannels: 1000}, false)
 		if !prog.worthPlacing() {
@@ -136,10 +134,9 @@ func TestHomesAreGivenInOrder(t *testing.T) {
 	})
 }
 
-// holdHomes: nothing else has moved than local instructions, within their rank,
-// and to their instance if that has threadblocks; what adds up in one place
-// stays together.
-func holdHomes(t interface{ Fatalf(string, ...any) }, before, after *program) {
+// checkPlacement fails unless only local instructions moved, within their rank, and to
+// their instance if that has threadblocks; reductions into one place stay together.
+func checkPlacement(t interface{ Fatalf(string, ...any) }, before, after *program) {
 	instances := map[rankInstance]bool{} // that have threadblocks
 	for _, tb := range after.tbs {
 		instances[rankInstance{tb.rank, tb.instance}] = true
@@ -176,6 +173,6 @@ func TestSumsOfInstancesStayApart(t *testing.T) {
 	b.reduce(sc(1, 3), sc(1, 0), 2)
 	o := Options{Instances: 2, MaxChannels: 1000}
 	for _, homed := range []bool{false, true} {
-		holdHomes(t, placed(t, &b.p, o, false), placed(t, &b.p, o, homed))
+		checkPlacement(t, placed(t, &b.p, o, false), placed(t, &b.p, o, homed))
 	}
 }

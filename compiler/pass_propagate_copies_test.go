@@ -11,7 +11,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// local is what a program does within its ranks.
+// local counts a program's local operations.
 type local struct {
 	copies, copied int // steps, and chunks of them
 	apart          int // reductions that store elsewhere than where they add
@@ -43,8 +43,8 @@ func localWork(p *ir.Program) (w local) {
 	return w
 }
 
-// TestRingsReadTheInput: out of place, a ring's first step sends from the input,
-// those that follow add what arrives to it, and nothing is copied or staged.
+// TestRingsReadTheInput: out of place, a ring's first step sends from the input, the
+// following ones add received data to it, and nothing is copied or staged.
 func TestRingsReadTheInput(t *testing.T) {
 	const ranks = 6
 	for _, c := range []struct {
@@ -73,9 +73,9 @@ func TestRingsReadTheInput(t *testing.T) {
 	}
 }
 
-// TestForwardLeavesInPlaceAlone: where what is copied is overwritten after, as all
-// is that an in-place program reduces, the pass changes nothing.
-func TestForwardLeavesInPlaceAlone(t *testing.T) {
+// TestPropagateCopiesInPlace: the pass changes nothing if originals are overwritten later,
+// as in programs that reduce in place.
+func TestPropagateCopiesInPlace(t *testing.T) {
 	for name, p := range families() {
 		if !p.Collective.InPlace || p.Collective.Name != "allreduce" {
 			continue
@@ -94,9 +94,8 @@ func TestForwardLeavesInPlaceAlone(t *testing.T) {
 	}
 }
 
-// drawCopies returns a program without a meaning, in which most of what is
-// moved was copied within its rank before: whole, in part, over and over, and
-// overwritten.
+// drawCopies returns a random program in which most moved values were copied within their
+// rank before: whole, in part, repeatedly, and overwritten.
 func drawCopies(t *rapid.T) *lang.Program {
 	pick := func(n int, label string) int { return rapid.IntRange(0, n-1).Draw(t, label) }
 	b := begin(collective.Spec{Name: "reducescatter", Ranks: 1 + pick(3, "ranks"), Chunks: 3, InPlace: pick(4, "in place") == 0})
@@ -135,9 +134,8 @@ func drawCopies(t *rapid.T) *lang.Program {
 	return &b.p
 }
 
-// drawExchanges returns a program without a meaning whose ranks copy what they
-// have, add what others have to the copy, and go on with that, back to where
-// they began among other places; now and then one overwrites what another has.
+// drawExchanges returns a random program whose ranks copy values, add received ones to the
+// copies, and continue with the sums; some operations overwrite the originals.
 func drawExchanges(t *rapid.T) *lang.Program {
 	pick := func(n int, label string) int { return rapid.IntRange(0, n-1).Draw(t, label) }
 	b := begin(collective.Spec{Name: "allreduce", Ranks: 2 + pick(2, "ranks"), Chunks: 4, InPlace: pick(2, "in place") == 0})
@@ -161,10 +159,10 @@ func drawExchanges(t *rapid.T) *lang.Program {
 	return &b.p
 }
 
-// TestForwardChangesNoResult compares what the IR leaves, with the pass and
-// without, with what the operations leave, done one by one. With it nobody
-// copies more, has more instructions, or waits for more of them in a row.
-func TestForwardChangesNoResult(t *testing.T) {
+// TestPropagateCopiesChangesNoResult compares the results of the IR, with the pass and
+// without, with those of the operations executed one by one. With the pass no rank copies
+// more or has more instructions, and the longest path is no longer.
+func TestPropagateCopiesChangesNoResult(t *testing.T) {
 	fewer, apart := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom([]func(*rapid.T) *lang.Program{drawCopies, drawExchanges}).Draw(t, "program")(t)
@@ -186,9 +184,9 @@ func TestForwardChangesNoResult(t *testing.T) {
 	}
 }
 
-// TestForwardedDumpsAreReadBack: what an operation is with, and where a sum that
-// is stored nowhere would be stored, are in the dumps.
-func TestForwardedDumpsAreReadBack(t *testing.T) {
+// TestPropagatedDumpsAreReadBack: dumps have the operand of a sum, and the place of a sum
+// that is not stored.
+func TestPropagatedDumpsAreReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawCopies(t)
 		for _, call := range []bool{false, true} {

@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// there and back: a value bounces between two ranks, each time into scratch that
-// nobody has used.
+// bounces returns a program that sends a value to and fro between two ranks, each time
+// into unused scratch.
 func bounces(times int) *lang.Program {
 	b := begin(collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 1})
 	for r := range 2 {
@@ -26,7 +26,8 @@ func bounces(times int) *lang.Program {
 	return &b.p
 }
 
-// TestBouncesNeedOnePlaceEach: 2 values, and not 2 for each time.
+// TestBouncesNeedOnePlaceEach: each rank needs one chunk of scratch, however often the
+// value bounces.
 func TestBouncesNeedOnePlaceEach(t *testing.T) {
 	for _, instances := range []int{1, 3} {
 		res, err := Compile(bounces(50), Options{Instances: instances})
@@ -44,9 +45,8 @@ func TestBouncesNeedOnePlaceEach(t *testing.T) {
 	}
 }
 
-// TestScratchIsOfAllRanksOrOfNone: 800 values at each of two ranks are too many to
-// look through for both, so that both keep what they were given; a rank that uses
-// none has none all the same.
+// TestScratchIsOfAllRanksOrOfNone: 800 values on each of two ranks are too many to search,
+// so both keep their layout; a rank without accesses still loses its scratch.
 func TestScratchIsOfAllRanksOrOfNone(t *testing.T) {
 	const times = 800
 	if times*times > maxScratchWork || 2*times*times <= maxScratchWork {
@@ -79,8 +79,7 @@ func TestScratchIsOfAllRanksOrOfNone(t *testing.T) {
 	}
 }
 
-// TestScratchAddsNoWait: with places used again nobody waits more, and nobody has
-// more scratch.
+// TestScratchAddsNoWait: reuse adds no wait, and no rank has more scratch.
 func TestScratchAddsNoWait(t *testing.T) {
 	measure := func(p *lang.Program, o Options) (waits int, scratch []int) {
 		res, err := Compile(p, o)
@@ -110,9 +109,9 @@ func TestScratchAddsNoWait(t *testing.T) {
 	})
 }
 
-// TestWhatLiesBetweenStridedChunksStays: references that lie between one another
-// take no more room than they are given.
-func TestWhatLiesBetweenStridedChunksStays(t *testing.T) {
+// TestInterleavedReferencesStay: references with chunks between one another's take no
+// more scratch than before.
+func TestInterleavedReferencesStay(t *testing.T) {
 	b := begin(collective.Spec{Name: "alltoall", Ranks: 2, Chunks: 5})
 	for r := range 2 {
 		other := 1 - r

@@ -37,9 +37,8 @@ func longestChain(t interface{ Fatal(...any) }, p *lang.Program, o Options) int3
 	return longest
 }
 
-// drawDeliveries returns a program without a meaning, most of which arrives in
-// scratch, in pieces, is added to and sent on there, and is copied once to
-// where it stays.
+// drawDeliveries returns a random program: most values arrive in scratch, in pieces, are
+// added to and sent on there, and are copied once to their final place.
 func drawDeliveries(t *rapid.T) *lang.Program {
 	pick := func(n int, label string) int { return rapid.IntRange(0, n-1).Draw(t, label) }
 	const room = 6 // in scratch for what arrives, and as much for what stays there
@@ -86,10 +85,10 @@ func drawDeliveries(t *rapid.T) *lang.Program {
 	return &b.p
 }
 
-// TestDeliverChangesNoResult compares what the IR leaves, with the pass and
-// without, with what the operations leave, done one by one. With it nobody
-// copies more, has more instructions, or waits for more of them in a row.
-func TestDeliverChangesNoResult(t *testing.T) {
+// TestSinkCopiesChangesNoResult compares the results of the IR, with the pass and without,
+// with those of the operations executed one by one. With the pass no rank copies more or
+// has more instructions, and the longest path is no longer.
+func TestSinkCopiesChangesNoResult(t *testing.T) {
 	fewer, shorter := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom([]func(*rapid.T) *lang.Program{drawDeliveries, drawDeliveries, drawCopies, drawExchanges}).Draw(t, "program")(t)
@@ -112,9 +111,9 @@ func TestDeliverChangesNoResult(t *testing.T) {
 	}
 }
 
-// TestDeliveredDumpsAreReadBack: what lies in scratch for a sum that goes elsewhere
-// is in the dumps.
-func TestDeliveredDumpsAreReadBack(t *testing.T) {
+// TestSunkDumpsAreReadBack: dumps have the operand in scratch of a sum that is stored
+// elsewhere.
+func TestSunkDumpsAreReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawDeliveries(t)
 		for _, call := range []bool{false, true} {
@@ -123,10 +122,10 @@ func TestDeliveredDumpsAreReadBack(t *testing.T) {
 	})
 }
 
-// TestDeliverKeepsCopiesApart: the first chunk that is copied may go to in[1]
-// at once, and the second may be read at in[2] instead. Both together would be
-// one copy of in[0] and in[2] to in[1] and in[2], which writes what it reads.
-func TestDeliverKeepsCopiesApart(t *testing.T) {
+// TestSinkCopiesKeepsCopiesApart: the first copied chunk may go to in[1] directly, and the
+// second may be read at in[2] instead. Both together would be one copy of in[0] and in[2]
+// to in[1] and in[2], which overwrites its own source.
+func TestSinkCopiesKeepsCopiesApart(t *testing.T) {
 	b := begin(collective.Spec{Name: "allgather", Ranks: 2, Chunks: 4})
 	b.p.Scratch[0] = 4
 	b.op(lang.Copy, in(0, 0), sc(0, 1), 2, 2, 2)

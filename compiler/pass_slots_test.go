@@ -11,8 +11,8 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// needs has the oracle find the slots that a program needs: with one fewer it
-// stops.
+// needs checks with the oracle that a program completes with the slots it reports, and
+// deadlocks with one fewer.
 func needs(res *Result, split bool) error {
 	n := res.Slots
 	if split {
@@ -29,7 +29,7 @@ func needs(res *Result, split bool) error {
 	return nil
 }
 
-// judgeSlots holds a result to what its options ask of the slots.
+// judgeSlots returns an error if a result needs more slots than its options allow.
 func judgeSlots(res *Result, o Options) error {
 	slots := o.Slots
 	if slots == 0 {
@@ -50,8 +50,8 @@ func judgeSlots(res *Result, o Options) error {
 	return needs(res, true)
 }
 
-// TestSlotsOfFamilies: programs of long references run with two slots whatever
-// their calls are; most by taking a rank of each ring apart.
+// TestSlotsOfFamilies: programs of long references run with two slots however their steps
+// are divided into calls; in most, one rank of each ring is not fused.
 func TestSlotsOfFamilies(t *testing.T) {
 	for name, p := range families() {
 		for _, o := range []Options{{}, {Instances: 2}, {Slots: 1}, {Slots: 3}, {Slots: 8}} {
@@ -62,7 +62,7 @@ func TestSlotsOfFamilies(t *testing.T) {
 	}
 }
 
-// slotsFound compiles, and holds what is said of the slots to what they are.
+// slotsFound compiles a program and checks the slots it reports.
 func slotsFound(p *lang.Program, o Options) error {
 	res, err := Compile(p, o)
 	if err != nil {
@@ -78,9 +78,9 @@ func slotsFound(p *lang.Program, o Options) error {
 	return nil
 }
 
-// TestWaysToUntangle: programs run with the slots they were made for whichever way
-// the circles are taken apart: one by one, with all behind them, or all there are.
-func TestWaysToUntangle(t *testing.T) {
+// TestWaysToBreakCycles: programs run with the slots they were compiled for whichever way
+// cycles are broken: one by one, with those behind them, or all at once.
+func TestWaysToBreakCycles(t *testing.T) {
 	defer func(n, m int) { oneVictimAttempts, lookaheadAttempts = n, m }(oneVictimAttempts, lookaheadAttempts)
 	programs := families()
 	programs["hierarchical 4x4"] = hierarchical(4, 4, 1)
@@ -97,9 +97,9 @@ func TestWaysToUntangle(t *testing.T) {
 	}
 }
 
-// TestGridsAreUntangledInFewTurns: however many circles there are, one behind the
-// other, the order is made ten times at most.
-func TestGridsAreUntangledInFewTurns(t *testing.T) {
+// TestFewAttemptsOnGrids: the order is made at most ten times, however many cycles lie
+// behind one another.
+func TestFewAttemptsOnGrids(t *testing.T) {
 	most := 0
 	for side := 3; side <= 7; side++ {
 		o := Options{}
@@ -125,9 +125,9 @@ func TestGridsAreUntangledInFewTurns(t *testing.T) {
 	}
 }
 
-// TestLookingAheadTakesFewerTurns: what lies behind a circle is taken apart
-// with it, and the order made anew fewer times.
-func TestLookingAheadTakesFewerTurns(t *testing.T) {
+// TestLookingAheadTakesFewerAttempts: breaking the cycles behind a cycle at once makes the
+// order fewer times.
+func TestLookingAheadTakesFewerAttempts(t *testing.T) {
 	defer func(n, m int) { oneVictimAttempts, lookaheadAttempts = n, m }(oneVictimAttempts, lookaheadAttempts)
 	turns := func(alone int) int {
 		oneVictimAttempts, lookaheadAttempts = alone, 1000
@@ -201,10 +201,10 @@ func gridAllGather(side int) *lang.Program {
 	return &b.p
 }
 
-// TestOneRankOfARingIsTakenApart: rings of messages of four chunks stop with two
-// slots, everybody sending; one rank each that sends and receives at once is
-// enough, and all other ranks go on fusing.
-func TestOneRankOfARingIsTakenApart(t *testing.T) {
+// TestOneRankOfARingIsSplit: rings with messages of four chunks deadlock with two slots,
+// because all ranks send. Splitting the fused instructions of one rank of each ring is
+// enough; all other ranks keep theirs.
+func TestOneRankOfARingIsSplit(t *testing.T) {
 	for _, c := range []struct{ nodes, gpus, split int }{{4, 4, 4}, {4, 8, 4}, {8, 8, 8}} {
 		p := hierarchical(c.nodes, c.gpus, 1)
 		left, err := Compile(p, Options{Disable: []string{"slots"}})

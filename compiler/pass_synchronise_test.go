@@ -8,9 +8,9 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// TestEveryWaitIsNeeded takes the waits out one at a time: each time the oracle
-// must find two accesses that nothing orders, or the wait was implied. It also
-// shows that the oracle finds what it is there to find.
+// TestEveryWaitIsNeeded removes the waits one at a time: each time the oracle must find
+// two unordered accesses, or the wait was implied. It also tests that the oracle finds
+// races.
 func TestEveryWaitIsNeeded(t *testing.T) {
 	for name, p := range families() {
 		for _, o := range []Options{{}, {Instances: 2, MaxChannels: 64}} {
@@ -36,7 +36,7 @@ func TestEveryWaitIsNeeded(t *testing.T) {
 	}
 }
 
-// TestLongThreadblocks: more steps than a clock counts.
+// TestLongThreadblocks: threadblocks have more steps than a clock counts.
 func TestLongThreadblocks(t *testing.T) {
 	const chunks = 1<<16 + 2
 	b := begin(collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: chunks})
@@ -71,9 +71,8 @@ func eachWait(p *ir.Program, f func(s *ir.Step, dep int)) {
 	}
 }
 
-// TestClocksAreKeptApart fills blocks to the brim and beyond, and finds every clock
-// as it was.
-func TestClocksAreKeptApart(t *testing.T) {
+// TestStoredClocks stores clocks across the ends of blocks, and reads each back unchanged.
+func TestStoredClocks(t *testing.T) {
 	k := &vectorClocks{}
 	var at []int32
 	widths := []int{1, clockBlock / 2, clockBlock/2 - 1, 1, clockBlock - newestWords, 7, clockBlock - 6, 11585}

@@ -1,8 +1,8 @@
 package compiler
 
-// instructionCases are of the passes from the graph of chunks to synchronisation.
+// instructionCases are the cases of the passes from chunk dag to synchronise.
 var instructionCases = []passCase{
-	{"scratch", "what is added to has a place of its own", func(b *builder) {
+	{"scratch", "an operand keeps a place of its own", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 2), 1)
 		b.reduce(sc(1, 2), in(0, 0), 1)
 		b.copy(sc(1, 2), sc(1, 4), 1)
@@ -11,7 +11,7 @@ var instructionCases = []passCase{
 		"0 copy rank 0 in[0] → rank 1 sc[0]",
 		"1 reduce rank 0 in[0] → rank 1 sc[1] with sc[0] after | 0",
 		"2 copy rank 1 sc[1] → rank 2 sc[0] after 1 |"}},
-	{"chunk dag", "what is added to elsewhere", func(b *builder) {
+	{"chunk dag", "an operand away from the destination", func(b *builder) {
 		b.copy(in(3, 0), out(1, 0), 1)
 		b.copy(out(1, 0), sc(1, 0), 1)
 		b.reduce(sc(1, 0), in(2, 0), 1)
@@ -33,7 +33,7 @@ var instructionCases = []passCase{
 		"3 reduce rank 1 sc[1] → rank 1 sc[0] after 2 | 0",
 		"4 copy rank 0 sc[0:2] → rank 1 sc[0:2] after | 3"}},
 
-	{"chunk dag", "of the chunks that are touched, and no others", func(b *builder) {
+	{"chunk dag", "only accessed chunks make dependencies", func(b *builder) {
 		b.shuffle(sc(0, 0), sc(1, 0), 2, 1, 2) // writes 0 and 2
 		b.shuffle(sc(0, 2), sc(1, 1), 2, 1, 2) // writes 1 and 3
 		b.copy(sc(1, 1), sc(2, 0), 1)
@@ -46,7 +46,7 @@ var instructionCases = []passCase{
 		"3 copy rank 1 sc[2:4] → rank 3 sc[0:2] after 0 1 |",
 		"4 copy rank 0 sc[4:6] → rank 1 sc[0:4:3] after | 0 3"}},
 
-	{"scratch", "used again when all is done", func(b *builder) {
+	{"scratch", "reused after the last access", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), sc(0, 0), 1)
 		b.copy(sc(0, 0), sc(1, 1), 1) // after the answer: sc[0] is free
@@ -54,7 +54,7 @@ var instructionCases = []passCase{
 		"0 copy rank 0 in[0] → rank 1 sc[0]",
 		"1 copy rank 1 sc[0] → rank 0 sc[0] after 0 |",
 		"2 copy rank 0 sc[0] → rank 1 sc[0] after 1 | 1"}},
-	{"scratch", "not where nothing says that it is done", func(b *builder) {
+	{"scratch", "not reused if nothing orders the accesses", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), out(2, 0), 1)
 		b.copy(in(0, 0), sc(1, 1), 1)
@@ -62,7 +62,7 @@ var instructionCases = []passCase{
 		"0 copy rank 0 in[0] → rank 1 sc[0]",
 		"1 copy rank 1 sc[0] → rank 2 out[0] after 0 | result",
 		"2 copy rank 0 in[0] → rank 1 sc[1]"}},
-	{"scratch", "side by side, and down over what nobody touches", func(b *builder) {
+	{"scratch", "values move together over unused chunks", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 4), 1)
 		b.copy(in(2, 0), sc(1, 5), 1)
 		b.copy(sc(1, 4), sc(0, 0), 2)
@@ -70,13 +70,13 @@ var instructionCases = []passCase{
 		"0 copy rank 0 in[0] → rank 1 sc[0]",
 		"1 copy rank 2 in[0] → rank 1 sc[1]",
 		"2 copy rank 1 sc[0:2] → rank 0 sc[0:2] after 0 1 |"}},
-	{"scratch", "what is read before it is written stays", func(b *builder) {
+	{"scratch", "a value of unknown origin stays", func(b *builder) {
 		b.copy(sc(1, 2), out(0, 0), 1)
 		b.copy(sc(0, 0), sc(1, 5), 3)
 	}, Options{}, []string{
 		"0 copy rank 1 sc[2] → rank 0 out[0]",
 		"1 copy rank 0 sc[0:3] → rank 1 sc[3:6]"}},
-	{"scratch", "reductions need what is there", func(b *builder) {
+	{"scratch", "a reduction extends its operand's live range", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.reduce(sc(1, 0), in(0, 0), 1)
 		b.copy(sc(1, 0), sc(0, 0), 1)
@@ -97,7 +97,7 @@ var instructionCases = []passCase{
 		"1 rrc  rank 1 sc[3] ← 0",
 		"2 re   rank 1 sc[3] ⇒ sc[0] after 1"}},
 
-	{"fuse rcs", "the send with the longest way to go", func(b *builder) {
+	{"fuse rcs", "the send with the longest path to the end", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), sc(2, 0), 1)
 		b.copy(sc(1, 0), sc(3, 0), 1)
@@ -120,7 +120,7 @@ var instructionCases = []passCase{
 		"3 r    rank 1 sc[2] ← 0",
 		"4 s    rank 1 sc[1:3] → 2 after 1 3",
 		"5 r    rank 2 sc[0:2] ← 1"}},
-	{"fuse rcs", "strided, as it was stored", func(b *builder) {
+	{"fuse rcs", "the same stride", func(b *builder) {
 		b.shuffle(sc(0, 0), sc(1, 0), 2, 1, 2)
 		b.shuffle(sc(1, 0), sc(2, 0), 2, 2, 1)
 	}, Options{Disable: []string{"coarsen"}}, []string{
@@ -135,7 +135,7 @@ var instructionCases = []passCase{
 		"1 r    rank 1 sc[0:3] ← 0",
 		"2 s    rank 1 sc[0:3:2] → 2 after 1",
 		"3 r    rank 2 sc[0:2] ← 1"}},
-	{"fuse rcs", "not part of them", func(b *builder) {
+	{"fuse rcs", "not a part of the chunks", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 2)
 		b.copy(sc(1, 0), sc(2, 0), 1)
 	}, Options{}, []string{
@@ -143,7 +143,7 @@ var instructionCases = []passCase{
 		"1 r    rank 1 sc[0:2] ← 0",
 		"2 s    rank 1 sc[0] → 2 after 1",
 		"3 r    rank 2 sc[0] ← 1"}},
-	{"fuse rcs", "not when written over in between", func(b *builder) {
+	{"fuse rcs", "not if overwritten in between", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 1), sc(1, 0), 1)
 		b.copy(sc(1, 0), sc(2, 0), 1)
@@ -153,7 +153,7 @@ var instructionCases = []passCase{
 		"2 cpy  rank 1 sc[1] ⇒ sc[0] after 1",
 		"3 s    rank 1 sc[0] → 2 after 2",
 		"4 r    rank 2 sc[0] ← 1"}},
-	{"fuse rcs", "whatever the remote place is called (defect A)", func(b *builder) {
+	{"fuse rcs", "remote place ignored (defect A)", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 5), 1)
 		b.copy(sc(1, 5), sc(2, 2), 1)
 	}, Options{Disable: []string{"scratch"}}, []string{
@@ -184,7 +184,7 @@ var instructionCases = []passCase{
 		"4 s    rank 1 sc[0:2] → 2 after 1 3",
 		"5 r    rank 2 sc[0:2] ← 1"}},
 
-	{"fuse rrs", "stored for nobody", func(b *builder) {
+	{"fuse rrs", "a dead store", func(b *builder) {
 		b.reduce(sc(1, 0), sc(0, 0), 1)
 		b.copy(sc(1, 0), sc(2, 0), 1)
 		b.copy(sc(0, 0), sc(1, 0), 1)
@@ -194,7 +194,7 @@ var instructionCases = []passCase{
 		"3 r    rank 2 sc[0] ← 1",
 		"4 s    rank 0 sc[0] → 1",
 		"5 r    rank 1 sc[0] ← 0 after 2"}},
-	{"fuse rrs", "read again", func(b *builder) {
+	{"fuse rrs", "not if read again", func(b *builder) {
 		b.reduce(sc(1, 0), sc(0, 0), 1)
 		b.copy(sc(1, 0), sc(2, 0), 1)
 		b.copy(sc(1, 0), sc(1, 1), 1)
@@ -203,7 +203,7 @@ var instructionCases = []passCase{
 		"1+2 rrcs rank 1 sc[0] ← 0 → 2",
 		"3 r    rank 2 sc[0] ← 1",
 		"4 cpy  rank 1 sc[0] ⇒ sc[1] after 1"}},
-	{"fuse rrs", "half of it overwritten (defect C)", func(b *builder) {
+	{"fuse rrs", "not if half is overwritten (defect C)", func(b *builder) {
 		b.reduce(sc(1, 0), sc(0, 0), 2)
 		b.copy(sc(1, 0), sc(2, 0), 2)
 		b.copy(sc(0, 0), sc(1, 0), 1)
@@ -216,14 +216,14 @@ var instructionCases = []passCase{
 		"5 r    rank 1 sc[0] ← 0 after 2",
 		"6 s    rank 1 sc[0:2] → 3 after 5 1",
 		"7 r    rank 3 sc[0:2] ← 1"}},
-	{"fuse rrs", "part of the result", func(b *builder) {
+	{"fuse rrs", "not if part of the result", func(b *builder) {
 		b.reduce(out(1, 0), sc(0, 0), 1)
 		b.copy(out(1, 0), sc(2, 0), 1)
 	}, Options{}, []string{
 		"0 s    rank 0 sc[0] → 1",
 		"1+2 rrcs rank 1 out[0] ← 0 → 2 result",
 		"3 r    rank 2 sc[0] ← 1"}},
-	{"fuse rrs", "of the result, but the collective wants none there", func(b *builder) {
+	{"fuse rrs", "an output chunk without a requirement", func(b *builder) {
 		b.reduce(out(0, 0), sc(1, 0), 1) // rank 0 of AllToNext
 		b.copy(out(0, 0), sc(2, 0), 1)
 	}, Options{}, []string{
@@ -231,7 +231,7 @@ var instructionCases = []passCase{
 		"1+2 rrs  rank 0 out[0] ← 1 → 2",
 		"3 r    rank 2 sc[0] ← 0"}},
 
-	{"channels", "a pair of connections is taken", func(b *builder) {
+	{"channels", "a connection is paired once on a channel", func(b *builder) {
 		for to := range 2 {
 			b.copy(sc(0, to), sc(1, to), 1)
 			b.copy(sc(1, to), sc(2+to, 0), 1)
@@ -246,7 +246,7 @@ var instructionCases = []passCase{
 		"7 r    rank 3 sc[0] ← 1 ch 1",
 		"8 s    rank 0 sc[2] → 1 ch 0",
 		"9 r    rank 1 sc[2] ← 0 ch 0"}},
-	{"channels", "no channel left: one is taken apart", func(b *builder) {
+	{"channels", "no channel left: a fusion is undone", func(b *builder) {
 		for to := range 2 {
 			b.copy(sc(0, to), sc(1, to), 1)
 			b.copy(sc(1, to), sc(2+to, 0), 1)
@@ -259,7 +259,7 @@ var instructionCases = []passCase{
 		"5 r    rank 1 sc[1] ← 0 ch 0",
 		"6 s    rank 1 sc[1] → 3 ch 0 after 5",
 		"7 r    rank 3 sc[0] ← 1 ch 0"}},
-	{"channels", "directives stand, and the fusion goes", func(b *builder) {
+	{"channels", "conflicting directives undo a fusion", func(b *builder) {
 		b.channel = 3
 		for to := range 2 {
 			b.copy(sc(0, to), sc(1, to), 1)
@@ -273,7 +273,7 @@ var instructionCases = []passCase{
 		"5 r    rank 1 sc[1] ← 0 ch 3",
 		"6 s    rank 1 sc[1] → 3 ch 3 after 5",
 		"7 r    rank 3 sc[0] ← 1 ch 3"}},
-	{"channels", "instances have their own, in the gaps", func(b *builder) {
+	{"channels", "instances get free channel numbers", func(b *builder) {
 		b.channel = 1
 		b.parallel(2, func() { b.copy(sc(0, 0), sc(1, 0), 1) })
 		b.channel = 3
@@ -292,7 +292,7 @@ var instructionCases = []passCase{
 		"10 s    rank 1 sc[2:4] → 2 ch 0 instance 2 after 5 7",
 		"11 r    rank 2 sc[2:4] ← 1 ch 0 instance 2"}},
 
-	{"order", "no more sends ahead than there are slots (defect F)", func(b *builder) {
+	{"order", "no more messages in flight than slots (defect F)", func(b *builder) {
 		for i := range 3 {
 			b.copy(sc(0, i), sc(1, i), 1)
 		}
@@ -303,7 +303,7 @@ var instructionCases = []passCase{
 		"4 s    rank 0 sc[2] → 1 ch 0 depth 0 of 1",
 		"3 r    rank 1 sc[1] ← 0 ch 0 depth 1 of 1",
 		"5 r    rank 1 sc[2] ← 0 ch 0 depth 1 of 1"}},
-	{"order", "more calls than slots go through at once", func(b *builder) {
+	{"order", "a message of more calls than slots passes its chain at once", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 3)
 		b.copy(sc(1, 3), sc(0, 3), 3)
 	}, Options{CallPerChunk: true}, []string{
@@ -312,7 +312,7 @@ var instructionCases = []passCase{
 		"2 s    rank 1 sc[3:6] → 0 ch 0 depth 0 of 1",
 		"3 r    rank 0 sc[3:6] ← 1 ch 0 depth 1 of 1"}},
 
-	{"synchronise", "what is implied is not waited for", func(b *builder) {
+	{"synchronise", "no wait for an implied dependency", func(b *builder) {
 		b.copy(sc(1, 0), sc(0, 0), 1) // 0, 1: arrives in its threadblock
 		b.copy(sc(0, 0), sc(2, 0), 1) // another sends it on: a wait
 		b.copy(sc(0, 0), sc(2, 1), 1) // the same one, again: none
@@ -332,7 +332,7 @@ var instructionCases = []passCase{
 		"  5 r    rank 2 sc[1] ← 0 ch 0 depth 3 of 3 at 6",
 		"rank 3 tb 0 → 0 ch 0",
 		"  6 s    rank 3 sc[0] → 0 ch 0 depth 0 of 1 at 4"}},
-	{"synchronise", "an answer implies the question", func(b *builder) {
+	{"synchronise", "a message back implies the first message", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), sc(1, 1), 1)
 		b.copy(sc(1, 1), sc(0, 0), 1)
@@ -346,7 +346,7 @@ var instructionCases = []passCase{
 		"  2 cpy  rank 1 sc[0] ⇒ sc[1] depth 2 of 4 after 1 at 2",
 		"rank 1 tb 1 → 0 ch 0",
 		"  3 s    rank 1 sc[1] → 0 ch 0 depth 3 of 4 after 2 waits 2 at 3"}},
-	{"threadblocks", "one-sided instructions share; local ones go to the idlest", func(b *builder) {
+	{"threadblocks", "sends and receives share; local instructions go to the idlest", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), sc(2, 0), 1)
 		b.copy(sc(0, 1), sc(1, 1), 1)
@@ -368,7 +368,7 @@ var instructionCases = []passCase{
 		"rank 3 tb 0 ← 1 ch 0",
 		"  9 cpy  rank 3 sc[1] ⇒ sc[2] depth 0 of 0 at 4",
 		"  7 r    rank 3 sc[0] ← 1 ch 0 depth 1 of 1 at 7"}},
-	{"place local", "a local instruction goes where it keeps nobody waiting, and waits for nobody", func(b *builder) {
+	{"place local", "a local instruction goes where it neither delays nor waits", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), sc(2, 0), 1)
 		b.copy(sc(1, 2), sc(3, 0), 1)

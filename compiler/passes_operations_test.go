@@ -22,7 +22,7 @@ func over(from, to, fromStride, toStride, n int) func(*builder) {
 	}
 }
 
-// operationCases are of the passes over a program's operations.
+// operationCases are the cases of the passes over a program's operations.
 var operationCases = []passCase{
 	{"expand", "contiguous", strided(1, 1), Options{}, []string{
 		"0 copy rank 0 sc[0:3] → rank 1 sc[0:3]"}},
@@ -30,16 +30,16 @@ var operationCases = []passCase{
 		"0 copy rank 0 sc[0:5:2] → rank 1 sc[0:3]"}},
 	{"expand", "strided destination", strided(1, 3), Options{}, []string{
 		"0 copy rank 0 sc[0:3] → rank 1 sc[0:7:3]"}},
-	{"expand", "between one another, sharing none", over(0, 1, 2, 2, 2), Options{}, []string{
+	{"expand", "interleaved without overlap", over(0, 1, 2, 2, 2), Options{}, []string{
 		"0 copy rank 0 sc[0:3:2] → rank 0 sc[1:4:2]"}},
-	{"expand", "overlapping upwards, last first", over(0, 1, 1, 1, 3), Options{}, []string{
+	{"expand", "overlap upwards: last chunk first", over(0, 1, 1, 1, 3), Options{}, []string{
 		"0 copy rank 0 sc[2] → rank 0 sc[3]",
 		"1 copy rank 0 sc[1] → rank 0 sc[2]",
 		"2 copy rank 0 sc[0] → rank 0 sc[1]"}},
-	{"expand", "overlapping downwards, first first", over(1, 0, 1, 1, 2), Options{}, []string{
+	{"expand", "overlap downwards: first chunk first", over(1, 0, 1, 1, 2), Options{}, []string{
 		"0 copy rank 0 sc[1] → rank 0 sc[0]",
 		"1 copy rank 0 sc[2] → rank 0 sc[1]"}},
-	{"expand", "overlapping both ways", over(1, 0, 1, 2, 4), Options{}, []string{
+	{"expand", "overlap both ways", over(1, 0, 1, 2, 4), Options{}, []string{
 		"0 copy rank 0 sc[4] → rank 0 sc[6]",
 		"1 copy rank 0 sc[3] → rank 0 sc[4]",
 		"2 copy rank 0 sc[1] → rank 0 sc[0]"}},
@@ -49,7 +49,7 @@ var operationCases = []passCase{
 	}, Options{}, []string{
 		"0 copy rank 0 sc[0] → rank 1 sc[0]"}},
 
-	{"parallelize", "a scope and what is outside it", func(b *builder) {
+	{"parallelize", "operations inside and outside a scope", func(b *builder) {
 		b.channel = 1
 		b.parallel(2, func() { b.copy(sc(0, 1), sc(1, 1), 1) })
 		b.copy(sc(1, 0), sc(2, 0), 2)
@@ -57,7 +57,7 @@ var operationCases = []passCase{
 		"0 copy rank 0 sc[2] → rank 1 sc[2] ch 1",
 		"1 copy rank 0 sc[3] → rank 1 sc[3] ch 1 instance 1",
 		"2 copy rank 1 sc[0:4] → rank 2 sc[0:4] ch 1"}},
-	{"parallelize", "scopes in scopes, and of unlike factors", func(b *builder) {
+	{"parallelize", "nested scopes, and different factors", func(b *builder) {
 		b.parallel(2, func() {
 			b.copy(sc(0, 0), sc(1, 0), 1)
 			b.parallel(2, func() { b.copy(sc(1, 0), sc(2, 0), 1) })
@@ -139,12 +139,12 @@ var operationCases = []passCase{
 	}, Options{}, []string{
 		"0 copy rank 0 sc[3:5] → rank 1 sc[0:2]",
 		"1 copy rank 0 sc[1] → rank 1 sc[2]"}},
-	{"coarsen", "not where chunks lie between others", func(b *builder) {
+	{"coarsen", "not with strided references", func(b *builder) {
 		b.p.Collective = b.p.Collective.Times(4)
 		b.shuffle(sc(0, 0), sc(1, 0), 4, 2, 2)
 	}, Options{}, []string{
 		"0 copy rank 0 sc[0:7:2] → rank 1 sc[0:7:2]"}},
-	{"coarsen", "none", func(b *builder) {
+	{"coarsen", "no shared factor", func(b *builder) {
 		b.p.Collective = b.p.Collective.Times(4)
 		b.copy(sc(0, 6), sc(1, 0), 4)
 		b.copy(sc(0, 3), sc(1, 4), 2)
@@ -152,14 +152,14 @@ var operationCases = []passCase{
 		"0 copy rank 0 sc[6:10] → rank 1 sc[0:4]",
 		"1 copy rank 0 sc[3:5] → rank 1 sc[4:6]"}},
 
-	{"propagate copies", "what arrives is added to what was copied", func(b *builder) {
+	{"propagate copies", "a received sum adds to the original", func(b *builder) {
 		b.copy(in(1, 0), sc(1, 0), 1)
 		b.reduce(sc(1, 0), in(0, 0), 1)
 		b.copy(sc(1, 0), out(2, 0), 1)
 	}, Options{}, []string{
 		"0 reduce rank 0 in[0] → rank 1 sc[0] with in[0]",
 		"1 copy rank 1 sc[0] → rank 2 out[0]"}},
-	{"propagate copies", "sent, copied again and added from where it was copied", func(b *builder) {
+	{"propagate copies", "sends, copies and operands read the original", func(b *builder) {
 		b.copy(in(0, 0), sc(0, 0), 1)
 		b.copy(sc(0, 0), sc(0, 1), 1)
 		b.copy(sc(0, 1), out(1, 0), 1)
@@ -171,7 +171,7 @@ var operationCases = []passCase{
 		"1 reduce rank 0 in[0] → rank 1 out[0]",
 		"2 copy rank 2 in[0] → rank 2 out[0]",
 		"3 reduce rank 2 sc[7] → rank 2 out[0]"}},
-	{"propagate copies", "not what is overwritten after, nor out of scratch", func(b *builder) {
+	{"propagate copies", "not if overwritten later, nor from scratch", func(b *builder) {
 		b.copy(in(0, 0), sc(0, 0), 1)
 		b.copy(sc(0, 0), out(1, 0), 1)
 		b.copy(in(3, 0), in(0, 0), 1)
@@ -187,7 +187,7 @@ var operationCases = []passCase{
 		"4 copy rank 2 sc[0] → rank 2 sc[1]",
 		"5 copy rank 2 sc[1] → rank 2 out[0]",
 		"6 copy rank 2 sc[1] → rank 3 out[0]"}},
-	{"propagate copies", "what waits for a sum may overwrite what it adds to", func(b *builder) {
+	{"propagate copies", "a writer that waits for the sum may overwrite its operand", func(b *builder) {
 		b.copy(in(1, 0), sc(1, 0), 1)
 		b.reduce(sc(1, 0), in(0, 0), 1)
 		b.copy(sc(1, 0), in(1, 0), 1)
@@ -202,7 +202,7 @@ var operationCases = []passCase{
 		"2 reduce rank 3 in[0] → rank 2 sc[0] with in[0]",
 		"3 copy rank 2 sc[0] → rank 3 out[0]",
 		"4 copy rank 3 out[0] → rank 2 in[0]"}},
-	{"propagate copies", "what does not wait for a sum may not", func(b *builder) {
+	{"propagate copies", "any other writer may not", func(b *builder) {
 		b.copy(in(1, 0), sc(1, 0), 1)
 		b.reduce(sc(1, 0), in(0, 0), 1)
 		b.copy(in(2, 0), in(1, 0), 1)
@@ -212,7 +212,7 @@ var operationCases = []passCase{
 		"1 reduce rank 0 in[0] → rank 1 sc[0]",
 		"2 copy rank 2 in[0] → rank 1 in[0]",
 		"3 copy rank 1 sc[0] → rank 2 out[0]"}},
-	{"propagate copies", "a sum takes the place of a copy of scratch that stays as it is", func(b *builder) {
+	{"propagate copies", "a sum reads scratch that is not overwritten", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), sc(1, 1), 1)
 		b.reduce(sc(1, 1), in(0, 0), 1)
@@ -230,7 +230,7 @@ var operationCases = []passCase{
 		"4 reduce rank 0 in[0] → rank 1 sc[2] with sc[1]",
 		"5 copy rank 0 in[0] → rank 1 sc[0]",
 		"6 copy rank 1 sc[2] → rank 2 out[0]"}},
-	{"propagate copies", "a copy that was overwritten is one no more", func(b *builder) {
+	{"propagate copies", "an overwritten copy is no copy", func(b *builder) {
 		b.copy(in(1, 0), sc(1, 0), 1)
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.reduce(sc(1, 0), in(2, 0), 1)
@@ -239,7 +239,7 @@ var operationCases = []passCase{
 		"0 copy rank 0 in[0] → rank 1 sc[0]",
 		"1 reduce rank 2 in[0] → rank 1 sc[0]",
 		"2 copy rank 1 sc[0] → rank 3 out[0]"}},
-	{"propagate copies", "what is left of a longer copy", func(b *builder) {
+	{"propagate copies", "the live part of a longer copy", func(b *builder) {
 		b.p.Collective = begin(collective.Spec{Name: "allgather", Ranks: 4, Chunks: 4}).p.Collective
 		b.copy(in(0, 0), sc(0, 0), 4)
 		b.copy(sc(0, 1), out(1, 0), 1)
@@ -250,7 +250,7 @@ var operationCases = []passCase{
 		"1 copy rank 0 in[1] → rank 1 out[0]",
 		"2 reduce rank 0 in[2:4] → rank 0 sc[2:4]",
 		"3 copy rank 0 sc[2:4] → rank 1 out[1:3]"}},
-	{"propagate copies", "side by side stays so, apart may come together", func(b *builder) {
+	{"propagate copies", "contiguous references stay contiguous", func(b *builder) {
 		b.p.Collective = begin(collective.Spec{Name: "allgather", Ranks: 4, Chunks: 4}).p.Collective
 		b.shuffle(in(0, 0), sc(0, 0), 2, 2, 1)
 		b.copy(sc(0, 0), out(1, 0), 2)
@@ -260,7 +260,7 @@ var operationCases = []passCase{
 		"0 copy rank 0 in[0:3:2] → rank 0 sc[0:2]",
 		"1 copy rank 0 sc[0:2] → rank 1 out[0:2]",
 		"2 copy rank 2 in[0:2] → rank 1 out[2:4]"}},
-	{"propagate copies", "results and the caller's input are looked at", func(b *builder) {
+	{"propagate copies", "results and the caller's input are live", func(b *builder) {
 		b.p.Collective = begin(collective.Spec{Name: "reducescatter", Ranks: 4, Chunks: 1, InPlace: true}).p.Collective
 		b.copy(in(0, 1), sc(0, 0), 1)
 		b.reduce(in(0, 1), in(1, 1), 1)
@@ -273,7 +273,7 @@ var operationCases = []passCase{
 		"2 copy rank 0 sc[0] → rank 0 in[1]",
 		"3 copy rank 2 in[3] → rank 2 in[2]"}},
 
-	{"sink copies", "what arrives and what is summed up goes where it is wanted", func(b *builder) {
+	{"sink copies", "received values and sums go to the copy's destination", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), out(1, 0), 1)
 		b.copy(in(1, 0), sc(2, 0), 1)
@@ -283,7 +283,7 @@ var operationCases = []passCase{
 		"0 copy rank 0 in[0] → rank 1 out[0]",
 		"1 copy rank 1 in[0] → rank 2 sc[0]",
 		"2 reduce rank 0 in[0] → rank 2 out[0] with sc[0]"}},
-	{"sink copies", "who reads it finds it there", func(b *builder) {
+	{"sink copies", "readers read the new place", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), sc(2, 0), 1) // before
 		b.copy(sc(1, 0), out(1, 0), 1)
@@ -296,7 +296,7 @@ var operationCases = []passCase{
 		"2 copy rank 1 out[0] → rank 3 sc[0]",
 		"3 reduce rank 3 in[0] → rank 1 sc[0] with out[0]",
 		"4 copy rank 1 sc[0] → rank 0 sc[0]"}},
-	{"sink copies", "not where anything was, nor is to be", func(b *builder) {
+	{"sink copies", "not to a destination with another reader or writer", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.copy(in(0, 0), sc(1, 1), 1)
 		b.copy(in(0, 0), sc(1, 2), 1)
@@ -316,7 +316,7 @@ var operationCases = []passCase{
 		"6 copy rank 1 sc[1] → rank 1 sc[6]",
 		"7 copy rank 1 sc[2] → rank 1 sc[7]",
 		"8 copy rank 0 in[0] → rank 1 sc[7]"}},
-	{"sink copies", "not a result, nor a sum within the rank", func(b *builder) {
+	{"sink copies", "neither a result nor a local sum", func(b *builder) {
 		b.copy(in(0, 0), out(1, 0), 1)
 		b.copy(out(1, 0), sc(1, 0), 1)
 		b.copy(in(0, 0), sc(2, 0), 1)
@@ -328,7 +328,7 @@ var operationCases = []passCase{
 		"2 copy rank 0 in[0] → rank 2 sc[0]",
 		"3 reduce rank 2 in[0] → rank 2 sc[0]",
 		"4 copy rank 2 sc[0] → rank 2 out[0]"}},
-	{"sink copies", "in pieces, and several in one piece", func(b *builder) {
+	{"sink copies", "a message to several places, and several messages to one", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 4)
 		b.copy(sc(1, 2), sc(1, 6), 2)
 		b.copy(sc(1, 0), sc(1, 4), 2)
@@ -344,13 +344,13 @@ var operationCases = []passCase{
 		"3 copy rank 2 sc[0] → rank 2 sc[5]",
 		"4 copy rank 0 sc[0] → rank 3 sc[1]",
 		"5 copy rank 3 sc[0:3] → rank 3 sc[4:7]"}},
-	{"sink copies", "what remains of a longer copy", func(b *builder) {
+	{"sink copies", "the rest of a longer copy", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 2)
 		b.copy(sc(1, 0), sc(1, 4), 4)
 	}, Options{Disable: []string{"coarsen"}}, []string{
 		"0 copy rank 0 sc[0:2] → rank 1 sc[4:6]",
 		"1 copy rank 1 sc[2:4] → rank 1 sc[6:8]"}},
-	{"sink copies", "side by side stays so, apart may come together", func(b *builder) {
+	{"sink copies", "contiguous references stay contiguous", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 2)
 		b.shuffle(sc(1, 0), sc(1, 4), 2, 1, 2)
 		b.shuffle(sc(0, 0), sc(2, 0), 2, 1, 2)
@@ -367,7 +367,7 @@ var operationCases = []passCase{
 		"4 copy rank 3 sc[0:2] → rank 0 sc[8:10]",
 		"5 copy rank 3 sc[0] → rank 3 sc[5]",
 		"6 copy rank 3 sc[1] → rank 3 sc[4]"}},
-	{"sink copies", "copied over and over", func(b *builder) {
+	{"sink copies", "a chain of copies", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), sc(1, 1), 1)
 		b.copy(sc(1, 1), sc(1, 2), 1)

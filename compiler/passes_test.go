@@ -65,14 +65,13 @@ func after(t *testing.T, pass string, p *lang.Program, o Options) []string {
 	return lines[first:]
 }
 
-// scratchpad returns a program that needs no meaning: in scratch, on four
-// ranks, where no chunk is part of a result.
+// scratchpad returns an empty program on four ranks, for operations in scratch, of which
+// no chunk is part of a result.
 func scratchpad() *builder {
 	return begin(collective.Spec{Name: "alltonext", Ranks: 4, Chunks: 1})
 }
 
-// passCase is a row of the tables of what each pass makes of what: those over
-// operations, and those from the graph of chunks on.
+// passCase is a program and its dump after a pass.
 type passCase struct {
 	pass, name string
 	write      func(*builder)
@@ -80,16 +79,16 @@ type passCase struct {
 	want       []string
 }
 
-// TestEachPass is before and after, for what each pass does and for what it must
-// not do.
+// TestEachPass compares programs after each pass with the expected ones: cases where the
+// pass applies, and cases where it must not.
 func TestEachPass(t *testing.T) {
 	for _, c := range slices.Concat(operationCases, instructionCases) {
 		t.Run(c.pass+"/"+c.name, func(t *testing.T) {
 			b := scratchpad()
 			c.write(b)
 			for _, p := range []string{"propagate copies", "sink copies"} {
-				if c.pass != p && !strings.HasPrefix(c.name, "what is added to") {
-					c.opt.Disable = append(c.opt.Disable, p) // most copies here are for nobody
+				if c.pass != p && !strings.HasPrefix(c.name, "an operand") {
+					c.opt.Disable = append(c.opt.Disable, p) // most copies here are dead
 				}
 			}
 			got := after(t, c.pass, &b.p, c.opt)
