@@ -195,15 +195,13 @@ func (o *Options) narrowed() bool {
 		o.Channels > 0 || o.Instances > 0 || o.TileBytes > 0 || o.Runtime != ""
 }
 
-// points converts a built draft's baseline points for autotune, and records them
-// in the space.
-func (e *enumeration) points(d *draft, hash string) []autotune.Point {
-	var all []autotune.Point
+// compare adds a draft's baseline points to the candidate with its program, and to the
+// space.
+func (s *Space) compare(c *autotune.Candidate, d *draft, inPlace bool) {
 	for _, at := range d.points {
-		all = append(all, autotune.Point{Bytes: at.bytes, Protocol: at.protocol, TileBytes: at.tile})
-		e.space.Baselines = append(e.space.Baselines, Baseline{Bytes: at.bytes, InPlace: e.problem.InPlace, Name: at.name, Protocol: at.protocol, tile: at.tile, hash: hash})
+		c.Baseline = append(c.Baseline, autotune.Point{Bytes: at.bytes, Protocol: at.protocol, TileBytes: at.tile})
+		s.Baselines = append(s.Baselines, Baseline{Bytes: at.bytes, InPlace: inPlace, Name: at.name, Protocol: at.protocol, tile: at.tile, hash: c.Hash})
 	}
-	return all
 }
 
 // tallyPoints lists the rows' comparisons in the form that the journal keeps.

@@ -14,14 +14,15 @@ const (
 	building
 )
 
-// deadline reports whether it is too late to begin more of a stage, in one of a number of
-// placements, with such a part of the stage to be gone through by then.
-type deadline func(s stage, placement, of int, through float64) bool
+// deadline reports whether it is too late to begin more of a stage in a placement, an
+// index below of, when a part of the stage, from 0 to 1, has to be done. What has begun
+// is finished: a context would end it.
+type deadline func(s stage, placement, of int, part float64) bool
 
 // halfOf is the deadline for half of what is left of a budget: the stages of a placement
 // one after the other, each family with its part of the tracing.
 func halfOf(left time.Duration, from time.Time) deadline {
-	return func(s stage, placement, of int, through float64) bool {
-		return time.Since(from).Seconds() > left.Seconds()/2*(float64(2*placement+int(s))+through)/float64(2*of)
+	return func(s stage, placement, of int, part float64) bool {
+		return time.Since(from).Seconds() > left.Seconds()/2*(float64(2*placement+int(s))+part)/float64(2*of)
 	}
 }

@@ -32,10 +32,11 @@ type built struct {
 func (e *enumeration) build(ctx context.Context, drafts []*draft) ([]*built, error) {
 	all := e.refuseUnaffordable(drafts)
 	order := e.order(drafts)
+	late := e.late(building, 1)
 	var done atomic.Int64
 	err := forEachLimited(ctx, e.options.jobs(), len(order), e.buildLimit(drafts, all), func(i int) int64 { return int64(drafts[order[i]].operations()) }, func(i int) (err error) {
 		d, to := drafts[order[i]], &all[order[i]]
-		if *to != nil || e.isExpired(building) {
+		if *to != nil || late() {
 			return nil
 		}
 		*to, err = e.buildOf(d, func() (*built, error) { return e.compile(ctx, d) })
@@ -230,40 +231,38 @@ func (e *enumeration) checkRuntime(p *ir.Program) string {
 // collect sorts what drafts came to into candidates and refusals, in the order of the
 // drafts. Drafts with the same program become one candidate, the first's, with the
 // baseline points of all.
-func (e *enumeration) collect(drafts []*draft, all []*built) {
+func (e *enumeration) collect(drafts []*draft, all []*built) *Space {
+	space := &Space{}
+	refuse := func(d *draft, reason Reason, detail string) {
+		space.Refusals = append(space.Refusals, e.refuse(d.String(), reason, detail))
+	}
 	seen := map[string]int{} // by hash: index of the candidate
 	for i, d := range drafts {
 		switch b := all[i]; {
 		case b == nil: // there was no time to build it
-			e.leaveOut(d.name, 1)
+			space.unexplored = append(space.unexplored, unexplored{d.name, 1})
 		case b.refusal != nil:
 			if len(d.points) > 0 {
 				e.options.Observer.notice(fmt.Sprintf("baseline %s cannot be run: %s: %s", d, b.refusal.Reason, b.refusal.Detail))
 			}
 			if !d.reference {
-				e.refuse(d.String(), b.refusal.Reason, b.refusal.Detail)
+				refuse(d, b.refusal.Reason, b.refusal.Detail)
 			}
 		default:
-			if at, ok := seen[b.hash]; ok {
-				e.merge(at, d)
-				continue
+			at, known := seen[b.hash]
+			if !known {
+				at = len(space.Candidates)
+				seen[b.hash] = at
+				space.Candidates = append(space.Candidates, e.candidate(d, b))
 			}
-			seen[b.hash] = len(e.space.Candidates)
-			e.space.Candidates = append(e.space.Candidates, e.candidate(d, b))
-			if !d.reference {
-				e.space.Enumerated++
+			c := &space.Candidates[at]
+			space.compare(c, d, e.problem.InPlace)
+			if known && !d.reference {
+				refuse(d, Duplicate, "the same program as "+candidateName(c.Algorithm, c.Parameters, c.Instances))
 			}
 		}
 	}
-}
-
-// merge adds to a candidate what a draft of the same program contributes.
-func (e *enumeration) merge(at int, d *draft) {
-	c := &e.space.Candidates[at]
-	c.Baseline = append(c.Baseline, e.points(d, c.Hash)...)
-	if !d.reference {
-		e.refuse(d.String(), Duplicate, "the same program as "+candidateName(c.Algorithm, c.Parameters, c.Instances))
-	}
+	return space
 }
 
 // set returns the parameters that have a value; a hole left open has none.
@@ -273,7 +272,7 @@ func set(params script.Params) map[string]any {
 	return values
 }
 
-// candidate converts a built draft for autotune.
+// candidate converts a built draft for autotune, all but its baseline points.
 func (e *enumeration) candidate(d *draft, b *built) autotune.Candidate {
 	return autotune.Candidate{
 		Algorithm:   d.name,
@@ -286,7 +285,6 @@ func (e *enumeration) candidate(d *draft, b *built) autotune.Candidate {
 		SlotsNeeded: b.slots,
 		Bound:       b.bound,
 		Protocols:   e.options.Protocols,
-		Baseline:    e.points(d, b.hash),
 		Reference:   d.reference,
 	}
 }

@@ -62,7 +62,7 @@ func TestPromisingProgramsAreGood(t *testing.T) {
 				}
 				for _, params := range grid {
 					if r, err := e.route(f, params); err == nil {
-						all = append(all, e.draft(&draft{name: f.Name, params: set(params), routing: r})...)
+						all = append(all, e.draft(&draft{name: f.Name, params: set(params), routing: r}).drafts...)
 					}
 				}
 			}

@@ -19,35 +19,47 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// enumeration is a space under construction: first drafts, one for each routing
-// and number of instances, which are then built in parallel.
+// enumeration is one placement of a request. Its steps return what they make: first
+// drafts, one for each routing and number of instances, which are then ranked and built.
 type enumeration struct {
 	problem   *Problem
 	options   *Options
 	machine   script.Machine
 	cache     *cache
-	expired   deadline       // nil: there is time for all
-	placement int            // index among the problem's
-	of        int            // the problem's placements; 0 is 1
-	through   float64        // part of a stage that will be done after what is under way
-	solvers   *solver.Pool   // nil until they are needed: see solver
-	holes     map[hole]found // each hole is solved once
-	blocks    *rings.Blocks  // nil until they are needed
-	choice    *chosenNICs
-	space     Space
+	expired   deadline // nil: there is time for all
+	placement int      // index among the problem's
+	of        int      // the problem's placements; 0 is 1
+
+	// What is found once, when it is first needed; nil until then.
+	solvers *solver.Pool // see solver
+	holes   map[hole]found
+	blocks  *rings.Blocks
+	choice  *chosenNICs
 }
 
-// isExpired reports whether a stage of the enumeration begins nothing more.
-func (e *enumeration) isExpired(s stage) bool {
-	return e.expired != nil && e.expired(s, e.placement, max(e.of, 1), e.through)
+// late returns a function that reports whether a stage begins nothing more, once a part
+// of it has to be done.
+func (e *enumeration) late(s stage, part float64) func() bool {
+	return func() bool { return e.expired != nil && e.expired(s, e.placement, max(e.of, 1), part) }
 }
 
-// leaveOut notes n candidates for which there was no time; 0: nobody knows how many.
-func (e *enumeration) leaveOut(name string, n int) {
-	if e.space.unexplored == nil {
-		e.space.unexplored = map[string]int{}
-	}
-	e.space.unexplored[name] += n
+// drafted is what a step hands on: drafts, and what became of the others.
+type drafted struct {
+	drafts     []*draft
+	refusals   []Refusal
+	unexplored []unexplored
+}
+
+// unexplored is n candidates for which there was no time; 0: nobody knows how many.
+type unexplored struct {
+	name string
+	n    int
+}
+
+func (d *drafted) add(more drafted) {
+	d.drafts = append(d.drafts, more.drafts...)
+	d.refusals = append(d.refusals, more.refusals...)
+	d.unexplored = append(d.unexplored, more.unexplored...)
 }
 
 // solver is the solvers, which are opened when they are first asked for.
@@ -104,12 +116,11 @@ func machineOf(t *topologies.Topology) script.Machine {
 	return m
 }
 
-// refuse records a candidate that is not pursued.
-func (e *enumeration) refuse(candidate string, reason Reason, detail string) {
-	e.space.Enumerated++
+// refuse returns the refusal of a candidate, and tells the observer.
+func (e *enumeration) refuse(candidate string, reason Reason, detail string) Refusal {
 	r := Refusal{candidate, reason, detail}
-	e.space.Refusals = append(e.space.Refusals, r)
 	e.options.Observer.refused(r)
+	return r
 }
 
 // request is the call that a template has to implement.
@@ -117,31 +128,34 @@ func (e *enumeration) request() script.Request {
 	return script.Request{Collective: e.problem.Collective, Root: e.problem.Root, InPlace: e.problem.InPlace, Counts: e.problem.Counts}
 }
 
-// family drafts one family's routings over its parameters.
-func (e *enumeration) family(ctx context.Context, f *templates.Family) ([]*draft, error) {
+// family drafts one family's routings over its parameters. It begins nothing once it is
+// late.
+func (e *enumeration) family(ctx context.Context, f *templates.Family, late func() bool) (all drafted, err error) {
 	f = f.Budgeted(e.machine)
 	fixed := e.options.fixed(f)
 	g, err := e.gridOf(f, fixed, func() (*grid, error) {
-		if e.isExpired(tracing) {
+		if late() {
 			return nil, nil
 		}
 		return e.grid(ctx, f, fixed)
 	})
 	if err != nil {
-		return nil, err
+		return all, err
 	}
 	if g == nil {
-		e.leaveOut(f.Name, 0)
-		return nil, nil
+		all.unexplored = append(all.unexplored, unexplored{f.Name, 0})
+		return all, nil
 	}
 	for _, r := range g.Refused {
-		e.refuse(r.Candidate, r.Reason, r.Detail)
+		all.refusals = append(all.refusals, e.refuse(r.Candidate, r.Reason, r.Detail))
 	}
 	if g.Why != "" {
-		e.refuse(f.Name, NotApplicable, g.Why)
-		return nil, nil
+		all.refusals = append(all.refusals, e.refuse(f.Name, NotApplicable, g.Why))
+		return all, nil
 	}
-	return e.traceAll(ctx, f, g.Params)
+	traced, err := e.traceAll(ctx, f, g.Params, late)
+	all.add(traced)
+	return all, err
 }
 
 // grid is a family's sets of parameters to trace.
@@ -181,7 +195,7 @@ func (e *enumeration) traceLimit() int64 {
 
 // traceAll drafts a family's programs, which are traced in parallel and collected
 // in order. A user's family is run sequentially, within one budget of steps.
-func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []script.Params) (drafts []*draft, err error) {
+func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []script.Params, late func() bool) (all drafted, err error) {
 	jobs := e.options.jobs()
 	if f.Limited() {
 		jobs = 1
@@ -190,32 +204,32 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 	ranks := int64(len(e.problem.Topology.Ranks))
 	var done atomic.Int64
 	err = forEachLimited(ctx, jobs, len(grid), e.traceLimit(), func(int) int64 { return ranks * ranks }, func(i int) (err error) {
-		traces[i], err = e.tracedOnce(f, grid[i])
+		traces[i], err = e.tracedOnce(f, grid[i], late)
 		e.options.Observer.stage("tracing "+f.Name, int(done.Add(1)), len(grid))
 		return err
 	})
 	if err := cmp.Or(err, ctx.Err()); err != nil {
-		return nil, err
+		return drafted{}, err
 	}
 	for i, params := range grid {
 		switch t := traces[i]; {
 		case t == nil:
-			e.leaveOut(f.Name, len(e.options.instanceCounts()))
+			all.unexplored = append(all.unexplored, unexplored{f.Name, len(e.options.instanceCounts())})
 		case t.refused != nil:
-			e.refuse(candidateName(f.Name, params, 0), t.refused.Reason, t.refused.Detail)
+			all.refusals = append(all.refusals, e.refuse(candidateName(f.Name, params, 0), t.refused.Reason, t.refused.Detail))
 		default:
-			drafts = append(drafts, e.draft(&draft{name: f.Name, source: "template", params: params, routing: t.routing})...)
+			all.add(e.draft(&draft{name: f.Name, source: "template", params: params, routing: t.routing}))
 		}
 	}
-	return drafts, nil
+	return all, nil
 }
 
 // tracedOnce returns the trace of a family's routing, from this search or an
 // earlier one; nil if there is no time left to trace it.
-func (e *enumeration) tracedOnce(f *templates.Family, params script.Params) (*trace, error) {
+func (e *enumeration) tracedOnce(f *templates.Family, params script.Params, late func() bool) (*trace, error) {
 	again := func() (*lang.Program, error) { return e.trace(f, params) }
 	return e.traceOf(f.Source, candidateName(f.Name, params, 0), false, again, func() (*trace, error) {
-		if e.isExpired(tracing) {
+		if late() {
 			return nil, nil
 		}
 		r, err := e.route(f, params)
@@ -232,17 +246,17 @@ func (e *enumeration) tracedOnce(f *templates.Family, params script.Params) (*tr
 
 // draft is a routing once for every number of instances. Routings that are too large are
 // dropped here, before more of them accumulate.
-func (e *enumeration) draft(d *draft) (drafts []*draft) {
+func (e *enumeration) draft(d *draft) (all drafted) {
 	for _, n := range e.options.instanceCounts() {
 		one := *d
 		one.instances = n
 		if r := e.tooLarge(&one); r != nil {
-			e.refuse(one.String(), r.Reason, r.Detail)
+			all.refusals = append(all.refusals, e.refuse(one.String(), r.Reason, r.Detail))
 			continue
 		}
-		drafts = append(drafts, &one)
+		all.drafts = append(all.drafts, &one)
 	}
-	return drafts
+	return all
 }
 
 // unfit is why a family applies with none of its sets of parameters, as it says

@@ -39,8 +39,8 @@ func TestMemoryOnlyRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		refused := ByReason(some.Refusals)[string(NoMemory)]
-		if len(some.Candidates) == 0 || refused == 0 || some.Enumerated != whole.Enumerated {
-			t.Errorf("%d jobs: %d of %d candidates, %d refused for memory, %d enumerated of %d", jobs, len(some.Candidates), len(whole.Candidates), refused, some.Enumerated, whole.Enumerated)
+		if len(some.Candidates) == 0 || refused == 0 || some.Enumerated() != whole.Enumerated() {
+			t.Errorf("%d jobs: %d of %d candidates, %d refused for memory, %d enumerated of %d", jobs, len(some.Candidates), len(whole.Candidates), refused, some.Enumerated(), whole.Enumerated())
 		}
 		for _, c := range some.Candidates {
 			if !known[c.Hash] {

@@ -85,13 +85,14 @@ func (o *Options) natives(coll string) (all []executor.NativeAlgorithm) {
 	return all
 }
 
-// native adds candidates for the executor's own algorithms, each with all of its
+// native makes candidates of the executor's own algorithms, each with all of its
 // settings. There is nothing to compile.
-func (e *enumeration) native() error {
+func (e *enumeration) native() *Space {
+	space := &Space{}
 	for _, a := range e.options.natives(e.problem.Collective) {
 		protocols, ok := e.nativeProtocols(a)
 		if !ok {
-			e.refuse(a.Algorithm, NotApplicable, "it has no protocol asked for: "+strings.Join(a.Protocols, ", "))
+			space.Refusals = append(space.Refusals, e.refuse(a.Algorithm, NotApplicable, "it has no protocol asked for: "+strings.Join(a.Protocols, ", ")))
 			continue
 		}
 		combinations, all := settings(e.options.fixedSettings(a), maxSettings)
@@ -101,11 +102,13 @@ func (e *enumeration) native() error {
 		for _, s := range combinations {
 			c := e.nativeCandidate(a.Algorithm, s)
 			c.Protocols, c.Chooses = protocols, len(a.Protocols) == 0
-			e.space.Candidates = append(e.space.Candidates, c)
-			e.space.Enumerated++
+			space.Candidates = append(space.Candidates, c)
 		}
 	}
-	return e.nativeBaseline()
+	if e.options.Baseline == nil && e.options.chooses(e.problem.Collective) {
+		e.nativeBaseline(space)
+	}
+	return space
 }
 
 // byDefault is the value of a setting that leaves it to the executor, like not
@@ -130,31 +133,27 @@ func (e *enumeration) nativeCandidate(algorithm string, settings map[string]stri
 	}
 }
 
-// nativeBaseline compares every size with the library's own choice, if the back
-// end is a library that can be left to choose.
-func (e *enumeration) nativeBaseline() error {
-	if e.options.Baseline != nil || !e.options.chooses(e.problem.Collective) {
-		return nil
-	}
+// nativeBaseline compares every size of the executor's own candidates with the choice
+// of its library, which can be left to choose.
+func (e *enumeration) nativeBaseline(space *Space) {
 	library := e.options.known()
 	a := library.Native[slices.IndexFunc(library.Native, func(a executor.NativeAlgorithm) bool { return a.Algorithm == ownChoice })]
 	defaults, _ := settings(a.Settings, 1)
 	own := e.nativeCandidate(ownChoice, defaults[0])
-	at := slices.IndexFunc(e.space.Candidates, func(c autotune.Candidate) bool { return c.Hash == own.Hash })
+	at := slices.IndexFunc(space.Candidates, func(c autotune.Candidate) bool { return c.Hash == own.Hash })
 	if at < 0 {
 		// Flags exclude it, so it is there for comparison only.
 		own.Chooses, own.Reference = true, true
-		at = len(e.space.Candidates)
-		e.space.Candidates = append(e.space.Candidates, own)
+		at = len(space.Candidates)
+		space.Candidates = append(space.Candidates, own)
 	}
-	c := &e.space.Candidates[at]
+	c := &space.Candidates[at]
 	for _, bytes := range e.problem.Sizes {
 		c.Baseline = append(c.Baseline, autotune.Point{Bytes: bytes, Protocol: topologies.Simple})
-		e.space.Baselines = append(e.space.Baselines, Baseline{
+		space.Baselines = append(space.Baselines, Baseline{
 			Bytes: bytes, InPlace: e.problem.InPlace, Name: library.Name + " " + ownChoice, own: true, hash: c.Hash,
 		})
 	}
-	return nil
 }
 
 // chooses reports whether the executor can be left to choose by itself.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -378,7 +379,7 @@ func TestJobsChangeNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := []string{fmt.Sprint(s.Enumerated)}
+			got := []string{fmt.Sprint(s.Enumerated())}
 			for _, c := range s.Candidates {
 				got = append(got, c.Algorithm+" "+c.Hash)
 			}
@@ -408,28 +409,28 @@ func TestJobsChangeNoChoice(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(e.solvers.Close)
-		var all []*draft
+		var all drafted
 		for _, f := range asked {
-			some, err := e.family(context.Background(), f)
+			some, err := e.family(context.Background(), f, e.late(tracing, 1))
 			if err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, some...)
+			all.add(some)
 		}
-		drafts, err := e.shortlist(context.Background(), all, 1<<16, 1<<15)
+		short, err := e.shortlist(context.Background(), all.drafts, 1<<16, 1<<15)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, d := range drafts {
+		for _, d := range short.drafts {
 			got = append(got, d.String())
 		}
-		for _, r := range e.space.Refusals {
+		for _, r := range slices.Concat(all.refusals, short.refusals) {
 			got = append(got, r.String())
 		}
 		switch {
-		case len(drafts) == 0 || len(drafts) == len(all):
-			t.Fatalf("%d of %d drafts are left: want some", len(drafts), len(all))
+		case len(short.drafts) == 0 || len(short.drafts) == len(all.drafts):
+			t.Fatalf("%d of %d drafts are left: want some", len(short.drafts), len(all.drafts))
 		case first == nil:
 			first = got
 		default:

@@ -36,14 +36,15 @@ func (e *enumeration) estimate(d *draft, bytes int64) float64 {
 	return least
 }
 
-// shortlist keeps the drafts that are worth compiling, if all together have too
-// many operations. Families that the user named are all kept.
-func (e *enumeration) shortlist(ctx context.Context, drafts []*draft, searched, chosen int) ([]*draft, error) {
+// shortlist keeps the drafts that are worth compiling, if all together have more
+// operations than searched: the most promising, of at most the number chosen. It refuses
+// the others. Families that the user named are all kept.
+func (e *enumeration) shortlist(ctx context.Context, drafts []*draft, searched, chosen int) (drafted, error) {
 	if len(e.options.Families) > 0 || operationsOf(drafts) <= searched {
-		return drafts, nil
+		return drafted{drafts: drafts}, nil
 	}
 	if err := e.summarizeAll(ctx, drafts); err != nil {
-		return nil, err
+		return drafted{}, err
 	}
 	var fitting []*draft
 	var unfit []Refusal
@@ -56,10 +57,11 @@ func (e *enumeration) shortlist(ctx context.Context, drafts []*draft, searched, 
 	}
 	operations := operationsOf(fitting)
 	if operations <= searched {
-		return drafts, nil
+		return drafted{drafts: drafts}, nil
 	}
+	var short drafted
 	for _, r := range unfit {
-		e.refuse(r.Candidate, r.Reason, r.Detail)
+		short.refusals = append(short.refusals, e.refuse(r.Candidate, r.Reason, r.Detail))
 	}
 	times := make([][]float64, len(e.problem.Sizes)) // by size and draft
 	for s, bytes := range e.problem.Sizes {
@@ -69,10 +71,9 @@ func (e *enumeration) shortlist(ctx context.Context, drafts []*draft, searched, 
 		}
 	}
 	taken := choose(fitting, times, chosen)
-	var short []*draft
 	for i, d := range fitting {
 		if taken[i] {
-			short = append(short, d)
+			short.drafts = append(short.drafts, d)
 			continue
 		}
 		ratio, at := math.Inf(1), 0
@@ -81,8 +82,8 @@ func (e *enumeration) shortlist(ctx context.Context, drafts []*draft, searched, 
 				ratio, at = r, s
 			}
 		}
-		e.refuse(d.String(), Outranked, fmt.Sprintf("estimated at %.2f times the most promising one's time at %s, where it is nearest: all drafts come to %d operations, and %d are gone through; --family %s takes it",
-			ratio, units.Bytes(e.problem.Sizes[at]), operations, chosen, d.name))
+		short.refusals = append(short.refusals, e.refuse(d.String(), Outranked, fmt.Sprintf("estimated at %.2f times the most promising one's time at %s, where it is nearest: all drafts come to %d operations, and %d are gone through; --family %s takes it",
+			ratio, units.Bytes(e.problem.Sizes[at]), operations, chosen, d.name)))
 	}
 	return short, nil
 }

@@ -15,13 +15,15 @@ import (
 // the refusals.
 type Space struct {
 	Candidates []autotune.Candidate
-	Enumerated int
 	Refusals   []Refusal
-	// Baselines says what the vendor's library would run, by size.
-	Baselines []Baseline
+	Baselines  []Baseline // what the vendor's library would run, by size
 
-	unexplored map[string]int // numbers of candidates for which there was no time, by name; 0: not known
+	unexplored []unexplored
 }
+
+// Enumerated counts the candidates that were looked at: those refused, and those that
+// can win.
+func (s *Space) Enumerated() int { return len(s.Refusals) + s.contenders() }
 
 // pass says how the candidates of a problem are enumerated, once.
 type pass struct {
@@ -55,33 +57,32 @@ func enumeratePlacements(ctx context.Context, r *request, how pass) (*Space, err
 	for i := range placements {
 		one := &placements[i]
 		e := &enumeration{problem: one, options: &r.options, machine: machineOf(one.Topology), cache: how.cache, expired: how.expired, placement: i, of: len(placements)}
-		if err := e.enumerate(ctx, r.asked); err != nil {
+		space, err := e.enumerate(ctx, r.asked)
+		if err != nil {
 			return nil, err
 		}
-		all.add(&e.space)
+		all.add(space)
 	}
 	return &all, nil
 }
 
-// add adds the space of a placement.
+// add adds another space, as of a placement.
 func (s *Space) add(one *Space) {
 	s.Candidates = append(s.Candidates, one.Candidates...)
 	s.Refusals = append(s.Refusals, one.Refusals...)
 	s.Baselines = append(s.Baselines, one.Baselines...)
-	s.Enumerated += one.Enumerated
-	for name, n := range one.unexplored {
-		if s.unexplored == nil {
-			s.unexplored = map[string]int{}
-		}
-		s.unexplored[name] += n
-	}
+	s.unexplored = append(s.unexplored, one.unexplored...)
 }
 
 // unexploredText names the candidates for which there was no time; empty where there was time
 // for all.
 func (s *Space) unexploredText() string {
-	names := make([]string, 0, len(s.unexplored))
-	for name, n := range s.unexplored {
+	all := map[string]int{}
+	for _, u := range s.unexplored {
+		all[u.name] += u.n
+	}
+	names := make([]string, 0, len(all))
+	for name, n := range all {
 		if n > 0 {
 			name += fmt.Sprintf(" (%d)", n)
 		}
@@ -92,76 +93,80 @@ func (s *Space) unexploredText() string {
 }
 
 // enumerate makes the space of the placement.
-func (e *enumeration) enumerate(ctx context.Context, asked []*templates.Family) error {
+func (e *enumeration) enumerate(ctx context.Context, asked []*templates.Family) (*Space, error) {
 	defer e.close()
-	o := e.options
+	o, space := e.options, &Space{}
 	if !o.known().NativeOnly {
 		if !e.isWhole() {
 			// What the user should know of them is told before anything is solved.
 			if _, err := e.solver(); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		if err := e.programs(ctx, asked); err != nil {
-			return err
+		var err error
+		if space, err = e.programs(ctx, asked); err != nil {
+			return nil, err
 		}
-		if len(e.space.unexplored) == 0 {
+		if len(space.unexplored) == 0 {
 			e.setWhole()
 		}
 	}
-	if n := ByReason(e.space.Refusals)[string(NoMemory)]; n > 0 {
+	if n := ByReason(space.Refusals)[string(NoMemory)]; n > 0 {
 		o.Observer.notice(fmt.Sprintf("%s refused for want of memory: the limit is %v, and --memory sets another", units.Count(n, "candidate"), units.Bytes(o.Memory)))
 	}
-	return e.native()
+	space.add(e.native())
+	return space, nil
 }
 
-// programs makes the candidates that are programs.
-func (e *enumeration) programs(ctx context.Context, asked []*templates.Family) error {
-	drafts, err := e.drafts(ctx, asked)
+// programs makes the candidates that are programs: drafts, of which the most promising
+// are built.
+func (e *enumeration) programs(ctx context.Context, asked []*templates.Family) (*Space, error) {
+	all, err := e.drafts(ctx, asked)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if drafts, err = e.shortlist(ctx, drafts, maxSearched, maxChosen); err != nil {
-		return err
+	short, err := e.shortlist(ctx, all.drafts, maxSearched, maxChosen)
+	if err != nil {
+		return nil, err
 	}
+	drafts := short.drafts
 	// A file, or the library itself, is a better source for the library's choice
 	// than the model.
 	if e.options.Baseline == nil && !e.options.chooses(e.problem.Collective) {
 		compared, err := e.baseline(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		drafts = append(drafts, compared...)
 	}
 	if e.expired != nil { // drafts will be built in the order of their estimates
 		if err := e.summarizeAll(ctx, drafts); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	built, err := e.build(ctx, drafts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	e.collect(drafts, built)
-	return nil
+	space := &Space{Refusals: slices.Concat(all.refusals, short.refusals), unexplored: all.unexplored}
+	space.add(e.collect(drafts, built))
+	return space, nil
 }
 
 // drafts enumerates the families asked for, and then the constructions.
-func (e *enumeration) drafts(ctx context.Context, asked []*templates.Family) ([]*draft, error) {
-	var all []*draft
+func (e *enumeration) drafts(ctx context.Context, asked []*templates.Family) (all drafted, err error) {
 	for i, f := range asked {
-		e.through = float64(i+1) / float64(len(asked))
 		e.options.Observer.stage("tracing "+f.Name, i, len(asked))
-		drafts, err := e.family(ctx, f)
+		some, err := e.family(ctx, f, e.late(tracing, float64(i+1)/float64(len(asked))))
 		if err != nil {
-			return nil, err
+			return drafted{}, err
 		}
-		all = append(all, drafts...)
+		all.add(some)
 	}
-	e.through = 1
 	e.options.Observer.stage("synthesising", 0, 1)
-	found, err := e.synthesise(ctx)
-	return append(all, found...), err
+	found, err := e.synthesise(ctx, e.late(tracing, 1))
+	all.add(found)
+	return all, err
 }
 
 // families lists all families, built-in ones and the user's, and those of them

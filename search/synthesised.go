@@ -55,8 +55,8 @@ func (o *Options) constructs(coll string) bool {
 	return slices.ContainsFunc(constructions, func(c construction) bool { return o.admits(&c, coll) })
 }
 
-// synthesise drafts what the constructions find.
-func (e *enumeration) synthesise(ctx context.Context) (drafts []*draft, err error) {
+// synthesise drafts what the constructions find. It begins nothing once it is late.
+func (e *enumeration) synthesise(ctx context.Context, late func() bool) (all drafted, err error) {
 	p := e.problem
 	for i := range constructions {
 		c := &constructions[i]
@@ -65,7 +65,7 @@ func (e *enumeration) synthesise(ctx context.Context) (drafts []*draft, err erro
 		}
 		if len(p.Topology.Ranks) > c.ranks {
 			if slices.Contains(e.options.Families, c.name) {
-				e.refuse(c.name, NotApplicable, fmt.Sprintf("it takes too long for %d ranks: want at most %d", len(p.Topology.Ranks), c.ranks))
+				all.refusals = append(all.refusals, e.refuse(c.name, NotApplicable, fmt.Sprintf("it takes too long for %d ranks: want at most %d", len(p.Topology.Ranks), c.ranks)))
 			}
 			continue
 		}
@@ -73,31 +73,31 @@ func (e *enumeration) synthesise(ctx context.Context) (drafts []*draft, err erro
 			continue
 		}
 		found, err := e.findsOf(c, func() (*finds, error) {
-			if e.isExpired(tracing) {
+			if late() {
 				return nil, nil
 			}
 			return e.find(ctx, c)
 		})
 		switch {
 		case err != nil:
-			return nil, err
+			return drafted{}, err
 		case found == nil:
-			e.leaveOut(c.name, 0)
+			all.unexplored = append(all.unexplored, unexplored{c.name, 0})
 			continue
 		case found.Refusal != nil:
-			e.refuse(c.name, found.Refusal.Reason, found.Refusal.Detail)
+			all.refusals = append(all.refusals, e.refuse(c.name, found.Refusal.Reason, found.Refusal.Detail))
 			continue
 		}
 		refind := sync.OnceValues(func() (*finds, error) { return e.find(ctx, c) })
 		for i := range found.Finds {
 			some, err := e.draftFind(c, found, i, refind)
 			if err != nil {
-				return nil, err
+				return drafted{}, err
 			}
-			drafts = append(drafts, some...)
+			all.add(some)
 		}
 	}
-	return drafts, nil
+	return all, nil
 }
 
 // find asks a construction. That it finds nothing is a refusal.
@@ -114,7 +114,7 @@ func (e *enumeration) find(ctx context.Context, c *construction) (*finds, error)
 
 // draftFind drafts one of the finds of a construction. refind finds all again, for their
 // programs.
-func (e *enumeration) draftFind(c *construction, found *finds, i int, refind func() (*finds, error)) ([]*draft, error) {
+func (e *enumeration) draftFind(c *construction, found *finds, i int, refind func() (*finds, error)) (drafted, error) {
 	f := &found.Finds[i]
 	program := func() (*lang.Program, error) {
 		if f.program != nil {
@@ -144,10 +144,9 @@ func (e *enumeration) draftFind(c *construction, found *finds, i int, refind fun
 	})
 	switch {
 	case err != nil:
-		return nil, err
+		return drafted{}, err
 	case t.refused != nil:
-		e.refuse(name, t.refused.Reason, t.refused.Detail)
-		return nil, nil
+		return drafted{refusals: []Refusal{e.refuse(name, t.refused.Reason, t.refused.Detail)}}, nil
 	}
 	return e.draft(&draft{name: c.name, source: "synthesised", params: f.Params, origin: f.Origin, routing: t.routing}), nil
 }

@@ -77,7 +77,7 @@ func (s *session) least(ctx context.Context, p *Problem) (leastTime, error) {
 // tally is what is known about a space before it is tuned.
 func (s *session) tally(space *Space, p *Problem, least leastTime) (results.Tally, error) {
 	tally := results.Tally{
-		Enumerated: space.Enumerated,
+		Enumerated: space.Enumerated(),
 		Refused:    ByReason(space.Refusals),
 		Points:     space.tallyPoints(p, least),
 		Labels:     space.called(),

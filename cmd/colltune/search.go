@@ -197,11 +197,11 @@ func dryRun(cmd *cobra.Command, r *searchRequest) error {
 	}
 	refused := search.ByReason(space.Refusals)
 	s := sheet{columns: []column{text("candidates"), number("number")}}
-	s.add("enumerated", strconv.Itoa(space.Enumerated))
+	s.add("enumerated", strconv.Itoa(space.Enumerated()))
 	for _, reason := range search.Reasons(refused) {
 		s.add("refused: "+reason, strconv.Itoa(refused[reason]))
 	}
-	tuned := space.Enumerated
+	tuned := space.Enumerated()
 	for _, n := range refused {
 		tuned -= n
 	}
@@ -216,5 +216,5 @@ func dryRun(cmd *cobra.Command, r *searchRequest) error {
 		Enumerated int            `json:"enumerated"`
 		Refused    map[string]int `json:"refused"`
 		Candidates int            `json:"candidates"`
-	}{r.plan.Command(), r.dir, r.problem.Sizes, space.Enumerated, refused, len(space.Candidates)}, s)
+	}{r.plan.Command(), r.dir, r.problem.Sizes, space.Enumerated(), refused, len(space.Candidates)}, s)
 }

@@ -142,7 +142,7 @@ func checkTemplate(ctx context.Context, f *templates.Family, systems []*topologi
 				return nil, fmt.Errorf("%s on %s: %w", c, t.Name, err)
 			default:
 				row.Refused = search.ByReason(space.Refusals)
-				row.Right = space.Enumerated - len(space.Refusals)
+				row.Right = space.Enumerated() - len(space.Refusals)
 				if len(space.Refusals) > 0 {
 					row.Why = space.Refusals[0].Detail
 				}
