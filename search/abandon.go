@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// grace is how long work that is no longer wanted may take to end, including its
+// abandonAfter is the time that work has to end once its context is done, with its
 // solvers.
 const abandonAfter = 300 * time.Millisecond
 

@@ -43,8 +43,8 @@ func (m *Measured) At(bytes int64, placement string) (us float64, ok bool) {
 	return results.Median(times), true
 }
 
-// Baseline is the time at a size as what a search is compared with; nil if there is
-// none.
+// Baseline returns the time at a size in bytes as a baseline of results; nil if there is
+// no time.
 func (m *Measured) Baseline(bytes int64, placement string) *results.Baseline {
 	us, ok := m.At(bytes, placement)
 	if !ok {
@@ -68,8 +68,8 @@ func (f *BaselineFile) Measured(p *Problem) (*Measured, error) {
 	return m, err
 }
 
-// Tells is which collective the file says that it measures, and over how many ranks,
-// where all its tables say the same; "" and 0 where they don't.
+// Tells returns the collective and the number of ranks that the file names, or "" and 0
+// where its tables differ or name none. The error is that of reading the tables.
 func (f *BaselineFile) Tells() (coll string, ranks int, err error) {
 	report, err := nccltests.Parse(f.Name, []byte(f.Text))
 	if err != nil {
@@ -142,8 +142,7 @@ func (f *BaselineFile) All(p *Problem) (*Measured, error) {
 	return m, nil
 }
 
-// differs says in what way a row measures something other than the problem, or
-// nothing.
+// differs returns how a row's call differs from the problem's, or "".
 func (f *BaselineFile) differs(r *nccltests.Row, p *Problem, c collective.Collective) string {
 	switch {
 	case r.DType() != p.DType:
@@ -156,11 +155,9 @@ func (f *BaselineFile) differs(r *nccltests.Row, p *Problem, c collective.Collec
 	return ""
 }
 
-// anotherFactor reports a table that belongs to another collective or number of
-// ranks, judging by the ratio of its two bandwidths, since such tables do not say
-// what they are of. It returns nothing if the ratio fits. A table is of one
-// collective, so rows with enough digits decide for rows of small values, whose
-// rounding hides the ratio.
+// anotherFactor judges a table that does not name its collective and ranks by the ratio
+// of its two bandwidths, and returns how it differs, or "" if the ratio fits. Rows with
+// enough digits decide for those of small values, whose rounding hides the ratio.
 func anotherFactor(t *nccltests.Table, p *Problem, c collective.Collective) string {
 	const tolerance, rounding = 0.03, 0.005 // of two decimals
 	for i := range t.Rows {

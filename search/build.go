@@ -27,8 +27,8 @@ type built struct {
 	refusal *Refusal
 }
 
-// build compiles and verifies drafts in parallel, and gives what each came to; nil where
-// there was no time. The result does not depend on the number of jobs.
+// build compiles and verifies drafts in parallel. The result, by draft, is nil where there
+// was no time; it does not depend on the number of jobs.
 func (e *enumeration) build(ctx context.Context, drafts []*draft) ([]*built, error) {
 	all := e.refuseUnaffordable(drafts)
 	order := e.order(drafts)
@@ -63,8 +63,8 @@ func (e *enumeration) order(drafts []*draft) []int {
 	return order
 }
 
-// slowdowns is how much worse each draft's estimate is than the best one's, at the
-// size where it comes closest; 0 for drafts that are for comparison.
+// slowdowns returns, for each draft, the least ratio of its estimated time to the best
+// one's at any size; 0 for drafts that are for comparison.
 func (e *enumeration) slowdowns(drafts []*draft) []float64 {
 	behind := make([]float64, len(drafts))
 	for i := range behind {
@@ -178,8 +178,8 @@ func maxChannels(t *topologies.Topology) int {
 	return compiler.DefaultMaxChannels
 }
 
-// slots is the least number of slots of the protocols asked for, if that is less
-// than the compiler's default.
+// slots returns the least number of slots of the protocols asked for, and at most the
+// compiler's default.
 func (e *enumeration) slots() int {
 	fewest := compiler.DefaultSlots
 	for _, proto := range e.protocols() {
@@ -228,8 +228,7 @@ func (e *enumeration) checkRuntime(p *ir.Program) string {
 	return first
 }
 
-// collect sorts what drafts came to into candidates and refusals, in the order of the
-// drafts. Drafts with the same program become one candidate, the first's, with the
+// collect sorts built drafts into candidates and refusals, in the order of the drafts. Drafts with the same program become one candidate, the first's, with the
 // baseline points of all.
 func (e *enumeration) collect(drafts []*draft, all []*built) *Space {
 	space := &Space{}

@@ -56,8 +56,8 @@ func newCache(c *results.Campaign, o *Options, coll string, repeat bool) *cache 
 	return k
 }
 
-// cacheBase identifies all that any entry depends on: the plan, what the executor decides
-// by itself, how long solvers have, the limit of memory, and this very build.
+// cacheBase identifies all that every entry depends on: the plan, the executor's part in
+// enumerating, the solvers' timeout, the limit of memory, and this build.
 func cacheBase(plan results.Plan, o *Options, coll string) (string, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -86,9 +86,9 @@ func (e *enumeration) keyOf(kind, source, name string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// cached is the value of a key that this run or an earlier one made, or else what make
-// gives. load reads it from the campaign, nil if the entry is not what save has written;
-// make gives nil where there is no time for it.
+// cached returns the value of a key that this run or an earlier one made, or else makes
+// it. load reads it from the campaign, nil if save did not write the entry; make returns
+// nil if there is no time for it.
 func cached[T any](c *cache, key string, load func() (*T, error), make func() (*T, error), save func(*T)) (*T, error) {
 	if c == nil {
 		return make()
@@ -166,7 +166,7 @@ func (c *cache) enumerated() {
 	}
 }
 
-// notices are what the user should know of the cache.
+// notices are lines for the user about the cache.
 func (c *cache) notices() (lines []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,7 +179,7 @@ func (c *cache) notices() (lines []string) {
 	return lines
 }
 
-// gridOf is a family's grid with some of its parameters fixed.
+// gridOf returns a family's grid with some of its parameters fixed.
 func (e *enumeration) gridOf(f *templates.Family, fixed map[string]string, make func() (*grid, error)) (*grid, error) {
 	key := e.keyOf("grid", f.Source, fmt.Sprintf("%s %q", f.Name, fixed)) // in the order of names
 	load := func() (*grid, error) {
@@ -225,7 +225,7 @@ type cachedTrace struct {
 	Cost       *costSummary `json:"cost,omitempty"`
 }
 
-// traceOf is what the routing of a name came to; again traces it once more.
+// traceOf returns the trace of a routing by its name; again traces it once more.
 func (e *enumeration) traceOf(source, name string, apart bool, again func() (*lang.Program, error), make func() (*trace, error)) (*trace, error) {
 	key := e.keyOf("trace", source, name)
 	load := func() (*trace, error) {
@@ -274,7 +274,7 @@ type find struct {
 	program *lang.Program
 }
 
-// findsOf is what a construction finds.
+// findsOf returns a construction's finds.
 func (e *enumeration) findsOf(c *construction, make func() (*finds, error)) (*finds, error) {
 	key := e.keyOf("finds", "synthesised", c.name)
 	load := func() (*finds, error) {
@@ -304,7 +304,7 @@ type cachedBuild struct {
 	Refusal *Refusal `json:"refusal,omitempty"`
 }
 
-// buildOf is what a draft came to. A cached program is verified like one just compiled, and
+// buildOf returns a built draft. A cached program is verified like one just compiled, and
 // compiled again if it is refused.
 func (e *enumeration) buildOf(d *draft, make func() (*built, error)) (*built, error) {
 	key := e.keyOf("draft", d.routing.source, d.String())

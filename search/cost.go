@@ -5,8 +5,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// costSummary sums up what a routing takes, from its operations alone: for each thing
-// that can be the bottleneck, the load on it.
+// costSummary sums up the cost of a routing from its operations alone: the load on each
+// thing that can be the bottleneck.
 //
 //	launch ─▶ the longest chain of messages, a tile of each ─▶ the further tiles, at the pace
 //	                                                           of the busiest edge or connection
@@ -17,16 +17,16 @@ type costSummary struct {
 	loop        int             // chunks that the call's size is divided into
 	chains      [2]criticalPath // the longest with small messages, and with large ones
 	edge        float64         // µs for each byte of a chunk, on the busiest edge
-	inside      float64         // the same of what stays in its node
+	inside      float64         // the same, of messages within a node only
 	messages    float64         // µs: fixed costs of messages, on the edge with the most
 	calls       float64         // messages of the connection with the most
 	connected   float64         // chunks of the connection with the most
 	localCalls  float64         // copies and reductions of the threadblock with the most
 	local       float64         // chunks of these
-	connections int             // in one direction, of the rank with the most: threadblocks it needs
-	ends        int             // in both directions: threadblocks it would like
-	sms         int             // threadblocks that it can have
-	channels    int             // named by the program
+	connections int             // of the rank with the most, in one direction: it needs as many threadblocks
+	ends        int             // the same, in both directions: it can use as many
+	sms         int             // the most threadblocks of a GPU
+	channels    int             // that the program names
 }
 
 // pathCost is the path of a message from one rank to another.
@@ -46,13 +46,14 @@ func pathCostOf(t *topologies.Topology, from, to int32) pathCost {
 	return w
 }
 
-// load is what messages put on a connection, or on an edge.
+// load is the messages on a connection or an edge.
 type load struct{ messages, chunks float64 }
 
-// work is what a rank does within itself.
+// work is the copies and reductions within a rank: their number, their chunks, and the
+// most chunks of one.
 type work struct{ operations, chunks, most float64 }
 
-// summarize sums a program up.
+// summarize computes the summary of a program on a topology.
 func summarize(p *lang.Program, t *topologies.Topology) *costSummary {
 	factors := scopeFactors(p)
 	of := &costSummary{loop: p.Collective.LoopChunks(), sms: t.MinSMs()}
@@ -91,8 +92,8 @@ func summarize(p *lang.Program, t *topologies.Topology) *costSummary {
 	return of
 }
 
-// carry takes in what the connections carry, each by itself and all together over
-// the edges they share.
+// carry adds the load of connections: of each by itself, and of all together on the
+// edges that they share.
 func (of *costSummary) carry(t *topologies.Topology, lines *connectionSchedule, carried []load, factors []float64) {
 	busy := make([]load, len(t.Edges)) // in µs a byte, and µs
 	inside := make([]float64, len(t.Edges))
@@ -115,8 +116,8 @@ func (of *costSummary) carry(t *topologies.Topology, lines *connectionSchedule, 
 	}
 }
 
-// connect counts the ends of connections at each rank: those it sends on by rank,
-// those it receives on by -1-rank.
+// connect counts the connections of each rank: those on which it sends by rank, those
+// on which it receives by -1-rank.
 func (of *costSummary) connect(lines *connectionSchedule, carried []load) map[int32]int {
 	ends := map[[3]int32]bool{} // rank, peer and channel; receiving ranks as -1-rank
 	used := map[int32]int{}
@@ -136,8 +137,8 @@ func (of *costSummary) connect(lines *connectionSchedule, carried []load) map[in
 	return used
 }
 
-// work takes in what ranks do within themselves, divided among the threadblocks
-// that their connections need.
+// work adds the work within ranks, divided among the threadblocks that their connections
+// need.
 func (of *costSummary) work(worked map[int32]work, used map[int32]int) {
 	for rank, w := range worked {
 		threadblocks := float64(max(used[rank], used[-1-rank], 1))
@@ -146,7 +147,7 @@ func (of *costSummary) work(worked map[int32]work, used map[int32]int) {
 	}
 }
 
-// scopeFactors is how many times the operations of each scope are replicated.
+// scopeFactors returns the number of copies of the operations of each scope.
 func scopeFactors(p *lang.Program) []float64 {
 	factors := make([]float64, len(p.Scopes))
 	for i, s := range p.Scopes {

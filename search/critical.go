@@ -2,37 +2,36 @@ package search
 
 import "github.com/colltune/colltune/compiler/lang"
 
-// criticalPath is operations that wait for each other.
+// criticalPath sums up a chain of operations, each of which waits for the one before.
 //
 //	rank 1 ─ message ─▶ rank 2 ─ message ─▶ rank 3 += ─ message ─▶ rank 4
 //	                            rank 5 ─ message ─┘ │
-//	                            rank 6 ─ message ───┘ its sum waits for the other's,
-//	                                                  and the message for neither
+//	                            rank 6 ─ message ───┘ rank 3 adds one after the other;
+//	                                                  the messages need not wait
 type criticalPath struct {
 	messages, net int32   // length in messages, and how many of them leave a node
-	sums          int32   // messages that only the work at their destination waits for
+	sums          int32   // messages into a reduction that waits for another operand, too
 	local         int32   // copies and reductions between messages
-	stored        int32   // messages that do not just forward what the one before brought
+	stored        int32   // messages sent from memory, not forwarded as they arrive
 	queued        int32   // messages that wait for an earlier one on their connection
 	latency       float32 // µs: sum over the messages' paths
-	behind        float32 // µs: waiting for a message of another instance on each path
+	behind        float32 // µs: waiting for one message of another instance on each path
 	wire          float32 // µs for each byte of a chunk, by the bandwidth of the paths
 	chunks        float32 // chunks sent, one threadblock after another
-	passed        float32 // chunks of messages that are forwarded as they arrive, which
-	passedWire    float32 // need not arrive whole first; and the wire for these
+	passed        float32 // chunks of messages that are forwarded as they arrive
+	passedWire    float32 // µs for each byte of a chunk in these
 	summed        float32 // chunks of the messages in sums
 	worked        float32 // chunks copied or reduced
 }
 
-// Costs for comparing chains. Those that begin something are in µs: a message, one
-// that waits for another, the work at a message's destination, a local operation.
+// Costs by which chains are compared.
 const (
-	messageStart = 2.0
-	queuedStart  = 1.0
-	sumStart     = 2.0
-	localStart   = 4.0
-	chunkByte    = 5e-5 // µs for a byte of a chunk in a threadblock that sends or receives
-	passedPart   = 0.25 // part of a message's cost if it is forwarded as it arrives
+	messageStart = 2.0  // µs a message
+	queuedStart  = 1.0  // µs more if it waits for one before it on its connection
+	sumStart     = 2.0  // µs to reduce what a message brought
+	localStart   = 4.0  // µs a copy or reduction within a rank
+	chunkByte    = 5e-5 // µs a byte of a chunk that a threadblock sends or receives
+	passedPart   = 0.25 // of the cost of a byte, where it is forwarded as it arrives
 )
 
 // chainChunks are the sizes of a chunk, in bytes, at which chains are compared.
@@ -44,15 +43,15 @@ func (c *criticalPath) cost(bytes float64) float64 {
 		float64(c.latency) + (float64(c.wire)+chunkByte*float64(c.chunks+c.summed)+passedPart*(float64(c.passedWire)+chunkByte*float64(c.passed)))*bytes
 }
 
-// pathSearch follows each operation back to those that wrote what it reads. It does so
-// twice: for messages so small that they do not delay each other, and for messages
-// so large that those of one connection take turns.
+// pathSearch finds the longest chains of a program through the operations that wrote
+// what each operation reads. It searches twice: for small messages, which do not delay
+// each other, and for large ones, which take turns on their connection.
 type pathSearch struct {
 	program *lang.Program
 	factors []float64                      // by scope: the number of instances
 	spared  []bool                         // by operation: the compiler removes it
 	joined  []bool                         // by operation: it runs together with the one before
-	wrote   cellWriters                    // 1 + the last operation that wrote a chunk
+	wrote   chunkTable                     // 1 + the last operation that wrote a chunk
 	after   []waits                        // by operation
 	ends    []criticalPath                 // by operation: the longest chain that ends with it
 	longest [len(chainChunks)]criticalPath // the longest of all, by size
@@ -61,18 +60,18 @@ type pathSearch struct {
 	turns   bool    // messages of one connection take turns
 }
 
-// waits is what an operation waits for: among those that wrote what it reads, and
-// what it adds to, the operation with the longest chain. Each is 1 + an operation,
-// or 0.
+// waits are the operations that an operation waits for: of those that wrote what it
+// reads (from), and of those that wrote what it adds to (to), the one with the longest
+// chain. Each is 1 + an operation, or 0 for none.
 type waits struct {
 	from, to int32
 	depth    int32 // operations in the longest sequence that ends with this one
 }
 
-// follow visits the operations; the second time in the order of their depth, as
-// messages take their turns.
+// longestPaths visits the operations in the program's order, and then by depth, for
+// messages to take turns in.
 func (c *pathSearch) longestPaths() {
-	c.wrote, c.ends = newPlaces(c.program), make([]criticalPath, len(c.program.Ops))
+	c.wrote, c.ends = newChunkTable(c.program), make([]criticalPath, len(c.program.Ops))
 	c.after = make([]waits, len(c.program.Ops))
 	c.bytes = chainChunks[0]
 	for i := range c.program.Ops {
@@ -116,8 +115,8 @@ func (c *pathSearch) byDepth() []int32 {
 	return order
 }
 
-// before is 1 + the operation with the longest chain among those that wrote the
-// chunks of a span. It raises depth to theirs.
+// before returns 1 + the operation with the longest chain among those that wrote the
+// chunks of a span, or 0. It raises depth to the deepest of them.
 func (c *pathSearch) before(s *lang.Span, depth *int32) (from int32) {
 	chunks, weight, last := c.wrote.of(s), -1.0, int32(0)
 	for n := range s.Count {
@@ -134,7 +133,7 @@ func (c *pathSearch) before(s *lang.Span, depth *int32) (from int32) {
 	return from
 }
 
-// chain is the longest chain that ends with what an operation waits for.
+// chain returns the longest chain that ends with an operation, given as in waits.
 func (c *pathSearch) chain(by int32) (none criticalPath) {
 	if by > 0 {
 		return c.ends[by-1]
@@ -142,7 +141,7 @@ func (c *pathSearch) chain(by int32) (none criticalPath) {
 	return none
 }
 
-// end completes an operation's chain, and keeps it in longest if it is.
+// end finds the longest chain that ends with an operation, and updates longest.
 func (c *pathSearch) end(i int32, longest *criticalPath) {
 	w := c.after[i]
 	end := c.chain(w.from)
@@ -159,7 +158,7 @@ func (c *pathSearch) end(i int32, longest *criticalPath) {
 	}
 }
 
-// add extends a chain that ends with what an operation reads by the operation.
+// add extends a chain, which wrote what an operation reads, by the operation.
 func (c *pathSearch) add(to *criticalPath, i int32) {
 	op := &c.program.Ops[i]
 	if c.spared[i] {
@@ -209,8 +208,8 @@ func (c *pathSearch) passes(i int32) bool {
 	return before.Dst == op.Src && before.Src.Rank != before.Dst.Rank
 }
 
-// chunks is how many chunks each instance of an operation has, and wire how long
-// all instances together take on the wire, in µs a byte.
+// chunks returns the chunks that each instance of an operation moves, and wire the time
+// of all instances together on the wire, in µs for each byte of a chunk.
 func (c *pathSearch) chunks(i int32) float32 {
 	op := &c.program.Ops[i]
 	return float32(float64(op.Src.Count) / c.factors[op.Scope])
@@ -237,8 +236,7 @@ func (c *pathSearch) alone(i int32) float64 {
 	return one.cost(c.bytes)
 }
 
-// addTo extends a chain that ends with the operand of a reduction by the
-// reduction.
+// addTo extends a chain, which wrote what a reduction adds to, by the reduction.
 func (c *pathSearch) addTo(to *criticalPath, i int32) {
 	op := &c.program.Ops[i]
 	switch {
@@ -252,11 +250,11 @@ func (c *pathSearch) addTo(to *criticalPath, i int32) {
 	}
 }
 
-// mostJoined is how many reductions a runtime executes as one.
+// mostJoined is the most reductions that a runtime executes as one.
 const mostJoined = 16
 
-// joinedSums tells, for every operation, whether it is a reduction within a rank
-// that runs together with the one before it into the same place.
+// joinedSums reports for each operation whether it is a reduction within a rank that
+// runs together with the one before it into the same place.
 func joinedSums(p *lang.Program) []bool {
 	joined, run := make([]bool, len(p.Ops)), map[lang.Span]int{}
 	for i := range p.Ops {

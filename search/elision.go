@@ -16,41 +16,41 @@ import (
 //	0 reduce rank 0 in[0] → rank 1 sc[0]      the sum is left in out[0] (pass sink copies)
 //	1 copy   rank 1 sc[0] → rank 1 out[0]
 //
-// A message of several chunks remains one: what it reads or leaves elsewhere has to lie
-// there at even distances, and side by side where it did.
+// A message of several chunks stays one message: where its chunks are read or left
+// elsewhere, they have to be evenly spaced there, and adjacent if they were.
 type copyElision struct {
 	program *lang.Program
 	walk    walk
-	wrote   cellWriters  // 1 + the last operation of all to write it
-	facts   cellWriters  // what is known of it
-	holds   cellWriters  // 1 + the operation that left what is there
-	origin  cellWriters  // the cell that it is a copy of; 0: none
-	moves   []delivering // by operation, what comes from another rank
-	kept    []bool       // copies that are somebody's work
+	wrote   chunkTable   // 1 + the last operation in the program that writes a chunk
+	facts   chunkTable   // bits below
+	holds   chunkTable   // 1 + the last operation so far that wrote a chunk
+	origin  chunkTable   // the cell that a chunk is a copy of; 0: none
+	moves   []delivering // by operation, for messages
+	kept    []bool       // by operation: a copy that the compiler makes
 }
 
-// delivering is where what a message leaves is copied to.
+// delivering says where the chunks that a message writes are copied to.
 type delivering struct {
-	first, step int32 // the cell of its first chunk, and how far on the next one is
-	at, count   int32 // the first chunk that is copied, and how many are
-	not         bool  // it stays where it is
+	first, step int32 // cell of the first chunk, and the distance to the next one's
+	at, count   int32 // index of the first chunk that is copied, and the number of them
+	not         bool  // the message cannot write there
 }
 
-// What is known of a chunk.
+// Facts about a chunk.
 const (
-	looked  = 1 << iota // a caller looks for a result there, or for what he put there
+	looked  = 1 << iota // the caller reads it: a result, or an input, which must not change
 	again               // several operations write it
-	touched             // one has read or written it so far
-	given               // what it holds is delivered elsewhere
-	stays               // what it is a copy of is there until the end
+	touched             // an operation so far reads or writes it
+	given               // its value is delivered elsewhere
+	stays               // it is a copy of a chunk that nothing writes any more
 )
 
-// The walks through the operations.
+// walk is one of the passes over the operations, each of which needs the one before.
 type walk int
 
 const (
-	delivers walk = iota // what is copied where
-	reads                // which of that can be read there
+	delivers walk = iota // where messages' chunks are copied to
+	reads                // whether they can be read there
 	keeps                // which copies are needed
 	walks
 )
@@ -66,10 +66,10 @@ func elidableCopies(p *lang.Program) []bool {
 	if !some {
 		return free
 	}
-	s := &copyElision{program: p, wrote: newPlaces(p), facts: newPlaces(p), moves: make([]delivering, len(p.Ops)), kept: make([]bool, len(p.Ops))}
-	s.look()
+	s := &copyElision{program: p, wrote: newChunkTable(p), facts: newChunkTable(p), moves: make([]delivering, len(p.Ops)), kept: make([]bool, len(p.Ops))}
+	s.markChunks()
 	for s.walk = range walks {
-		s.holds, s.origin = newPlaces(p), newPlaces(p)
+		s.holds, s.origin = newChunkTable(p), newChunkTable(p)
 		for i := range p.Ops {
 			s.pass(int32(i))
 		}
@@ -84,8 +84,8 @@ func elidableCopies(p *lang.Program) []bool {
 // isCopy reports whether an operation copies within a rank.
 func isCopy(op *lang.Op) bool { return op.Kind != lang.Reduce && op.Src.Rank == op.Dst.Rank }
 
-// look finds out what becomes of each chunk.
-func (s *copyElision) look() {
+// markChunks finds the last writer of each chunk, and the chunks that the caller reads.
+func (s *copyElision) markChunks() {
 	for i := range s.program.Ops {
 		dst := &s.program.Ops[i].Dst
 		wrote, facts := s.wrote.of(dst), s.facts.of(dst)
@@ -115,7 +115,7 @@ func (s *copyElision) look() {
 	}
 }
 
-// pass notes what an operation leaves, and keeps the copies that it needs.
+// pass records what an operation writes, and keeps the copies that it needs.
 func (s *copyElision) pass(i int32) {
 	op := &s.program.Ops[i]
 	src, dst := &op.Src, &op.Dst
@@ -138,10 +138,11 @@ func (s *copyElision) pass(i int32) {
 	}
 }
 
-// cell is a number for a chunk among those of its rank, from 1 on.
+// cell returns a number for a chunk among those of its rank, from 1.
 func cell(s *lang.Span, at int32) int32 { return int32(s.Buf)<<29 + at + 1 }
 
-// copies is what there is to know of the n-th chunk that a copy leaves.
+// copies returns the cell that the n-th chunk of a copy comes from, 0 if a message
+// writes it there at once, and the facts about it.
 func (s *copyElision) copies(i, n int32) (origin, is int32) {
 	src, dst := &s.program.Ops[i].Src, &s.program.Ops[i].Dst
 	from, to := src.Index+n*src.Stride, dst.Index+n*dst.Stride
@@ -171,7 +172,7 @@ func (s *copyElision) copies(i, n int32) (origin, is int32) {
 	return cell(src, from), touched
 }
 
-// keep notes that an operation, if it is a copy, is made.
+// keep records that the compiler makes a copy.
 func (s *copyElision) keep(i int32) {
 	if s.walk == keeps {
 		s.kept[i] = true
@@ -183,7 +184,7 @@ func (s *copyElision) arrives(i int32) bool {
 	return i >= 0 && s.program.Ops[i].Src.Rank != s.program.Ops[i].Dst.Rank
 }
 
-// deliver notes that a chunk that a message leaves is copied to a cell.
+// deliver records that a chunk that a message writes is copied to a cell.
 func (s *copyElision) deliver(i, chunk, to int32) {
 	dst, m := &s.program.Ops[i].Dst, &s.moves[i]
 	at := (chunk - dst.Index) / max(dst.Stride, 1)
@@ -199,7 +200,7 @@ func (s *copyElision) deliver(i, chunk, to int32) {
 	}
 }
 
-// delivered reports whether all that a message leaves is left where it is copied to.
+// delivered reports whether a message writes all its chunks where they are copied to.
 func (s *copyElision) delivered(i int32) bool {
 	if s.walk == delivers || !s.arrives(i) {
 		return false
@@ -241,8 +242,8 @@ func (s *copyElision) addsTo(span *lang.Span, local bool) {
 	}
 }
 
-// together reports whether the chunks of a span are in one place, once what is copied is
-// found where it comes from, and what is delivered where it goes.
+// together reports whether the chunks of a span still are one span, once copies are read
+// at their origin and deliveries at their destination.
 func (s *copyElision) together(span *lang.Span) bool {
 	if span.Count == 1 {
 		return true
@@ -272,10 +273,11 @@ func (s *copyElision) together(span *lang.Span) bool {
 	return true
 }
 
-// places is a number for each chunk of all buffers that a program touches.
-type cellWriters [][][]int32 // by rank, buffer and chunk
+// chunkTable holds a number for each chunk of the buffers that a program touches.
+type chunkTable [][][]int32 // by rank, buffer and chunk
 
-func newPlaces(p *lang.Program) cellWriters {
+// newChunkTable makes a table of zeros.
+func newChunkTable(p *lang.Program) chunkTable {
 	var sizes [][]int32
 	for i := range p.Ops {
 		for _, s := range [2]*lang.Span{&p.Ops[i].Src, &p.Ops[i].Dst} {
@@ -289,7 +291,7 @@ func newPlaces(p *lang.Program) cellWriters {
 			(*of)[s.Buf] = max((*of)[s.Buf], s.Index+(s.Count-1)*s.Stride+1)
 		}
 	}
-	all := make(cellWriters, len(sizes))
+	all := make(chunkTable, len(sizes))
 	for rank, of := range sizes {
 		all[rank] = make([][]int32, len(of))
 		for buffer, n := range of {
@@ -299,11 +301,11 @@ func newPlaces(p *lang.Program) cellWriters {
 	return all
 }
 
-// of is the numbers of the buffer that a span lies in.
-func (p cellWriters) of(s *lang.Span) []int32 { return p[s.Rank][s.Buf] }
+// of returns the numbers of a span's buffer.
+func (p chunkTable) of(s *lang.Span) []int32 { return p[s.Rank][s.Buf] }
 
-// mask leaves of each number the bits that are set.
-func (p cellWriters) mask(bits int32) {
+// mask clears all but some bits of every number.
+func (p chunkTable) mask(bits int32) {
 	for _, of := range p {
 		for _, numbers := range of {
 			for i := range numbers {

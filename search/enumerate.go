@@ -183,7 +183,7 @@ func (e *enumeration) grid(ctx context.Context, f *templates.Family, fixed map[s
 	return &g, nil
 }
 
-// maxTraced limits what is traced at the same time, in pairs of ranks: a program
+// maxTraced limits the programs traced at the same time, in pairs of ranks: a program
 // over 2,048 ranks takes about 300 MB while it is traced.
 const maxTraced = 1 << 26
 
@@ -259,8 +259,8 @@ func (e *enumeration) draft(d *draft) (all drafted) {
 	return all
 }
 
-// unfit is why a family applies with none of its sets of parameters, as it says
-// for its defaults and the values fixed by flags.
+// unfit returns the reason for which a family applies with none of its sets of
+// parameters: the one it gives for its defaults and the values fixed by flags.
 func (e *enumeration) unfit(f *templates.Family) (string, error) {
 	given := map[string]any{}
 	for name, text := range e.options.fixed(f) {

@@ -6,8 +6,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// estimate is the expected time, in microseconds, of a number of instances at a size,
-// with the best tile of a protocol.
+// estimate returns the expected time in microseconds of a number of instances at a size
+// in bytes, with the best tile of a protocol.
 func (m *costSummary) estimate(c *topologies.Protocol, bytes int64, instances int) float64 {
 	least := m.tiled(c, max(float64(c.Tile), 1), bytes, float64(instances))
 	for _, tile := range c.Tiles {

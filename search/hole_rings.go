@@ -65,8 +65,8 @@ func (e *enumeration) rings(ctx context.Context, t *topologies.Topology, q quest
 	return orders, nil
 }
 
-// inSequence is what families fall back on: ranks in sequence, where each ring
-// enters the nodes one GPU later than the one before.
+// inSequence returns families' default rings: ranks in sequence, each ring entering the
+// nodes one GPU later than the one before.
 func inSequence(t *topologies.Topology, count int) (rings [][]int) {
 	for k := range count {
 		var ring []int
@@ -103,8 +103,8 @@ type found struct {
 	err   error
 }
 
-// without tells of a hole of fewer rings through the same ranks that could not be
-// filled, the fewest.
+// without returns the hole of the fewest rings, fewer than at's through the same ranks,
+// that could not be filled, and why; ok reports whether there is one.
 func (e *enumeration) without(at hole) (least struct {
 	rings int
 	why   string

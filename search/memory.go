@@ -8,10 +8,10 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// What programs take of the memory that a search may use (Options.Memory), in bytes.
-// The figures are the most that was measured of any family (docs/measurements/memory.md),
-// so that what is foreseen to fit does. They say which candidates a search with a limit
-// has, and are therefore part of no machine's state.
+// The memory that programs take, in bytes, of that which a search may use
+// (Options.Memory). The figures are the most measured of any family
+// (docs/measurements/memory.md). They are constants because they decide which candidates
+// a search with a limit has, on every machine.
 //
 //	limit ┤ process ┤ programs kept ┤ the one that is made or run ┤ a quarter, for garbage
 const (
@@ -48,12 +48,13 @@ func MostOperations(limit int64) int64 { return (&Options{Memory: limit}).mostOp
 
 func (o *Options) mostOperations() int64 { return o.programMemory() / compiledBytes }
 
-// NoRoom says what that number of operations would take that there is no memory for.
+// NoRoom returns the message that a number of operations needs more memory than a limit
+// in bytes, and how much.
 func NoRoom(operations, limit int64) string {
 	return (&Options{Memory: limit}).noMemory(operations*compiledBytes, fmt.Sprintf("%d operations", operations)).Detail
 }
 
-// noMemory refuses what takes more memory than there is. what is how it comes to that.
+// noMemory refuses something that takes more bytes than there are; what names it.
 func (o *Options) noMemory(takes int64, what string) *Refusal {
 	return &Refusal{Reason: NoMemory, Detail: fmt.Sprintf("about %v of memory for %s: want a limit of %v, and it is %v (--memory)",
 		rounded(takes), what, rounded((takes+processBytes)/3*4), units.Bytes(o.Memory))}

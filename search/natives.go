@@ -49,8 +49,7 @@ func describeExecutor(ctx context.Context, pool *executor.Pool, name string, p *
 	return b, d.Takes(slices.Max(p.Sizes))
 }
 
-// known is what is known about the executor, which is nothing before it has been
-// asked.
+// known returns the executor's capabilities, or none before it was asked.
 func (o *Options) known() Capabilities {
 	if o.Capabilities == nil {
 		return Capabilities{}
@@ -163,7 +162,7 @@ func (o *Options) chooses(coll string) bool {
 	})
 }
 
-// nativeProtocols lists the protocols of an algorithm that flags admit, and tells
+// nativeProtocols lists the protocols of an algorithm that flags admit; ok reports
 // whether it can be run at all. An algorithm that chooses its protocol can't be
 // restricted to some.
 func (e *enumeration) nativeProtocols(a executor.NativeAlgorithm) (left []topologies.Proto, ok bool) {

@@ -4,8 +4,8 @@ package search
 // called by one goroutine at a time; each may be nil.
 type Observer struct {
 	Refused func(Refusal) // every refusal, in order
-	Notice  func(string)  // what the user should know
-	// Stage is what is being done, and how much of it: done steps of a number of them.
+	Notice  func(string)  // a line for the user
+	// Stage is the work under way, with the number of its steps that are done.
 	Stage func(what string, done, of int)
 }
 
@@ -27,8 +27,7 @@ func (o Observer) stage(what string, done, of int) {
 	}
 }
 
-// once is an observer that is told everything only once, however often it occurs, but
-// for stages.
+// once returns an observer that passes on each refusal and notice the first time only.
 func (o Observer) once() Observer {
 	return Observer{eachOnce(o.refused), eachOnce(o.notice), o.Stage}
 }
@@ -44,7 +43,8 @@ func eachOnce[T comparable](tell func(T)) func(T) {
 	}
 }
 
-// through is an observer that is told by call, which may be in another goroutine.
+// through returns an observer whose functions are called by call, which may run them in
+// another goroutine.
 func (o Observer) through(call func(func())) Observer {
 	return Observer{
 		func(r Refusal) { call(func() { o.refused(r) }) },

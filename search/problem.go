@@ -22,11 +22,13 @@ type Problem struct {
 	Sizes    []int64 // bytes, as nccl-tests counts them; rising
 }
 
-// maxBytes is the largest size that is searched for: a PiB, beyond which no back
-// end of this binary goes.
+// maxBytes is the largest size of a search: a PiB, the most that any built-in executor
+// takes.
 const maxBytes = 1 << 50
 
-// Sizes lists the sizes from least to most bytes, each step times the one before.
+// Sizes lists the sizes from least to most bytes, each step times the one before. The
+// error names the argument at fault: a size below 1 byte or above a PiB, an empty range,
+// or a step below 2.
 func Sizes(least, most int64, step int) ([]int64, error) {
 	switch {
 	case least < 1:

@@ -59,8 +59,8 @@ type session struct {
 	summary  autotune.Summary
 }
 
-// run enumerates and tunes: all in one go, or, where there is a budget, what there is
-// time for, and then what was left of it.
+// run enumerates and tunes: all at once, or, with a budget, in rounds, each of which goes
+// on with the candidates that the one before had no time for.
 func (s *session) run(ctx context.Context) (autotune.Summary, error) {
 	for {
 		space, err := s.enumerate(ctx)
@@ -85,7 +85,7 @@ func (s *session) run(ctx context.Context) (autotune.Summary, error) {
 	}
 }
 
-// left is what is left of the budget.
+// left returns the time left of the budget.
 func (s *session) left() time.Duration { return s.how.Budget - time.Since(s.started) }
 
 func (s *session) overBudget() error {
@@ -119,8 +119,8 @@ func (s *session) enumerate(ctx context.Context) (*Space, error) {
 	return space, err
 }
 
-// refusedAll says why each of a space's candidates was refused, a few by name: of
-// each reason the first, and then others.
+// refusedAll is the error of a space without candidates. It gives a few refusals: the
+// first of each reason, and then others.
 func refusedAll(s *Space) error {
 	const named = 5
 	var first, others []Refusal
@@ -155,7 +155,7 @@ func (s *Space) contenders() int {
 	return n
 }
 
-// called is what each program of the space is called.
+// called returns the label of each program of the space, by its hash.
 func (s *Space) called() map[string]results.ProgramLabel {
 	names := make(map[string]results.ProgramLabel, len(s.Candidates))
 	for i := range s.Candidates {

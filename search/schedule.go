@@ -8,16 +8,16 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// connectionSchedule is the connections of a program, where messages follow one another, and when each
-// is busy.
+// connectionSchedule holds the connections of a program, on which messages follow one
+// another, and when each is busy.
 //
 //	rank 0 ▶ 1   ▕ op 0 ▏ op 4 ▏      ▕ op 9 ▏
 //	                          ▲ op 5 is ready, and goes into the gap if it is long enough
 type connectionSchedule struct {
-	of    []int32 // by operation: its connection; none within a rank
+	of    []int32 // by operation: index of its connection, or within
 	at    []connection
 	ways  []*pathCost  // by connection
-	turns [][]interval // the same, rising
+	turns [][]interval // by connection, rising
 }
 
 type connection struct {
@@ -57,8 +57,9 @@ func scheduleConnections(p *lang.Program, t *topologies.Topology) *connectionSch
 	return l
 }
 
-// queue has a message that is ready at some time, and takes so long, wait for the first gap
-// that it fits in. It is the message before that gap, or -1 where none is waited for.
+// queue puts message i, ready at a time and sent for another, both in µs, into the first
+// gap of its connection that is long enough. It returns the message before that gap, or
+// -1 if i waits for none.
 func (l *connectionSchedule) queue(i int32, ready, takes float64) (before int32) {
 	turns := l.turns[l.of[i]]
 	place := sort.Search(len(turns), func(n int) bool { return turns[n].until > ready })

@@ -11,14 +11,14 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// On a small system, a search tries every draft. On a large one all drafts
-// together have more operations than can be compiled and tried in reasonable time.
-// Then each size takes its most promising ones, the best of every size first, as
-// long as there is room.
+// A search compiles every draft, unless all together have more operations than can be
+// compiled and tried in reasonable time, as on a large system. Then the sizes take turns:
+// each picks the draft with the least estimated time there, until the operations chosen
+// reach a limit.
 //
 //	            1K    2K   …   1G
 //	1st  turn   a ✓   a        r ✓       taken: a, r, b, q, c, …
-//	2nd  turn   b ✓   c ✓      q ✓       refused: what no size came to
+//	2nd  turn   b ✓   c ✓      q ✓       refused: those that no size took
 const (
 	maxSearched            = 1 << 23 // operations; an allreduce on eight nodes of a DGX A100 has 7.3 million
 	maxChosen              = 1 << 22 // operations of the drafts that are chosen if there are more
@@ -26,8 +26,8 @@ const (
 	maxInstancesPerRouting = 2       // how many of them may be one routing with different numbers of instances
 )
 
-// estimate is a draft's expected time at a size, with the best of the protocols
-// asked for.
+// estimate returns a draft's expected time in µs at a size in bytes, with the best of
+// the protocols asked for.
 func (e *enumeration) estimate(d *draft, bytes int64) float64 {
 	least := math.Inf(1)
 	for _, proto := range e.protocols() {
@@ -88,7 +88,7 @@ func (e *enumeration) shortlist(ctx context.Context, drafts []*draft, searched, 
 	return short, nil
 }
 
-// summarizeAll sums up the routings that have not been summed up yet.
+// summarizeAll computes the costs of routings that have none yet.
 func (e *enumeration) summarizeAll(ctx context.Context, drafts []*draft) error {
 	var rest []*routing
 	for i, d := range drafts {
@@ -116,13 +116,13 @@ func operationsOf(drafts []*draft) int {
 	return n
 }
 
-// timeBucket maps times to numbers such that times which an estimate can't tell apart
-// are equal; of these drafts, the one with the fewest operations is taken.
+// timeBucket rounds a time to 3 %, below which estimates mean nothing. Of drafts in one
+// bucket, the one with the fewest operations is taken.
 func timeBucket(us float64) int { return int(math.Floor(math.Log(us) / math.Log(1.03))) }
 
-// choose lets the sizes take drafts in turn: each takes the one with the least
-// time there that is not the third of its routing, and not too large for the room
-// that is left.
+// choose lets the sizes take drafts in turn, of at most room operations in all: each takes
+// the one with the least time there that still fits, and at most maxInstancesPerRouting
+// of one routing. times is by size and draft; the result is by draft.
 func choose(drafts []*draft, times [][]float64, room int) []bool {
 	taken := make([]bool, len(drafts))
 	order := make([][]int, len(times)) // by size: drafts in rising order of time
@@ -158,9 +158,8 @@ func choose(drafts []*draft, times [][]float64, room int) []bool {
 	return taken
 }
 
-// unfitting refuses, before compiling it, a draft that certainly has more channels
-// or threadblocks than there can be. Each of a rank's connections has a
-// threadblock.
+// unfitting refuses a draft that certainly needs more channels or threadblocks than
+// there are, before it is compiled: each connection of a rank needs a threadblock.
 func (e *enumeration) unfitting(d *draft) *Refusal {
 	of, n := d.routing.cost, d.instances
 	if most := maxChannels(e.problem.Topology); of.channels*n > most {

@@ -17,26 +17,26 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// construction is a method that finds routings nobody wrote.
+// construction is a method that synthesises routings for a topology.
 type construction struct {
 	name        string
 	collectives []string
-	// ranks limits the systems it is tried on; on larger ones it would take longer
-	// than a search.
+	// ranks is the size of the largest system that it is tried on: on larger ones it
+	// takes too long.
 	ranks int
 	make  func(context.Context, *enumeration) ([]find, error)
 }
 
-// constructions is the table of methods, in the order in which they are tried.
-// None is tried if every two ranks are linked: then families have what it would
-// find.
+// constructions is the table of methods, in the order in which they are tried. Where
+// every two ranks are linked, none is tried unless asked for by name, since families
+// have the routings that it would find.
 var constructions = []construction{
 	{"tree-packing", []string{"allgather", "reducescatter", "allreduce", "broadcast", "reduce"}, 32, packTrees},
 	{"synthesised", []string{"allgather", "reducescatter", "allreduce", "broadcast", "reduce", "gather", "scatter", "alltoall"}, 8, solveFrontier},
 	{"greedy", []string{"allgather", "reducescatter", "allreduce"}, 256, scheduleGreedy},
 }
 
-// maxPackedTrees limits how many trees a rank's data are divided among.
+// maxPackedTrees is the most trees that a rank's data are divided among.
 const maxPackedTrees = 12
 
 func isConstruction(name string) bool {
@@ -100,7 +100,7 @@ func (e *enumeration) synthesise(ctx context.Context, late func() bool) (all dra
 	return all, nil
 }
 
-// find asks a construction. That it finds nothing is a refusal.
+// find runs a construction. If it finds nothing, the result is a refusal.
 func (e *enumeration) find(ctx context.Context, c *construction) (*finds, error) {
 	found, err := c.make(ctx, e)
 	if ctx.Err() != nil {

@@ -56,8 +56,8 @@ func (s *session) tune(ctx context.Context, space *Space) error {
 	return errors.Join(err, s.campaign.SetTally(tally))
 }
 
-// least is what no routing of a problem can beat, provided that the executor is
-// subject to the topology's links.
+// least returns the bound that no routing of a problem can beat; nil if the executor is
+// not subject to the topology's links.
 func (s *session) least(ctx context.Context, p *Problem) (leastTime, error) {
 	c, err := p.over()
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *session) least(ctx context.Context, p *Problem) (leastTime, error) {
 	return bound.TimeUS, nil
 }
 
-// tally is what is known about a space before it is tuned.
+// tally makes the campaign's tally of a space that is not tuned yet.
 func (s *session) tally(space *Space, p *Problem, least leastTime) (results.Tally, error) {
 	tally := results.Tally{
 		Enumerated: space.Enumerated(),
@@ -115,8 +115,7 @@ func (s *session) trials(p *Problem, least leastTime) autotune.Problem {
 	return problem
 }
 
-// limits says how far a round of tuning may go: as far as what is left of the
-// user's limits.
+// limits returns the options of a round of tuning, with what is left of the user's limits.
 func (s *session) limits(space *Space) (autotune.Options, error) {
 	how := s.how
 	limits := autotune.Options{
@@ -134,8 +133,7 @@ func (s *session) limits(space *Space) (autotune.Options, error) {
 	return limits, nil
 }
 
-// nameLimit makes the error about a limit name what the user gave, not what was left
-// of it.
+// nameLimit puts the limit that the user gave into an error, for the rest that a round had.
 func (s *session) nameLimit(err error) error {
 	var limit *autotune.LimitError
 	if errors.As(err, &limit) {

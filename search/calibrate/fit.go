@@ -16,10 +16,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Point is a measured call.
+// Point is a measured call, with the program that the library would run.
 type Point struct {
 	search.LibraryCall
-	MeasuredUS float64
+	MeasuredUS float64 // microseconds
 }
 
 // Table is one collective on one number of nodes, measured at several sizes.
@@ -28,14 +28,14 @@ type Table struct {
 	Points   []Point
 }
 
-// Row is what the simulator says of a point, before and after.
+// Row is a point with the simulator's times before and after the fit, in microseconds.
 type Row struct {
 	Point
 	Table             int // the number of the table it is from
 	BeforeUS, AfterUS float64
 }
 
-// Result is a calibration and what it is good for.
+// Result is a calibration, and the simulator's times with it.
 type Result struct {
 	topologies.Calibration
 	Rows []Row
@@ -107,12 +107,11 @@ func kinds(tables []Table) (all []topologies.LinkKind) {
 	return slices.Compact(all)
 }
 
-// Fit finds the one calibration with which the simulator is nearest to all tables:
-// the sum of the logarithms of how many times too long or too short it is, in which
-// each table weighs as much as another. The tables' systems differ in nothing but
-// the number of nodes. Elem is the bytes of an element. It needs two points or more.
-// Progress, if any, is told how many times all points have been simulated, and of how
-// many at most.
+// Fit finds the one calibration with which the simulator is nearest to all tables: with
+// the least sum of |log(simulated / measured)|, in which all tables have the same weight.
+// The tables' systems differ in nothing but the number of nodes. elem is the bytes of an
+// element. There have to be two points or more. progress, unless nil, is told the number
+// of simulations of all points that are done, and the most there can be.
 func Fit(ctx context.Context, tables []Table, elem int64, jobs int, progress func(done, of int)) (*Result, error) {
 	points, links := pointsOf(tables), kinds(tables)
 	if len(points) < 2 {
@@ -319,8 +318,8 @@ func (f *fitting) result(ctx context.Context, first []float64, best *candidate) 
 	return r, nil
 }
 
-// Off is by how much the simulator is off: the median over the points, of what it
-// takes over what was measured, less 1.
+// Off returns the simulator's error before and after the fit: the median over the points
+// of |simulated / measured - 1|, so 0.1 is 10 %.
 func (r *Result) Off() (before, after float64) { return off(r.Rows) }
 
 // OffTable is Off of one table's points.
@@ -344,6 +343,6 @@ func median(of []float64) float64 {
 	return (of[(n-1)/2] + of[n/2]) / 2
 }
 
-// Doubtful tells that threadblocks came out so much faster or slower that the
-// library must run something else than its model says.
+// Doubtful reports whether threadblocks came out more than 1.5 times faster or slower
+// than the file says: then the library probably runs something other than its model says.
 func (r *Result) Doubtful() bool { return r.Speed > 1.5 || r.Speed > 0 && r.Speed < 1/1.5 }
