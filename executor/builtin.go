@@ -29,10 +29,10 @@ func RegisterBuiltin(name string, make func() Executor) {
 	builtins.make[name] = make
 }
 
-// RegisterFollower says what the other processes of a built-in executor do when it
-// is launched as several, as mpirun does. Rank 0 serves the host; each of the
-// others calls follow, and ends when it returns. An executor without a follower
-// can only be launched as a single process. Call it beside RegisterBuiltin.
+// RegisterFollower lets a built-in executor be launched as several processes, as mpirun
+// does. Rank 0 serves the host; each of the others calls follow, and ends when it returns.
+// An executor without a follower can only be launched as a single process. Call it beside
+// RegisterBuiltin.
 func RegisterFollower(name string, follow func() error) {
 	builtins.Lock()
 	defer builtins.Unlock()
@@ -47,7 +47,8 @@ func Builtin(name string) func() Executor {
 	return builtins.make[name]
 }
 
-// Follower returns what RegisterFollower was given for a built-in executor; nil: nothing.
+// Follower returns the function that was registered for a built-in executor's other
+// processes; nil: none.
 func Follower(name string) func() error {
 	builtins.Lock()
 	defer builtins.Unlock()
@@ -60,8 +61,8 @@ var launched atomic.Int64
 // SetProcesses is for package serve: it sets what Processes returns.
 func SetProcesses(n int) { launched.Store(int64(n)) }
 
-// Processes is for built-in executors with followers: how many processes the launcher has
-// started, whether or not they know of each other; 1 without a launcher.
+// Processes returns the number of processes that the launcher has started, whether or not
+// they know of each other; 1 without a launcher. It is for executors with followers.
 func Processes() int { return max(int(launched.Load()), 1) }
 
 // builtinNames lists the registered names, sorted.

@@ -15,17 +15,17 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// Configured is an executor that the user's settings name: another one in a
-// different environment, or started in a different way.
+// Configured is an executor that the user's settings name: another one with an
+// environment, a cap or a launcher of its own.
 type Configured struct {
 	// Kind is a built-in executor, or a plugin's name or path. With a launcher it
-	// is looked for at the other end.
+	// is looked for at the far end.
 	Kind string
 	// Launcher is a command that runs the command appended to it, here or
 	// elsewhere, with its standard streams joined to ours: mpirun -np 8, srun -N
 	// 2, ssh HOST. Without one, the executor is started directly.
 	Launcher []string
-	// Command is colltune's path at the launcher's other end. "": this binary's.
+	// Command is colltune's path at the launcher's far end. "": this binary's.
 	Command string
 	// Env adds NAME=VALUE pairs to the environment of the executor, or of its
 	// launcher.
@@ -41,12 +41,11 @@ type Configured struct {
 	From string
 }
 
-// KindSettings are the settings that one kind of executor has, besides those that
-// all have.
+// KindSettings are the settings of one kind of executor, besides those that all have.
 type KindSettings struct {
 	Names []string
-	// Launches is one of Names. Where that is set the executor runs here, and uses
-	// the launcher itself for programs of its own.
+	// Launches is one of Names. Where that is set, the executor runs on this machine and
+	// starts programs of its own with the launcher.
 	Launches string
 }
 
@@ -56,25 +55,24 @@ var configurations = struct {
 	kinds map[string]KindSettings
 }{by: map[string]Configured{}, kinds: map[string]KindSettings{}}
 
-// RegisterSettings says what can be set for a built-in executor in the user's
-// settings. The executor reads it with Setting and Launcher. Call it beside
-// RegisterBuiltin.
+// RegisterSettings registers the settings of a built-in executor, which it reads with
+// Setting and Launcher. Call it beside RegisterBuiltin.
 func RegisterSettings(kind string, s KindSettings) {
 	configurations.Lock()
 	defer configurations.Unlock()
 	configurations.kinds[kind] = s
 }
 
-// SettingsOf lists the settings of a kind.
+// SettingsOf returns the settings of a kind; the zero value if it has none of its own.
 func SettingsOf(kind string) KindSettings {
 	configurations.Lock()
 	defer configurations.Unlock()
 	return configurations.kinds[kind]
 }
 
-// Configure makes an executor known under a name, from then on. One that has a
-// built-in's name must be of that kind, because other packages know the built-ins
-// by name.
+// Configure makes an executor known under a name, from then on. One that has a built-in's
+// name must be of that kind, because other packages know the built-ins by name. The error
+// names the entry that is wrong.
 func Configure(name string, c Configured) error {
 	if c.Kind == "" {
 		c.Kind = name
@@ -112,7 +110,7 @@ func configuredNames() []string {
 	return slices.Sorted(maps.Keys(configurations.by))
 }
 
-// remote reports whether the executor runs at the other end of its launcher.
+// remote reports whether the executor runs at the far end of its launcher.
 func (c *Configured) remote() bool {
 	own := SettingsOf(c.Kind).Launches
 	return len(c.Launcher) > 0 && (own == "" || c.Settings[own] == "")
@@ -157,11 +155,10 @@ func (c *Configured) command(name string, dirs []string) (Command, error) {
 	return cmd, nil
 }
 
-// settingsVariable is how an executor is told its settings: as JSON, in its
-// environment.
+// settingsVariable is the environment variable with an executor's settings, as JSON.
 const settingsVariable = "COLLTUNE_EXECUTOR_SETTINGS"
 
-// passedSettings is how settings travel in that variable.
+// passedSettings is the content of that variable.
 type passedSettings struct {
 	Settings map[string]string `json:"settings,omitempty"`
 	Launcher []string          `json:"launcher,omitempty"`
@@ -205,10 +202,10 @@ func settingsGiven() passedSettings {
 	return g
 }
 
-// Setting is for built-in executors: what the user has set under a name that
-// RegisterSettings lists; "" where nothing is.
+// Setting returns the user's value of a setting that RegisterSettings lists; "": it is not
+// set. It is for built-in executors.
 func Setting(name string) string { return settingsGiven().Settings[name] }
 
-// Launcher is for built-in executors: the command with which they are to start
-// programs of their own, where the user has set one.
+// Launcher returns the command with which a built-in executor is to start programs of its
+// own; nil: the user has set none.
 func Launcher() []string { return settingsGiven().Launcher }

@@ -15,7 +15,7 @@ type Description struct {
 	Deterministic bool     `json:"deterministic"` // the same trial gives the same times
 	Devices       []string `json:"devices,omitempty"`
 	MaxRanks      int      `json:"max_ranks"` // 0: no limit
-	// MaxThreadblocks limits a rank's, MaxBytes a trial's size. 0: no limit, or
+	// MaxThreadblocks is the limit of a rank, MaxBytes that of Trial.Bytes. 0: none, or
 	// one that depends on the trial.
 	MaxThreadblocks int               `json:"max_threadblocks,omitempty"`
 	MaxBytes        int64             `json:"max_bytes,omitempty"`
@@ -24,28 +24,26 @@ type Description struct {
 	Operations      []string          `json:"operations"`  // reduction operators
 	Fingerprint     map[string]string `json:"fingerprint"` // what a measurement depends on: version, device, driver, calibration
 
-	// Native are its native algorithms, those of the library. NativeOnly: it runs nothing else.
+	// Native are its native algorithms: those of the vendor's library. NativeOnly reports
+	// that it runs no programs.
 	Native     []NativeAlgorithm `json:"native,omitempty"`
 	NativeOnly bool              `json:"native_only,omitempty"`
 
-	// OtherLinks tells that its ranks are not joined by the topology's links;
-	// ranks in one memory, for example. No bound computed from the topology then
-	// holds for its times. The same is known of ranks that share a device, without
-	// being told.
+	// OtherLinks reports that its ranks do not use the topology's links: ranks in one
+	// memory, for example. No bound computed from the topology then holds for its times.
+	// Ranks that share a device imply it.
 	OtherLinks bool `json:"other_links,omitempty"`
 
 	// Simulated reports that its times are a model's. It moves no data, so there is
 	// none to check.
 	Simulated bool `json:"simulated,omitempty"`
 
-	// SlotCache is how many bytes a device caches near its processors, as a GPU
-	// does in its second cache: messages whose slots fit there need not cross its
-	// memory. 0: unknown.
+	// SlotCache is the size of a device's last-level cache in bytes: messages whose slots
+	// fit there need not cross its memory. 0: unknown.
 	SlotCache int64 `json:"slot_cache,omitempty"`
 }
 
-// The most that a description may have of anything but devices, and the most bytes
-// of a text in it.
+// Limits of a description: items in a list other than the devices, and bytes in a text.
 const (
 	maxDescribed     = 1000
 	maxDescribedText = 64 << 10
@@ -94,14 +92,13 @@ func (d *Description) Validate() error {
 	return nil
 }
 
-// Joins reports whether the ranks of the executor, of the given number, are joined
-// by the links of the topology.
-func (d *Description) Joins(ranks int) bool {
-	return !d.OtherLinks && (len(d.Devices) == 0 || len(d.Devices) >= ranks)
+// Joins reports whether n ranks of the executor use the links of the topology.
+func (d *Description) Joins(n int) bool {
+	return !d.OtherLinks && (len(d.Devices) == 0 || len(d.Devices) >= n)
 }
 
-// Takes reports whether the description allows trials of the given bytes. The error
-// wraps ErrUnsupported.
+// Takes returns an error that wraps ErrUnsupported if trials of the given bytes are above
+// MaxBytes.
 func (d *Description) Takes(bytes int64) error {
 	if err := d.tooLarge(bytes); err != nil {
 		return fmt.Errorf("executor %s: %w: %w", d.Name, err, ErrUnsupported)

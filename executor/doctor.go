@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Finding is something that an executor looked for on this machine.
+// Finding is a library, device or program that an executor looked for on this machine.
 type Finding struct {
 	What   string `json:"what"` // "libnccl", "NVIDIA driver", …
 	Found  bool   `json:"found"`
@@ -18,16 +18,16 @@ var examinations = struct {
 	by map[string]func() []Finding
 }{by: map[string]func() []Finding{}}
 
-// RegisterDoctor makes known how a built-in executor finds out whether it could
-// run here. look runs in the host's process, so it is quick and starts nothing
-// that could crash. Call it beside RegisterBuiltin.
+// RegisterDoctor registers how a built-in executor finds out whether it could run here.
+// look runs in the host's process, so it must be quick and call nothing that could crash.
+// Call it beside RegisterBuiltin.
 func RegisterDoctor(name string, look func() []Finding) {
 	examinations.Lock()
 	defer examinations.Unlock()
 	examinations.by[name] = look
 }
 
-// Examine asks all of them, by the executor's name.
+// Examine returns the findings of all registered executors, by name.
 func Examine() map[string][]Finding {
 	examinations.Lock()
 	by := maps.Clone(examinations.by)

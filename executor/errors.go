@@ -7,28 +7,25 @@ import (
 	"time"
 )
 
-// The kinds of error that callers tell apart. An error of Host wraps at most one
-// of them; any other error of Run is the executor's own answer, and means that
-// this trial failed.
+// The kinds of error that callers tell apart. An error of host.Host wraps at most one of
+// them; any other error of Run is the executor's own, and fails this trial alone.
 var (
-	// ErrLost: the executor doesn't start, or doesn't come back. There will be
-	// no more measurements.
+	// ErrLost: the executor doesn't start any more. There will be no more measurements.
 	ErrLost = errors.New("executor lost")
 	// ErrQuarantined: the program has killed its executor twice and is not
 	// given to another.
 	ErrQuarantined = errors.New("program quarantined")
 	// ErrTimeout: the trial took longer than its deadline, or stood still.
 	ErrTimeout = errors.New("trial timed out")
-	// ErrUnsupported: the executor can't run such a trial. An executor wraps it
-	// in the error it returns; the host hands it on.
+	// ErrUnsupported: the executor can't run such a trial. Executors wrap it in errors of
+	// Run.
 	ErrUnsupported = errors.New("not supported by this executor")
-	// ErrUnavailable: this machine can't have the executor, because its library or
-	// its devices are not there. An executor wraps it in Describe's error. Another
-	// start would change nothing, so the host makes none.
+	// ErrUnavailable: this machine lacks the executor's library or devices. Executors wrap
+	// it in errors of Describe. The host does not start them again.
 	ErrUnavailable = errors.New("executor not available here")
-	// ErrDeviceLost: this process can't use the device any more, as after a kernel
-	// that crashed. An executor wraps it in the error it returns; the host replaces
-	// the process and tries the trial once more.
+	// ErrDeviceLost: this process can't use the device any more, as after a kernel that
+	// crashed. Executors wrap it in errors of Run; the host replaces the process and
+	// tries the trial once more.
 	ErrDeviceLost = errors.New("device lost")
 	// ErrNotFound: there is no executor of that name.
 	ErrNotFound = errors.New("executor not found")
@@ -36,7 +33,7 @@ var (
 	ErrClosed = errors.New("executor closed")
 )
 
-// CrashError is an executor that ended in the middle of a call.
+// CrashError reports an executor that ended in the middle of a call.
 type CrashError struct {
 	Executor string
 	Exit     string // "exit status 2", "signal: killed", …
@@ -51,11 +48,11 @@ func (e *CrashError) Error() string {
 	return fmt.Sprintf("executor %s died (%s)%s", e.Executor, e.Exit, QuoteOutput(e.Stderr))
 }
 
-// QuarantineError is a program that is not given to executors any more.
+// QuarantineError reports a program that is not run any more.
 type QuarantineError struct {
-	Program string // hash
-	Strikes int
-	Last    error // what the last of them ended with
+	Program string // its hash
+	Strikes int    // executors that it has killed
+	Last    error  // how the last of them ended
 }
 
 func (e *QuarantineError) Error() string {
@@ -64,14 +61,14 @@ func (e *QuarantineError) Error() string {
 
 func (e *QuarantineError) Unwrap() []error { return []error{ErrQuarantined, e.Last} }
 
-// TimeoutError is a trial that was given up.
+// TimeoutError reports a trial that was given up.
 type TimeoutError struct {
 	After time.Duration
-	// Stuck tells that the trial stood still; a slow one was still advancing
-	// when its deadline came.
+	// Stuck reports that the trial stood still; a slow one was still advancing at its
+	// deadline.
 	Stuck  bool
 	Why    string
-	Stderr string
+	Stderr string // the executor's last output
 }
 
 func (e *TimeoutError) Error() string {
@@ -80,21 +77,22 @@ func (e *TimeoutError) Error() string {
 
 func (e *TimeoutError) Unwrap() error { return ErrTimeout }
 
-// UnavailableError is an executor that this machine can't have.
+// UnavailableError reports an executor that this machine can't have.
 type UnavailableError struct {
 	Executor string
 	Why      string
 }
 
 func (e *UnavailableError) Error() string {
-	return fmt.Sprintf("executor %s is not to be had here: %s", e.Executor, e.Why)
+	return fmt.Sprintf("executor %s is not available here: %s", e.Executor, e.Why)
 }
 
 func (e *UnavailableError) Unwrap() error { return ErrUnavailable }
 
-// Unavailable makes an error of Describe wrap ErrUnavailable, and Unsupported one of
-// Run wrap ErrUnsupported, without changing its text.
+// Unavailable makes an error of Describe wrap ErrUnavailable, without changing its text.
 func Unavailable(err error) error { return &taggedError{err, ErrUnavailable} }
+
+// Unsupported makes an error of Run wrap ErrUnsupported, without changing its text.
 func Unsupported(err error) error { return &taggedError{err, ErrUnsupported} }
 
 type taggedError struct {
@@ -104,12 +102,12 @@ type taggedError struct {
 
 func (e *taggedError) Unwrap() []error { return []error{e.error, e.kind} }
 
-// LostError is an executor that was started again and again without success.
+// LostError reports an executor that was started again and again without success.
 type LostError struct {
 	Executor string
-	Starts   int // tries in a row
-	Trials   int // trials in a row that have lost its device; 0: it is lost for another reason
-	Last     error
+	Starts   int   // in a row
+	Trials   int   // in a row that lost its device; 0: it is lost for another reason
+	Last     error // of the last start or trial
 }
 
 func (e *LostError) Error() string {
@@ -128,8 +126,8 @@ func (e *LostError) Unwrap() []error { return []error{ErrLost, e.Last} }
 // maxQuoted is how many bytes of an executor's output a message may quote.
 const maxQuoted = 2048
 
-// crashHeads begin the lines that say why a process crashed. The lines after it
-// say where, and may be very many.
+// crashHeads begin the lines that say why a process crashed. The lines after them are its
+// stacks, of which there may be thousands.
 var crashHeads = []string{"panic: ", "fatal error: ", "unexpected fault address", "runtime: ", "terminate called", "Traceback (most recent call last)"}
 
 // QuoteOutput quotes the end of an executor's output as a suffix for a message: a few
@@ -169,8 +167,8 @@ func crashHead(s string) int {
 	return at
 }
 
-// firstLines and lastLines give as many whole lines of a text as fit into most
-// bytes. If not even one fits, they cut it.
+// firstLines and lastLines return the whole lines at an end of a text that fit into most
+// bytes. If none fits, they cut one.
 func firstLines(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -18,31 +18,33 @@ const DefaultTrialTimeout = 10 * time.Minute
 // Executor runs programs and times them. An implementation lives in a process
 // of its own; host.Host is the client's side of it.
 type Executor interface {
-	// Describe says what the executor is and can do.
+	// Describe returns the executor's description. An error that wraps ErrUnavailable
+	// says that this machine can't have it.
 	Describe(ctx context.Context) (Description, error)
-	// Run runs one trial. A wrong result is a Measurement with Wrong set, not
-	// an error; an error says that there is no measurement.
+	// Run runs one trial, until ctx is done. A wrong result is a Measurement with Wrong
+	// set, not an error. An error wraps ErrUnsupported or ErrDeviceLost, or fails this
+	// trial alone.
 	Run(ctx context.Context, t Trial) (Measurement, error)
 }
 
-// Trial is one program, or one native algorithm, at one size with
-// one set of knobs.
+// Trial is one program, or one native algorithm, at one size with one set of knobs. An
+// executor changes neither the program nor the topology.
 type Trial struct {
 	Program *ir.Program
-	// Native is a native algorithm, run in place of a program. It
-	// computes Collective, whose Chunks mean nothing then and arrive as 1.
+	// Native is run in place of a program. It computes Collective, whose Chunks are
+	// ignored and arrive as 1.
 	Native     *Native
 	Collective collective.Spec
 
 	Topology  *topologies.Topology
 	Bytes     int64 // as nccl-tests counts them
 	Protocol  topologies.Proto
-	TileBytes int64
-	DType     string // f32
-	Op        string // sum
-	Iters     int
-	Warmup    int
-	Seed      int64
+	TileBytes int64  // how much of each chunk one pass over a program moves
+	DType     string // one of collective.DTypes: "f32"
+	Op        string // the reduction: "sum"
+	Iters     int    // timed iterations; 0: one
+	Warmup    int    // iterations before them
+	Seed      int64  // of the inputs
 }
 
 // Validate returns an error if no executor could run the trial. It sets the Chunks of a
@@ -71,7 +73,7 @@ func (t *Trial) Validate() error {
 	return nil
 }
 
-// reduces reports whether the trial's operation matters.
+// reduces reports whether the trial's collective reduces, so that Op matters.
 func (t *Trial) reduces() bool {
 	spec := t.Collective
 	if t.Program != nil {
@@ -83,7 +85,7 @@ func (t *Trial) reduces() bool {
 
 // Measurement is the result of a trial.
 type Measurement struct {
-	TimesUS []float64 `json:"times_us"` // one an iteration; a deterministic executor gives one
+	TimesUS []float64 `json:"times_us"` // microseconds, one an iteration; a deterministic executor gives one
 	Wrong   int64     `json:"wrong"`    // elements that differ from the reference
 	Checked bool      `json:"checked"`  // every element of the result was compared with the reference
 	Note    string    `json:"note,omitempty"`

@@ -15,7 +15,7 @@ import (
 // pluginPrefix begins the names of plugins' binaries.
 const pluginPrefix = "colltune-executor-"
 
-// Found is an executor that Start would find.
+// Found is an executor that host.Start would find.
 type Found struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`           // configured, built-in or plugin
@@ -60,8 +60,8 @@ func List(dirs ...string) []Found {
 	return all
 }
 
-// Lookup describes what Start would start for a name, without starting it.
-// ErrNotFound: there is none.
+// Lookup describes the executor that host.Start would start for a name. ErrNotFound:
+// there is none.
 func Lookup(name string, dirs ...string) (Found, error) {
 	c, err := Find(name, dirs)
 	if err != nil {
@@ -76,17 +76,17 @@ func Lookup(name string, dirs ...string) (Found, error) {
 	return Found{Name: c.Name, Kind: "plugin", Path: c.Path}, nil
 }
 
-// Runs is what starting an executor would run, for those who decide whether it may.
+// Runs is what starting an executor would run, for deciding whether to trust it.
 type Runs struct {
-	Name string // as Start and the executor's trials call it
+	Name string // as in errors and tables
 	// Program is the absolute path of a plugin; "": a built-in executor, or one that
 	// runs at a launcher's other end.
 	Program string
-	// Configured is what the settings say of it; nil: nothing.
+	// Configured is its entry in the settings; nil: it has none.
 	Configured *Configured
 }
 
-// WouldRun says what Start would run for a name, without running it. ErrNotFound:
+// WouldRun returns what host.Start would run for a name, without running it. ErrNotFound:
 // there is no such executor.
 func WouldRun(name string, dirs ...string) (Runs, error) {
 	cmd, err := Find(name, dirs)
@@ -107,7 +107,7 @@ func WouldRun(name string, dirs ...string) (Runs, error) {
 
 // Command is how an executor is started.
 type Command struct {
-	Name string // as Start and the executor's trials call it
+	Name string // as in errors and tables
 	Path string
 	Args []string
 
@@ -163,9 +163,8 @@ func findKind(name string, dirs []string) (Command, error) {
 	return Command{}, fmt.Errorf("%w: %q%s: want one of %s, or the path of a plugin", ErrNotFound, name, suggest.DidYouMean(name, known), strings.Join(known, ", "))
 }
 
-// pluginName names a plugin that is given by its path: after its file, but never
-// like a built-in, of which other packages know more than its description says,
-// nor like a configured executor.
+// pluginName names a plugin that is given by its path after its file, but never like a
+// configured executor, nor like a built-in: other packages know the built-ins by name.
 func pluginName(path string) string {
 	short := strings.TrimPrefix(filepath.Base(path), pluginPrefix)
 	if _, taken := configured(short); taken || short == "" || Builtin(short) != nil {
@@ -174,9 +173,8 @@ func pluginName(path string) string {
 	return short
 }
 
-// searchDirs is where plugins are looked for, in order, as absolute paths. A
-// relative entry of PATH is left out: nothing is run from the current folder
-// unless it was named.
+// searchDirs lists the folders of plugins, in order, as absolute paths. Relative entries
+// of PATH are left out: nothing runs from the current folder unless it was named.
 func searchDirs(dirs []string) []string {
 	var all []string
 	for _, d := range dirs {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Native is an algorithm of the vendor's library, run in place of a program: a ring or
-// a tree of a communication library, with values for its settings.
+// Native is an algorithm of the vendor's library, such as NCCL's ring or tree, with values
+// for its settings.
 type Native struct {
 	Algorithm string            `json:"algorithm"`          // as the executor names it; "auto": its own choice
 	Settings  map[string]string `json:"settings,omitempty"` // of those its Description offers; others keep their default
 }
 
-// String is the algorithm with its settings in order: "ring channels=8".
+// String returns the algorithm with its settings in order: "ring channels=8".
 func (n Native) String() string {
 	var b strings.Builder
 	b.WriteString(n.Algorithm)
@@ -25,13 +25,12 @@ func (n Native) String() string {
 	return b.String()
 }
 
-// NativeAlgorithm is an algorithm that an executor has of its own.
+// NativeAlgorithm is an algorithm of the vendor's library, as an executor offers it.
 type NativeAlgorithm struct {
 	Algorithm   string   `json:"algorithm"`
 	Collectives []string `json:"collectives,omitempty"` // none: any
 	Protocols   []string `json:"protocols,omitempty"`   // none: it chooses, and a trial's is ignored
-	// Settings lists, for each setting, the values worth trying, the default
-	// first.
+	// Settings lists the values worth trying for each setting, the default first.
 	Settings map[string][]string `json:"settings,omitempty"`
 }
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Pool holds the executors of one command, which are all alike. They are started when
-// they are first needed, and kept until Close. Its methods may be called from several
+// Pool holds the executors of one command, which are all alike. They are started on
+// demand and kept until Close. Its methods may be called from several
 // goroutines at once.
 type Pool struct {
 	start func() (Executor, error)
@@ -19,11 +19,11 @@ type Pool struct {
 	description *Description
 }
 
-// NewPool is a pool whose executors start gives.
+// NewPool returns a pool of executors that start starts.
 func NewPool(start func() (Executor, error)) *Pool { return &Pool{start: start} }
 
-// Open starts the first executor ahead of its use. If that fails, so does the next Get,
-// which does not try again.
+// Open starts the first executor ahead of its use, and returns start's error. The next Get
+// returns that error too, and does not try again.
 func (p *Pool) Open() error {
 	e, err := p.Get()
 	p.mu.Lock()
@@ -34,7 +34,8 @@ func (p *Pool) Open() error {
 	return err
 }
 
-// Get is an idle executor, or a new one. Put gives it back.
+// Get returns an idle executor, or a new one, and start's error. The caller gives it back
+// with Put.
 func (p *Pool) Get() (Executor, error) {
 	p.mu.Lock()
 	if err := p.failed; err != nil {
@@ -66,7 +67,8 @@ func (p *Pool) Put(e Executor) {
 	p.idle = append(p.idle, e)
 }
 
-// Describe is what the pool's executors say of themselves. One of them is asked, once.
+// Describe returns the description of the pool's executors. It asks one of them, once, and
+// returns its error.
 func (p *Pool) Describe(ctx context.Context) (Description, error) {
 	p.mu.Lock()
 	known := p.description
@@ -89,8 +91,8 @@ func (p *Pool) Describe(ctx context.Context) (Description, error) {
 	return d, nil
 }
 
-// Close closes all executors that are an io.Closer. The pool may be used again, and then
-// starts new ones.
+// Close closes the executors that are an io.Closer, and returns their errors. The pool may
+// be used again, and then starts new ones.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	all := p.all

@@ -294,7 +294,7 @@ func TestCampaignsOutliveTheirExecutor(t *testing.T) {
 	if r := runFor(t, campaignOf(t, whole, "none", "", sickSearch...)); r.code != 0 {
 		t.Fatal(r.stderr)
 	}
-	for fault, says := range map[string]string{"device-gone": "no such device", "another": "came back as another"} {
+	for fault, says := range map[string]string{"device-gone": "no such device", "another": "came back changed"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

@@ -39,9 +39,9 @@ func TestCampaignsTellTheTruthOfLiars(t *testing.T) {
 		{"long-description", 6, "", `description: fingerprint device of 100000 bytes: want at most`},
 		{"many-algorithms", 6, "", `description: 100000 algorithms: want at most|its description is larger than`},
 		{"negative-limits", 6, "", `description: max_ranks of -4`},
-		{"changing", 6, "", `came back as another: fingerprint`},
-		{"changing-limits", 6, "", `came back as another: max_ranks 2, before 0`},
-		{"another-each-time", 6, "", `came back as another: fingerprint`},
+		{"changing", 6, "", `came back changed: fingerprint`},
+		{"changing-limits", 6, "", `came back changed: max_ranks 2, before 0`},
+		{"another-each-time", 6, "", `came back changed: fingerprint`},
 		{"announces-more", 3, "failed", `no such protocol after all: not supported by this executor`},
 
 		{"no-time", 3, "failed", `measurement without a time`},

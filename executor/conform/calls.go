@@ -13,9 +13,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// ranks is the number of ranks of a trial for which any number would do: two. An
-// executor that runs no programs gets as many as it has, because one that was
-// launched has these and no others.
+// ranks returns the number of ranks of most trials: two, or all that an executor has if it
+// runs no programs, because one that was launched has these and no others.
 func (x *conformance) ranks() int {
 	if x.desc.NativeOnly && x.desc.MaxRanks > 0 {
 		return min(x.desc.MaxRanks, 64)
@@ -23,11 +22,11 @@ func (x *conformance) ranks() int {
 	return 2
 }
 
-// smallTrial is a trial over so few ranks.
+// smallTrial returns a trial of 64 KiB over that number of ranks.
 func (x *conformance) smallTrial() executor.Trial { return x.trial(x.ranks()) }
 
-// trial is an allreduce round a ring of ranks, or the first algorithm of an
-// executor that runs no programs.
+// trial returns an allreduce over a ring, or the first algorithm of an executor that runs
+// no programs.
 func (x *conformance) trial(ranks int) executor.Trial {
 	t := executor.Trial{Topology: x.topology(ranks), Bytes: 64 << 10, DType: "f32", Op: "sum", Iters: 2, Warmup: 1, Seed: 1}
 	t.Protocol = protocolsOf(x.desc.Protocols)[0]
@@ -57,8 +56,8 @@ func (x *conformance) trial(ranks int) executor.Trial {
 	return t
 }
 
-// topology is a ring. One rank makes no ring: it is one GPU of a machine that has
-// two, as a library on a machine with a single GPU has communicators of one.
+// topology returns a ring. One rank makes no ring: it is one GPU of a ring of two, as a
+// library on a machine with a single GPU has communicators of one.
 func (x *conformance) topology(ranks int) *topologies.Topology {
 	var o topologies.Options
 	if ranks == 1 {
@@ -85,8 +84,8 @@ func (x *conformance) runIn(ctx context.Context, t executor.Trial) (executor.Mea
 	return x.worker.Run(ctx, t, x.programHash(&t), t.Topology.Hash())
 }
 
-// call makes one call without a host's help, and measures the longest pause
-// between the messages of its answer.
+// call makes one call without a host's checks, and measures the longest pause between its
+// messages.
 func (x *conformance) call(r *protocol.RunRequest) (runEvents, error) { return x.callIn(x.ctx, r) }
 
 func (x *conformance) callIn(ctx context.Context, r *protocol.RunRequest) (runEvents, error) {
@@ -136,8 +135,7 @@ func (x *conformance) loadProgram(t *executor.Trial) error {
 	return x.load(protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, t.Program.Hash(), doc, len(doc), protocol.ChunkBytes)
 }
 
-// exchangeProgram is the smallest program there is to run: two ranks send each
-// other their buffer.
+// exchangeProgram returns the smallest program: two ranks send each other their buffer.
 func exchangeProgram() *ir.Program {
 	gpu := func(peer int) ir.GPU {
 		return ir.GPU{Threadblocks: []ir.Threadblock{{Send: peer, Recv: peer, Steps: []ir.Step{
@@ -152,8 +150,8 @@ func exchangeProgram() *ir.Program {
 	}
 }
 
-// ringProgram is AllReduce over a ring, in place: every chunk goes round once to
-// be reduced, and once more to be known.
+// ringProgram returns a ring allreduce in place: every chunk goes round once to be reduced,
+// and once more to be distributed.
 func ringProgram(n int) *ir.Program {
 	p := &ir.Program{Name: "ring", Collective: collective.Spec{Name: "allreduce", Ranks: n, Chunks: n, InPlace: true}}
 	for r := range n {

@@ -19,7 +19,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Check is one question that was asked of an executor, and how it answered.
+// Check is one case, and how the executor did.
 type Check struct {
 	Name   string `json:"check"`
 	OK     bool   `json:"ok"`
@@ -33,8 +33,7 @@ func Run(ctx context.Context, name string, o host.Options) (executor.Description
 	if o.TrialTimeout == 0 {
 		o.TrialTimeout = checkTimeout
 	} else if o.StartTimeout == 0 {
-		// Whoever limits how long a trial may take will wait no longer for a
-		// start.
+		// The limit of a trial is meant for a start too.
 		o.StartTimeout = min(max(o.TrialTimeout, shortestStart), host.DefaultStartTimeout)
 	}
 	starter, err := host.NewStarter(name, o)
@@ -71,7 +70,7 @@ func Run(ctx context.Context, name string, o host.Options) (executor.Description
 	return x.desc, done, nil
 }
 
-// conformance is an executor under check.
+// conformance is a check in progress.
 type conformance struct {
 	ctx     context.Context
 	starter *host.Starter
@@ -79,7 +78,7 @@ type conformance struct {
 	desc    executor.Description
 	over    bool // it has been told to end
 
-	iters int // of a trial that takes a while; 0: none was found
+	iters int // of a trial that takes two seconds; 0: none was found
 }
 
 func (x *conformance) start() error {
@@ -102,8 +101,8 @@ func (x *conformance) start() error {
 	}
 }
 
-// checkRow is one question. It is asked if when is nil or returns true. The answer
-// is a detail to print, or an error that says what is not right.
+// checkRow is one case. It is run if when is nil or returns true. ask returns a detail to
+// print, or an error that says what is wrong.
 type checkRow struct {
 	name string
 	when func(*conformance) bool
@@ -153,12 +152,12 @@ var checks = []checkRow{
 	{"refuses a document cut short", nil, func(x *conformance) (string, error) {
 		doc := x.topology(2).Encode()
 		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, "cut", doc[:len(doc)/2], len(doc), protocol.ChunkBytes)
-		return wants(err, codes.InvalidArgument)
+		return wantStatus(err, codes.InvalidArgument)
 	}},
 	{"refuses a document too long", nil, func(x *conformance) (string, error) {
 		doc := x.topology(2).Encode()
 		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, "long", doc, len(doc)/2, protocol.ChunkBytes)
-		return wants(err, codes.InvalidArgument)
+		return wantStatus(err, codes.InvalidArgument)
 	}},
 	{"refuses a broken program", runsPrograms, func(x *conformance) (string, error) {
 		text := []byte(`{"schema":"colltune.ir/v1", "gpus": [`)
@@ -170,7 +169,7 @@ var checks = []checkRow{
 			r := protocol.EncodeTrial(x.trial(2), "broken", x.topology(2).Hash())
 			_, err = x.call(r)
 		}
-		return wants(err, codes.InvalidArgument)
+		return wantStatus(err, codes.InvalidArgument)
 	}},
 	{"knows documents by their hash", runsPrograms, func(x *conformance) (string, error) {
 		t := x.trial(2)
@@ -182,14 +181,14 @@ var checks = []checkRow{
 		if err == nil {
 			return "took one under another's hash: it computes none", nil
 		}
-		return wants(err, codes.InvalidArgument)
+		return wantStatus(err, codes.InvalidArgument)
 	}},
 	{"asks for a program it lacks", runsPrograms, func(x *conformance) (string, error) {
 		if err := x.loadTopology(2); err != nil {
 			return "", err
 		}
 		_, err := x.call(protocol.EncodeTrial(x.trial(2), "of-no-program", x.topology(2).Hash()))
-		return wants(err, codes.NotFound)
+		return wantStatus(err, codes.NotFound)
 	}},
 	{"asks for a topology it lacks", nil, func(x *conformance) (string, error) {
 		t := x.smallTrial()
@@ -199,13 +198,13 @@ var checks = []checkRow{
 			}
 		}
 		_, err := x.call(protocol.EncodeTrial(t, x.programHash(&t), "of-no-topology"))
-		return wants(err, codes.NotFound)
+		return wantStatus(err, codes.NotFound)
 	}},
 }
 
 func runsPrograms(x *conformance) bool { return !x.desc.NativeOnly }
 
-// checkDescription checks the lists of the description against what there is.
+// checkDescription checks the description's lists: known names, each once.
 func checkDescription(x *conformance) (string, error) {
 	d := &x.desc
 	for _, list := range []struct {
@@ -235,11 +234,11 @@ func checkDescription(x *conformance) (string, error) {
 	return fmt.Sprintf("protocols %s; dtypes %s; operations %s", strings.Join(d.Protocols, " "), strings.Join(d.DTypes, " "), strings.Join(d.Operations, " ")), nil
 }
 
-// operations are all reductions that a trial may ask for.
+// operations are the reductions that a trial may have.
 var operations = []string{"sum", "prod", "min", "max", "avg"}
 
-// wants checks the status an executor answered with.
-func wants(err error, code codes.Code) (string, error) {
+// wantStatus checks that err is a gRPC status with the given code.
+func wantStatus(err error, code codes.Code) (string, error) {
 	switch s := status.Convert(err); {
 	case err == nil:
 		return "", fmt.Errorf("took it: want status %s", code)

@@ -79,8 +79,8 @@ func (x *conformance) trials() []checkRow {
 	return rows
 }
 
-// protocolsOf parses a list of names. None stand for Simple: protocols mean
-// nothing to an executor that lists none.
+// protocolsOf parses a list of names. Without any it returns Simple: an executor that
+// lists none ignores a trial's.
 func protocolsOf(names []string) []topologies.Proto {
 	var all []topologies.Proto
 	for _, name := range names {
@@ -94,7 +94,7 @@ func protocolsOf(names []string) []topologies.Proto {
 	return all
 }
 
-// endings are asked last: what to refuse, how long things take, and goodbye.
+// endings are run last: refusals, heartbeats, cancelling, shutdown.
 var endings = []checkRow{
 	{"refuses too many ranks", func(x *conformance) bool { return x.desc.MaxRanks > 0 && x.desc.MaxRanks < 64 }, func(x *conformance) (string, error) {
 		return x.refuses(x.trial(x.desc.MaxRanks+1), codes.Unimplemented)
@@ -134,7 +134,7 @@ var endings = []checkRow{
 	{"goodbye", nil, checkShutdown},
 }
 
-// lacking finds a name in all that is not in has; otherwise, if there is none.
+// lacking returns a name in all that is not in has, or otherwise if there is none.
 func lacking(all, has []string, otherwise string) string {
 	for _, name := range all {
 		if !slices.Contains(has, name) {
@@ -149,9 +149,9 @@ func sized(t executor.Trial, bytes int64) executor.Trial {
 	return t
 }
 
-// runEach runs trials and describes the first that worked. With mayLack, an
-// executor may refuse what it has listed: a library learns which algorithms a
-// system supports only when it is asked for them.
+// runEach runs trials and describes the first that worked. With mayLack, the executor may
+// refuse algorithms that it lists: a library learns which ones a system supports only when
+// asked for them.
 func (x *conformance) runEach(all []executor.Trial, mayLack bool) (string, error) {
 	var detail string
 	var lacks []error
@@ -173,7 +173,7 @@ func (x *conformance) runEach(all []executor.Trial, mayLack bool) (string, error
 			err = fmt.Errorf("%d wrong elements", m.Wrong)
 		}
 		if err != nil {
-			return "", fmt.Errorf("%s, %s of %s, %d bytes: %w", what(&t), t.Op, t.DType, t.Bytes, err)
+			return "", fmt.Errorf("%s, %s of %s, %d bytes: %w", trialName(&t), t.Op, t.DType, t.Bytes, err)
 		}
 		if detail == "" {
 			checked := "checked"
@@ -198,14 +198,15 @@ func (x *conformance) runEach(all []executor.Trial, mayLack bool) (string, error
 	return detail, nil
 }
 
-func what(t *executor.Trial) string {
+// trialName returns a trial's program or algorithm with its protocol.
+func trialName(t *executor.Trial) string {
 	if t.Native != nil {
 		return t.Native.String() + " " + t.Collective.Name + " " + t.Protocol.String()
 	}
 	return t.Program.Name + " " + t.Protocol.String()
 }
 
-// refuses runs a trial that the executor must refuse with a given status.
+// refuses runs a trial that the executor must refuse with the given status.
 func (x *conformance) refuses(t executor.Trial, code codes.Code) (string, error) {
 	if t.Program != nil && x.desc.NativeOnly {
 		a := x.desc.Native[0]
@@ -216,15 +217,15 @@ func (x *conformance) refuses(t executor.Trial, code codes.Code) (string, error)
 	}
 	if err := x.loadFor(&t); err != nil {
 		if status.Code(err) == code {
-			return wants(err, code)
+			return wantStatus(err, code)
 		}
 		return "", err
 	}
 	_, err := x.call(protocol.EncodeTrial(t, x.programHash(&t), t.Topology.Hash()))
-	return wants(err, code)
+	return wantStatus(err, code)
 }
 
-// runEvents is what was received during a call before its answer.
+// runEvents counts the messages of a call before its measurement.
 type runEvents struct {
 	beats   int
 	longest time.Duration // pause without a heartbeat
@@ -278,8 +279,8 @@ func checkHeartbeats(x *conformance) (string, error) {
 	}
 }
 
-// checkCancel gives up a long trial and wants the next one answered much sooner than
-// the first, if it had gone on, would have ended.
+// checkCancel cancels a long trial and runs another, which must be done long before the
+// first would have ended.
 func checkCancel(x *conformance) (string, error) {
 	const short = "no trial was long enough to be given up"
 	if x.iters == 0 {
@@ -298,9 +299,9 @@ func checkCancel(x *conformance) (string, error) {
 	return fmt.Sprintf("the next trial was done %s later", time.Since(began).Round(10*time.Millisecond)), nil
 }
 
-// abandonTrial begins a trial and gives it up before it ends, and reports whether it
-// managed to. A trial that took seconds while the machine was busy may be over at
-// once a moment later, so it tries longer and longer ones.
+// abandonTrial cancels a trial before it ends, and reports whether it managed to. A trial
+// that took seconds while the machine was busy may be over at once a moment later, so it
+// tries longer and longer ones.
 func (x *conformance) abandonTrial() (bool, error) {
 	t := sized(x.smallTrial(), 1<<20)
 	if x.desc.MaxBytes > 0 {
@@ -317,7 +318,8 @@ func (x *conformance) abandonTrial() (bool, error) {
 	}
 }
 
-// checkShutdown tells the executor to end, and looks for what it leaves behind.
+// checkShutdown tells the executor to end, and looks for processes and sockets left
+// behind.
 func checkShutdown(x *conformance) (string, error) {
 	x.over = true
 	began := time.Now()

@@ -121,7 +121,7 @@ func TestWhoCompiles(t *testing.T) {
 				}
 			}
 			if missing := tc.nvrtc == none; errors.Is(err, executor.ErrUnavailable) != missing {
-				t.Errorf("%v: not to be had here: %v", err, !missing)
+				t.Errorf("%v: not available here: %v", err, !missing)
 			}
 			f.set("")
 		})

@@ -23,10 +23,10 @@ func TestInItsProcess(t *testing.T) {
 	}{
 		{"devices=2", ""},
 		{"fail=cuMemAlloc_v2:1:2", "out of memory"},
-		{"devices=0", "executor cuda is not to be had here: cuInit: CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device"},
+		{"devices=0", "executor cuda is not available here: cuInit: CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device"},
 		// What another start does not change is told at the first.
-		{"fail=cuInit:1:803", "executor cuda is not to be had here: cuInit: CUDA_ERROR_OF_THE_TEST (803)"},
-		{"load=0", "executor cuda is not to be had here: device 0, Fake 0: cuModuleLoadDataEx: CUDA_ERROR_OF_THE_TEST (218)"},
+		{"fail=cuInit:1:803", "executor cuda is not available here: cuInit: CUDA_ERROR_OF_THE_TEST (803)"},
+		{"load=0", "executor cuda is not available here: device 0, Fake 0: cuModuleLoadDataEx: CUDA_ERROR_OF_THE_TEST (218)"},
 		// The process is replaced, and the next one, in which it is the same,
 		// ends the trial.
 		{"fail=cuStreamQuery:2:719", "device lost"},

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// inherited is the part of our environment that an executor gets: what finds
-// programs, libraries and devices, what tunes the measured libraries, and what a
-// launcher needs to reach its other end. A name that ends in * is a prefix. The
-// list is short and explicit, so that a measurement depends on nothing else of the
-// shell that started it.
+// inherited are the environment variables that an executor gets: those that find programs,
+// libraries and devices, that tune the measured libraries, and that a launcher needs to
+// reach its far end. A name that ends in * is a prefix. The list is short and explicit, so
+// that a measurement depends on nothing else in the user's shell.
 var inherited = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "LC_*", "TZ",
 	"LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH",
@@ -23,8 +22,8 @@ var inherited = []string{
 	"COLLTUNE_EXECUTOR_*",
 }
 
-// environment is what an executor is started with, sorted: the passed part of
-// ours, and what the caller adds.
+// environment returns the environment of an executor, sorted: the inherited part of ours,
+// overridden by add.
 func environment(add []string) []string {
 	seen := map[string]string{}
 	for _, kv := range os.Environ() {

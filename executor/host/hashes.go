@@ -3,15 +3,15 @@ package host
 import "weak"
 
 // hashCache remembers the hashes of recent documents, so that a program of a million
-// steps is not hashed again for each of its trials. A document must not change
-// once a trial has it.
+// steps is hashed once and not for each of its trials. A document must not change once a
+// trial has it.
 type hashCache[T any] struct {
 	of    func(*T) string
 	known map[weak.Pointer[T]]string // weak: keeps no document alive
 	order []weak.Pointer[T]
 }
 
-// maxHashes is how many documents are recent.
+// maxHashes is the number of hashes that are kept.
 const maxHashes = 256
 
 func (h *hashCache[T]) get(doc *T) string {

@@ -12,31 +12,31 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// maxDeviceOut is how many trials in a row may lose the device, each on two processes,
-// before the executor is lost: more than one family's programs that do harm, and few
-// enough not to be asked for hours.
-const maxDeviceOut = 10
+// maxDeviceLosses is how many trials in a row may lose the device, each on two processes,
+// before the executor is lost: more than the programs of one faulty family, and few enough
+// not to go on for hours.
+const maxDeviceLosses = 10
 
 // Host is an executor in a process of its own, started again when it dies. It
 // runs one trial at a time; calls wait for each other.
 type Host struct {
 	starter *Starter
 
-	mu        sync.Mutex // held through a call
-	worker    *Worker    // nil: not running
-	failed    int        // starts and calls that failed in a row
-	deviceOut int        // trials in a row that lost the device
-	desc      executor.Description
-	described bool
-	programs  hashCache[ir.Program]
-	topos     hashCache[topologies.Topology]
-	closed    bool
+	mu           sync.Mutex // held through a call
+	worker       *Worker    // nil: not running
+	failed       int        // starts and calls that failed in a row
+	deviceLosses int        // trials in a row that lost the device
+	desc         executor.Description
+	described    bool
+	programs     hashCache[ir.Program]
+	topos        hashCache[topologies.Topology]
+	closed       bool
 }
 
-// Start finds the executor called name, starts it and asks what it is. A name is
-// that of a built-in, of a plugin in o.Dirs or on PATH (colltune-executor-NAME),
-// or a path. ErrNotFound: there is none of that name; ErrUnavailable: this machine
-// can't have it; ErrLost: it doesn't start.
+// Start finds the executor called name, starts it and asks for its description. The caller
+// closes the host. A name is that of a configured executor, of a built-in, of a plugin in
+// o.Dirs or on PATH (colltune-executor-NAME), or a path. ErrNotFound: there is none of that
+// name; ErrUnavailable: this machine can't have it; ErrLost: it doesn't start.
 func Start(ctx context.Context, name string, o Options) (*Host, error) {
 	starter, err := NewStarter(name, o)
 	if err != nil {
@@ -54,7 +54,8 @@ func Start(ctx context.Context, name string, o Options) (*Host, error) {
 	return h, nil
 }
 
-// Describe says what the executor is, as it did when it was started.
+// Describe returns the description that the executor gave when it was started. ErrClosed:
+// after Close.
 func (h *Host) Describe(context.Context) (executor.Description, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -66,11 +67,10 @@ func (h *Host) Describe(context.Context) (executor.Description, error) {
 	return d, nil
 }
 
-// Run runs one trial. If the executor dies it is started again, and the trial
-// tried once more, for the crash may have had another cause. The second time the
-// answer is a CrashError, or ErrQuarantined where there is a quarantine; or ErrLost if
-// every trial for long has lost the device. A trial
-// that timed out isn't tried again.
+// Run runs one trial. If the executor dies it is started again and the trial tried once
+// more, since the crash may have had another cause. The second time the error is a
+// CrashError; ErrQuarantined where there is a quarantine; or ErrLost after too many trials
+// that lost the device. A trial that timed out isn't tried again.
 func (h *Host) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,18 +93,18 @@ func (h *Host) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 		}
 		m, err := h.worker.Run(ctx, t, program, topology)
 		var crash *executor.CrashError
-		var late *executor.TimeoutError
+		var timeout *executor.TimeoutError
 		switch {
 		case err == nil:
-			h.failed, h.deviceOut = 0, 0
+			h.failed, h.deviceLosses = 0, 0
 			return m, m.Validate(t.Iters)
 		case errors.As(err, &crash):
 			h.dropWorker()
 			h.failed++
 			h.quarantine().recordCrash(program, err)
 			if tries == maxCrashes && crash.DeviceLost {
-				if h.deviceOut++; h.deviceOut >= maxDeviceOut {
-					return executor.Measurement{}, &executor.LostError{Executor: h.starter.Name(), Starts: maxCrashes * h.deviceOut, Trials: h.deviceOut, Last: err}
+				if h.deviceLosses++; h.deviceLosses >= maxDeviceLosses {
+					return executor.Measurement{}, &executor.LostError{Executor: h.starter.Name(), Starts: maxCrashes * h.deviceLosses, Trials: h.deviceLosses, Last: err}
 				}
 			}
 			if tries == maxCrashes {
@@ -113,14 +113,14 @@ func (h *Host) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 				}
 				return executor.Measurement{}, err
 			}
-		case errors.As(err, &late):
+		case errors.As(err, &timeout):
 			h.dropWorker()
-			if late.Stuck {
+			if timeout.Stuck {
 				h.quarantine().recordCrash(program, err)
 			}
 			return executor.Measurement{}, err
 		case ctx.Err() != nil:
-			h.dropWorker() // nobody knows what it is doing now
+			h.dropWorker() // it may still be running the trial
 			return executor.Measurement{}, ctx.Err()
 		default:
 			h.failed = 0
@@ -131,8 +131,8 @@ func (h *Host) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 
 func (h *Host) quarantine() *Quarantine { return h.starter.Options.Quarantine }
 
-// accepts refuses a trial that makes no sense, or that the executor's description
-// rules out.
+// accepts returns an error for an invalid trial, and one that wraps ErrUnsupported for a
+// trial that the executor's description rules out.
 func (h *Host) accepts(t *executor.Trial) error {
 	if err := t.Validate(); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (h *Host) ensureWorker(ctx context.Context) error {
 		if err == nil {
 			if err := h.starter.Options.Identity.same(w.Description); err != nil {
 				w.Stop()
-				return &executor.LostError{Executor: h.starter.Name(), Starts: starts, Last: fmt.Errorf("came back as another: %w", err)}
+				return &executor.LostError{Executor: h.starter.Name(), Starts: starts, Last: fmt.Errorf("came back changed: %w", err)}
 			}
 			h.worker, h.desc, h.described = w, w.Description, true
 			return nil

@@ -33,7 +33,7 @@ func TestHostsShareAnIdentity(t *testing.T) {
 	h := executortest.Start(t, "well", host.Options{Identity: one})
 	executortest.Start(t, "well", host.Options{Identity: one})
 	_, err := host.Start(t.Context(), "far", executortest.Quick(t, host.Options{Identity: one})) // its launcher is in its fingerprint
-	if !errors.Is(err, executor.ErrLost) || !strings.Contains(err.Error(), "came back as another: ") {
+	if !errors.Is(err, executor.ErrLost) || !strings.Contains(err.Error(), "came back changed: ") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := h.Run(t.Context(), executortest.Trial(t, 8)); err != nil {

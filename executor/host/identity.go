@@ -9,15 +9,15 @@ import (
 	"github.com/colltune/colltune/executor"
 )
 
-// Identity holds an executor to its first description: trials of one that has
-// become another, with other devices or other limits, would be mixed with those
-// before. The zero value is ready to use.
+// Identity holds an executor to its first description: measurements with other devices or
+// other limits would not compare. The zero value is ready to use, from any goroutine.
 type Identity struct {
 	mu    sync.Mutex
 	first *executor.Description
 }
 
-// same is an error if a description is not the first one.
+// same returns an error that names the first field in which a description differs from
+// the first one.
 func (i *Identity) same(d executor.Description) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()

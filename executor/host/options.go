@@ -8,11 +8,11 @@ import (
 	"github.com/colltune/colltune/internal/memory"
 )
 
-// DefaultStartTimeout is how long a start may take where nobody says.
+// DefaultStartTimeout is how long a start may take unless Options say otherwise.
 const DefaultStartTimeout = time.Minute
 
-// Options says how an executor is looked for and how patient its host is.
-// The zero value is ready to use.
+// Options are where an executor is looked for, and its host's limits. The zero value is
+// ready to use.
 type Options struct {
 	// Dirs are looked through for plugins before PATH.
 	Dirs []string
@@ -23,8 +23,8 @@ type Options struct {
 	StartTimeout time.Duration
 	// TrialTimeout is a trial's deadline. 0: executor.DefaultTrialTimeout.
 	TrialTimeout time.Duration
-	// StuckAfter is how long a trial that has told its progress may stand
-	// still, and any trial go without a heartbeat. 0: 30 seconds.
+	// StuckAfter is how long a trial that has reported progress may stand still, and any
+	// trial go without a heartbeat. 0: 30 seconds.
 	StuckAfter time.Duration
 	// Starts is how many times in a row an executor is started before it is
 	// lost. 0: 3.
@@ -32,8 +32,8 @@ type Options struct {
 	// Backoff is the pause before the second start in a row; it doubles from
 	// start to start, up to five seconds. 0: 100 ms.
 	Backoff time.Duration
-	// StderrBytes is how much of the executor's last output is kept for
-	// reports. 0: 256 KiB.
+	// StderrBytes is how much of the executor's last output is kept for errors. 0: 256
+	// KiB.
 	StderrBytes int
 	// Memory is how many bytes the executor and all that it starts may use before
 	// they are ended. 0: nine tenths of the machine's; below 0: any number.
@@ -44,7 +44,7 @@ type Options struct {
 	// Quarantine remembers programs that kill executors. Several hosts may share
 	// one. nil: none, and the caller counts the crashes.
 	Quarantine *Quarantine
-	// Logger gets what the plugin library has to say. nil: nothing is logged.
+	// Logger gets go-plugin's log. nil: nothing is logged.
 	Logger *slog.Logger
 }
 

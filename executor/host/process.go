@@ -28,7 +28,7 @@ type process struct {
 	sockets string // the folder for its socket
 	stderr  *ring
 	memory  int64 // its cap in bytes; 0: none
-	asked   bool  // it launches others, and ends them if it is asked to end
+	asked   bool  // it launches others, and must be asked to end: see Kill
 
 	out, err *os.File // our ends of its standard output and error
 	first    *io.PipeReader
@@ -38,13 +38,13 @@ type process struct {
 
 	mu   sync.Mutex
 	line string // the first of its output
-	over string // how it went over its cap, if it did
+	over string // its end, if that was for its memory
 
 	closePipes sync.Once
 }
 
-// hosted counts the executors that run. While there are several, nobody knows which of
-// them an orphan comes from, so orphans are ended with the last.
+// hosted counts the executors that run. An orphan may be of any of them, so orphans are
+// ended with the last.
 var hosted struct {
 	sync.Mutex
 	n int
@@ -117,10 +117,10 @@ func (p *process) readStdout(first *io.PipeWriter) {
 
 func (p *process) reap() {
 	p.group.AwaitEnd()
-	// First all that carry its marker, whichever group they are in, because they
-	// are asked; then its group, for those that have hidden their environment; then
-	// those that have left that, too, and are our children now. The process itself
-	// has no environment any more: it is dead, though not yet reaped.
+	// First the processes with its marker in any group, because they are asked; then its
+	// group, for those that have hidden their environment; then our orphans, which have
+	// left the group too. The process itself has no environment any more: it is dead,
+	// though not yet reaped.
 	p.left = child.EndMarked(p.marker, ending.Terminate)
 	p.group.Kill()
 	hosted.Lock()
@@ -158,7 +158,7 @@ func (p *process) close() {
 	})
 }
 
-// greeting is the first line of its output.
+// greeting returns the first line of its output.
 func (p *process) greeting() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,8 +202,7 @@ func (p *process) alive() bool {
 	}
 }
 
-// endsWithin waits for the end of the process, for so long, and reports whether it
-// came.
+// endsWithin waits for the end of the process, at most d, and reports whether it came.
 func (p *process) endsWithin(d time.Duration) bool {
 	select {
 	case <-p.exited:
@@ -213,7 +212,7 @@ func (p *process) endsWithin(d time.Duration) bool {
 	}
 }
 
-// exit says how the process ended, or that it still runs.
+// exit describes how the process ended: "exit status 2", "still running".
 func (p *process) exit() string {
 	if p.alive() {
 		return "still running"
@@ -230,7 +229,7 @@ func (p *process) Stdout() io.ReadCloser { return p.first }
 func (p *process) Stderr() io.ReadCloser { return p.err }
 func (p *process) Name() string          { return p.group.Cmd.Path }
 
-// ID is the pid, even after the end; empty before the start.
+// ID returns the pid, even after the end; "" before the start.
 func (p *process) ID() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,7 +16,7 @@ type Quarantine struct {
 	strikes map[string]*executor.QuarantineError
 }
 
-// recordCrash counts an executor that the program has killed.
+// recordCrash counts an executor that the program has killed; err is how it ended.
 func (q *Quarantine) recordCrash(program string, err error) {
 	if q == nil {
 		return
@@ -35,7 +35,7 @@ func (q *Quarantine) recordCrash(program string, err error) {
 	s.Last = err
 }
 
-// check is nil if the program may be run.
+// check returns a QuarantineError if the program may not be run.
 func (q *Quarantine) check(program string) error {
 	if q == nil {
 		return nil

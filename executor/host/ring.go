@@ -2,8 +2,8 @@ package host
 
 import "sync"
 
-// ring keeps the last bytes written to it: what an executor said before it
-// died. Writing never fails and never blocks on a reader.
+// ring keeps the last bytes written to it: an executor's output before it died. Writing
+// never fails and never blocks on a reader.
 type ring struct {
 	mu   sync.Mutex
 	buf  []byte
@@ -31,8 +31,7 @@ func (r *ring) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// String is what is kept, oldest first, without the line that was cut at the
-// front.
+// String returns the bytes kept, oldest first, without the line that was cut at the front.
 func (r *ring) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

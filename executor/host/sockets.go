@@ -142,7 +142,7 @@ func removeSocketsIn(dir string) error {
 	if foreign || err != nil {
 		return err
 	}
-	return errors.Join(gone(folder.Remove(markFile)), gone(os.Remove(dir)))
+	return errors.Join(ignoreNotExist(folder.Remove(markFile)), ignoreNotExist(os.Remove(dir)))
 }
 
 // emptyRun removes the folder of an executor's run with its sockets, and reports
@@ -150,7 +150,7 @@ func removeSocketsIn(dir string) error {
 func emptyRun(folder *os.Root, name string) (empty bool, err error) {
 	entries, err := entriesOf(folder, name)
 	if err != nil {
-		return false, gone(err)
+		return false, ignoreNotExist(err)
 	}
 	for _, e := range entries {
 		ours := e.Type() == fs.ModeSocket
@@ -163,11 +163,11 @@ func emptyRun(folder *os.Root, name string) (empty bool, err error) {
 		}
 	}
 	for _, e := range entries {
-		if err := gone(folder.Remove(filepath.Join(name, e.Name()))); err != nil {
+		if err := ignoreNotExist(folder.Remove(filepath.Join(name, e.Name()))); err != nil {
 			return false, err
 		}
 	}
-	return true, gone(folder.Remove(name))
+	return true, ignoreNotExist(folder.Remove(name))
 }
 
 // openFolder opens a folder of that very name, and not what a link leads to.
@@ -209,8 +209,8 @@ func entriesOf(folder *os.Root, name string) ([]fs.DirEntry, error) {
 	return f.ReadDir(-1)
 }
 
-// gone is err unless that says that something is not there.
-func gone(err error) error {
+// ignoreNotExist returns err unless it says that a file is not there.
+func ignoreNotExist(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -28,7 +28,7 @@ func (w *Worker) Run(ctx context.Context, t executor.Trial, program, topology st
 		}
 		m, err := w.call(ctx, request)
 		if status.Code(err) != codes.NotFound || round == 2 {
-			return m, w.told(ctx, err)
+			return m, w.callError(ctx, err)
 		}
 		clear(w.loaded)
 	}
@@ -57,7 +57,7 @@ func (w *Worker) load(ctx context.Context, t executor.Trial, program, topology s
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return &executor.TimeoutError{After: w.o.TrialTimeout, Stuck: true, Why: "the executor does not take its program", Stderr: w.process.stderr.String()}
 			}
-			return w.told(ctx, err)
+			return w.callError(ctx, err)
 		}
 		w.loaded[d.hash] = true
 	}
@@ -90,8 +90,8 @@ func (w *Worker) Send(ctx context.Context, kind protocol.DocumentKind, hash stri
 	return err
 }
 
-// told turns an error of the connection into one that run may return.
-func (w *Worker) told(ctx context.Context, err error) error {
+// callError turns an error of the connection into one that Run may return.
+func (w *Worker) callError(ctx context.Context, err error) error {
 	var crash *executor.CrashError
 	var late *executor.TimeoutError
 	if err == nil || errors.As(err, &crash) || errors.As(err, &late) {
@@ -101,7 +101,7 @@ func (w *Worker) told(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	if tooLarge(err) {
-		return fmt.Errorf("executor %s: its answer is larger than that of a trial can be", w.name)
+		return fmt.Errorf("executor %s: its answer is larger than a trial's can be", w.name)
 	}
 	s, ok := status.FromError(err)
 	if !ok {
@@ -133,7 +133,7 @@ func (w *Worker) EndsAfter(err error, otherwise time.Duration) bool {
 	return w.process.endsWithin(otherwise)
 }
 
-// crash reports the end of the process, once all of its output has been read.
+// crash returns a CrashError for the end of the process, with its last output.
 func (w *Worker) crash() error {
 	how := "connection lost"
 	if !w.process.alive() {

@@ -44,8 +44,7 @@ func receive(ctx context.Context, in grpc.ServerStreamingClient[protocol.RunEven
 	return events
 }
 
-// call makes one Run call and watches it: its deadline, its heartbeats, and
-// whether the progress they tell grows.
+// call makes one Run call and watches its deadline, its heartbeats and its progress.
 func (w *Worker) call(ctx context.Context, r *protocol.RunRequest) (executor.Measurement, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -73,7 +72,7 @@ func (w *Worker) call(ctx context.Context, r *protocol.RunRequest) (executor.Mea
 			case got.err != nil:
 				return executor.Measurement{}, runError(got.err)
 			case t.measured != nil:
-				return executor.Measurement{}, errors.New("the executor went on after its measurement, which is to be the last thing it says of a trial")
+				return executor.Measurement{}, errors.New("the executor sent more after its measurement: want that last")
 			}
 			if m := got.event.GetMeasurement(); m != nil {
 				t.measured = &executor.Measurement{TimesUS: m.TimesUs, Wrong: m.Wrong, Checked: m.Checked, Note: m.Note}
@@ -99,19 +98,19 @@ func (w *Worker) call(ctx context.Context, r *protocol.RunRequest) (executor.Mea
 	}
 }
 
-// watch is what is known of a running trial.
+// watch is the state of a running trial.
 type watch struct {
 	worker     *Worker
 	started    time.Time
 	deadline   *time.Timer
-	still      *time.Timer // fires when nothing moves
+	still      *time.Timer // fires after stuckAfter without a heartbeat or progress
 	stuckAfter time.Duration
-	progress   int64 // as last told; 0: nothing yet
+	progress   int64 // as last reported; 0: none yet
 	measured   *executor.Measurement
 }
 
-// heartbeat notes a sign of life. As long as a trial has told no progress, any
-// heartbeat counts.
+// heartbeat restarts the timer. Until a trial has reported progress, any heartbeat does;
+// after that, only one with more of it.
 func (t *watch) heartbeat(ctx context.Context, beat *protocol.Heartbeat) {
 	if p := beat.GetProgress(); p > t.progress || t.progress == 0 {
 		t.progress = p
@@ -131,7 +130,7 @@ func (t *watch) stuck() error {
 	return t.givenUp(true, fmt.Sprintf("no heartbeat for %s", t.stuckAfter))
 }
 
-// late gives up a trial whose deadline has passed.
+// late gives up a trial at its deadline.
 func (t *watch) late() error {
 	if t.measured != nil {
 		return t.unended()
@@ -150,8 +149,8 @@ func (t *watch) givenUp(stuck bool, why string) error {
 	return &executor.TimeoutError{After: time.Since(t.started), Stuck: stuck, Why: why, Stderr: t.worker.process.stderr.String()}
 }
 
-// answerBytes is how large a message of a trial may be: its times, and room for what
-// else there is to say. An answer of any size would be read into our memory.
+// answerBytes is how large a message of a trial may be: 8 bytes a time, and 1 MiB for the
+// rest. Without a limit, an answer of any size would be read into our memory.
 func answerBytes(iters int) int { return 1<<20 + 8*iters }
 
 // runError is the error of a call that ended without a measurement.
@@ -162,8 +161,8 @@ func runError(err error) error {
 	return err
 }
 
-// overtook reports whether an error is the caller's own deadline. The deadline
-// travels with the call, and the executor may act on it a moment before we do.
+// overtook reports whether an error is due to the caller's own deadline: it is sent with
+// the call, and the executor may act on it a moment before we do.
 func overtook(ctx context.Context, err error) bool {
 	at, set := ctx.Deadline()
 	code := status.Code(err)

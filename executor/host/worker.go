@@ -33,7 +33,7 @@ type Worker struct {
 	name    string
 	o       Options
 	depends map[string]string // what its settings add to its fingerprint
-	leaves  time.Duration     // how long its goodbye may take
+	grace   time.Duration     // how long it may take to end
 	process *process
 	config  *plugin.ClientConfig
 	client  *plugin.Client
@@ -49,7 +49,7 @@ func (s *Starter) Start(ctx context.Context) (*Worker, error) {
 	said := newRing(o.StderrBytes)
 	p := newProcess(cmd.Path, cmd.Args, said)
 	p.memory, p.asked = o.Memory, cmd.Launches
-	w := &Worker{name: cmd.Name, o: o, depends: cmd.Fingerprint, leaves: ending.Shutdown, process: p, loaded: map[string]bool{}}
+	w := &Worker{name: cmd.Name, o: o, depends: cmd.Fingerprint, grace: ending.Shutdown, process: p, loaded: map[string]bool{}}
 	w.config = &plugin.ClientConfig{
 		HandshakeConfig:  protocol.Handshake,
 		VersionedPlugins: protocol.Versions(nil),
@@ -71,13 +71,13 @@ func (s *Starter) Start(ctx context.Context) (*Worker, error) {
 	}
 	w.client = plugin.NewClient(w.config)
 	if cmd.Remote {
-		w.leaves = ending.RemoteShutdown
+		w.grace = ending.RemoteShutdown
 	}
 	stopWatching := context.AfterFunc(ctx, func() { _ = p.Kill(ctx) })
 	defer stopWatching()
 	began := time.Now()
 	d, err := w.connect(ctx)
-	w.leaves = max(w.leaves, 2*time.Since(began)) // a busy machine is slow at both
+	w.grace = max(w.grace, 2*time.Since(began)) // a busy machine is slow at both
 	if err != nil {
 		w.Stop()
 		if ctx.Err() != nil {
@@ -117,10 +117,9 @@ func (w *Worker) connect(ctx context.Context) (executor.Description, error) {
 	return w.Describe(ctx)
 }
 
-// greet starts the process and reads its first line. An executor without a
-// certificate is spoken to in plain text; go-plugin would accept it, but would
-// show a certificate of our own. Its socket must then be in the folder made for
-// it, where nobody else can reach it.
+// greet starts the process and reads its first line. An executor without a certificate is
+// spoken to in plain text; go-plugin would accept it, but would show a certificate of our
+// own. Its socket must then be in the folder made for it, which no other user can reach.
 func (w *Worker) greet() error {
 	if _, err := w.client.Start(); err != nil {
 		return err
@@ -136,13 +135,13 @@ func (w *Worker) greet() error {
 	return nil
 }
 
-// answeredError is an executor's own answer to Describe, if that is an error.
+// answeredError is an error that the executor itself returned from Describe.
 type answeredError string
 
 func (e answeredError) Error() string { return "describe: " + string(e) }
 
-// Describe asks the executor for its description, and adds to its fingerprint the number of
-// its devices and what its settings say.
+// Describe asks the executor for its description, and adds to its fingerprint the number
+// of its devices and its settings. ErrUnavailable: this machine can't have it.
 func (w *Worker) Describe(ctx context.Context) (executor.Description, error) {
 	d, err := w.RPC.Describe(ctx, &protocol.DescribeRequest{}, grpc.MaxCallRecvMsgSize(maxDescription))
 	if tooLarge(err) {
@@ -175,13 +174,13 @@ func (w *Worker) Describe(ctx context.Context) (executor.Description, error) {
 // maxDescription is how many bytes a description may have.
 const maxDescription = 4 << 20
 
-// tooLarge reports whether an error is that a message is larger than we take.
+// tooLarge reports whether an error is about a message above our limit.
 func tooLarge(err error) bool {
 	s, ok := status.FromError(err)
 	return ok && s.Code() == codes.ResourceExhausted && strings.HasPrefix(s.Message(), "grpc: received message larger than max")
 }
 
-// Stop ends the process at once.
+// Stop kills the process and all that it started.
 func (w *Worker) Stop() {
 	_ = w.process.Kill(context.Background())
 	w.client.Kill() // the process is dead: this ends the library's goroutines
@@ -190,13 +189,13 @@ func (w *Worker) Stop() {
 // Shutdown tells the process to end, waits for that, and returns the names of the sockets
 // and the number of processes that it left behind. The error is that it has not ended.
 func (w *Worker) Shutdown() (sockets []string, processes int, err error) {
-	go w.control.Close() // says goodbye; the connection may end before it is answered
-	if !w.process.endsWithin(w.leaves) {
-		return nil, 0, fmt.Errorf("still there %s after its goodbye", w.leaves)
+	go w.control.Close() // the connection may end before this is answered
+	if !w.process.endsWithin(w.grace) {
+		return nil, 0, fmt.Errorf("still there %s after its goodbye", w.grace)
 	}
 	left, err := os.ReadDir(w.process.sockets)
 	if err != nil {
-		return nil, w.process.left, gone(err)
+		return nil, w.process.left, ignoreNotExist(err)
 	}
 	names := make([]string, len(left))
 	for i, e := range left {
@@ -205,7 +204,7 @@ func (w *Worker) Shutdown() (sockets []string, processes int, err error) {
 	return names, w.process.left, nil
 }
 
-// disconnect lets the process end by itself, and ends it if that takes too long.
+// disconnect tells the process to end, and kills it if that takes too long.
 func (w *Worker) disconnect() {
 	_, _, _ = w.Shutdown()
 	w.Stop()

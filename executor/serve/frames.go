@@ -11,21 +11,19 @@ import (
 	"sync"
 )
 
-// A launcher joins the standard streams of a process far away to ours, and may
-// add to them: a greeting of the login shell, warnings, a label before each
-// line. So the connection is sent as lines of text that can be told from all
-// else, numbered so that none is lost in silence:
+// A launcher joins the standard streams of a remote process to ours, and may add to them:
+// the login shell's greeting, warnings, a label before each line. So the connection is sent
+// as marked lines of text, numbered so that a lost one is noticed:
 //
 //	colltune-frame 0 eyJwcm90b2NvbCI6MX0
 //	colltune-frame 1 UFJJICogSFRUUC8yLjAN…
 
 const frameMark = "colltune-frame "
 
-// frameBytes is how much a frame carries: few enough that its line fits the
-// reader's buffer.
+// frameBytes is the most payload of a frame: its line must fit the reader's buffer.
 const frameBytes = 24 << 10
 
-// frameWriter writes what it is given as frames.
+// frameWriter is an io.Writer that writes frames.
 type frameWriter struct {
 	mu   sync.Mutex
 	to   io.Writer
@@ -39,7 +37,7 @@ func (w *frameWriter) Write(p []byte) (int, error) {
 	n := 0
 	for len(p) > 0 {
 		part := p[:min(len(p), frameBytes)]
-		// The first newline ends a line that somebody else may have begun.
+		// The first newline ends a line that another writer may have begun.
 		w.line = append(w.line[:0], "\n"+frameMark...)
 		w.line = strconv.AppendUint(w.line, w.next, 10)
 		w.line = append(w.line, ' ')
@@ -66,7 +64,7 @@ func newFrameReader(from io.Reader, noise io.Writer) *frameReader {
 	return &frameReader{from: bufio.NewReaderSize(from, 64<<10), noise: noise}
 }
 
-// read gives the next frame's bytes. io.EOF: there are no more.
+// read returns the next frame's payload. io.EOF: there are no more.
 func (r *frameReader) read() ([]byte, error) {
 	for {
 		line, err := r.from.ReadSlice('\n')
@@ -97,7 +95,7 @@ func (r *frameReader) parse(text []byte) ([]byte, error) {
 		return nil, fmt.Errorf("frame without a number: %.40q", text)
 	}
 	if n != r.next {
-		return nil, fmt.Errorf("frame %d where %d was to come: does more than one process answer?", n, r.next)
+		return nil, fmt.Errorf("frame %d instead of %d: does more than one process answer?", n, r.next)
 	}
 	r.next++
 	b, err := base64.RawStdEncoding.AppendDecode(nil, data)

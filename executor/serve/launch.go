@@ -38,7 +38,7 @@ import (
 // and ends when the launcher does. The process at the far end ends when its
 // standard input does, whatever it is doing.
 
-// launchGreeting is the first frame of the far end.
+// launchGreeting is the first frame from the far end.
 type launchGreeting struct {
 	Protocol int    `json:"protocol"`
 	Kind     string `json:"kind"`
@@ -68,25 +68,24 @@ func launch(kind, command, settings string, launcher []string) {
 	os.Exit(0)
 }
 
-// launched serves the host, in the process in the middle, in the name of the
-// executor at the far end.
-type launched struct {
+// relay serves the host, in the process in the middle, by calling the far end.
+type relay struct {
 	protocol.UnimplementedExecutorServer
-	words   []string // the launcher's command
+	command []string // the launcher's
 	far     protocol.ExecutorClient
 	stdin   io.Closer
-	ready   chan struct{} // closed when it has said hello
+	ready   chan struct{} // closed once its greeting has come
 	leaving atomic.Bool
 	ended   chan struct{} // closed when the launcher has ended
 	process *os.Process
 }
 
-// startLauncher starts the launcher, and what carries its standard streams to
-// and from a connection to the far end.
+// startLauncher starts the launcher, and copies its standard streams to and from a
+// connection to the far end.
 //
 //	host ── grpc ──▶ near ═ far ── frames ──▶ standard input
 //	                           ◀── frames ─── standard output
-func startLauncher(kind, command, settings string, launcher []string) (*launched, error) {
+func startLauncher(kind, command, settings string, launcher []string) (*relay, error) {
 	words := append(append([]string{}, launcher...), command, executor.StdioCommand, kind)
 	if settings != "" {
 		words = append(words, settings)
@@ -113,8 +112,8 @@ func startLauncher(kind, command, settings string, launcher []string) (*launched
 	if err != nil {
 		return nil, err
 	}
-	l := &launched{
-		words: launcher, far: protocol.NewExecutorClient(conn), stdin: inW, process: cmd.Process,
+	l := &relay{
+		command: launcher, far: protocol.NewExecutorClient(conn), stdin: inW, process: cmd.Process,
 		ready: make(chan struct{}), ended: make(chan struct{}),
 	}
 	stderr := os.Stderr // taken now, because plugin.Serve replaces it
@@ -159,9 +158,8 @@ func dialOnce(near net.Conn) (*grpc.ClientConn, error) {
 		}))
 }
 
-// await waits for the launcher, and ends this process when it ends, unless we have
-// told it to.
-func (l *launched) await(cmd *exec.Cmd, stderr io.Writer) {
+// await waits for the launcher, and exits when it ends unless we ended it.
+func (l *relay) await(cmd *exec.Cmd, stderr io.Writer) {
 	err := cmd.Wait()
 	close(l.ended)
 	if l.leaving.Load() || dying.Load() {
@@ -177,15 +175,15 @@ func (l *launched) await(cmd *exec.Cmd, stderr io.Writer) {
 	default:
 		how += ", before colltune answered at its other end"
 	}
-	fmt.Fprintf(stderr, "launcher %s: %s\n", strings.Join(l.words, " "), how)
+	fmt.Fprintf(stderr, "launcher %s: %s\n", strings.Join(l.command, " "), how)
 	os.Exit(1)
 }
 
-// read checks who answers at the far end, and then copies what it sends.
-func (l *launched) read(frames *frameReader, kind string, to io.Writer) error {
+// read checks the far end's greeting, and then copies its frames.
+func (l *relay) read(frames *frameReader, kind string, to io.Writer) error {
 	first, err := frames.read()
 	if errors.Is(err, io.EOF) {
-		return nil // what is known when the launcher ends says more
+		return nil // await reports why
 	}
 	if err != nil {
 		return err
@@ -211,7 +209,7 @@ func (l *launched) read(frames *frameReader, kind string, to io.Writer) error {
 
 // shutdown ends the far end by closing its input, and then by a signal to the
 // launcher. What is left after that the host kills.
-func (l *launched) shutdown() {
+func (l *relay) shutdown() {
 	l.leaving.Store(true)
 	l.stdin.Close()
 	select {
@@ -225,8 +223,8 @@ func (l *launched) shutdown() {
 	}
 }
 
-// answers waits for the far end's hello.
-func (l *launched) answers(ctx context.Context) error {
+// awaitGreeting waits for the far end's greeting.
+func (l *relay) awaitGreeting(ctx context.Context) error {
 	select {
 	case <-l.ready:
 		return nil
@@ -235,17 +233,17 @@ func (l *launched) answers(ctx context.Context) error {
 	} // if the launcher ends first, so does this process
 }
 
-// Describe hands the call on.
-func (l *launched) Describe(ctx context.Context, r *protocol.DescribeRequest) (*protocol.Description, error) {
-	if err := l.answers(ctx); err != nil {
+// Describe forwards the call.
+func (l *relay) Describe(ctx context.Context, r *protocol.DescribeRequest) (*protocol.Description, error) {
+	if err := l.awaitGreeting(ctx); err != nil {
 		return nil, err
 	}
 	return l.far.Describe(ctx, r)
 }
 
-// Load hands a document on, piece by piece.
-func (l *launched) Load(in grpc.ClientStreamingServer[protocol.LoadRequest, protocol.LoadReply]) error {
-	if err := l.answers(in.Context()); err != nil {
+// Load forwards a document, piece by piece.
+func (l *relay) Load(in grpc.ClientStreamingServer[protocol.LoadRequest, protocol.LoadReply]) error {
+	if err := l.awaitGreeting(in.Context()); err != nil {
 		return err
 	}
 	out, err := l.far.Load(in.Context())
@@ -271,9 +269,9 @@ func (l *launched) Load(in grpc.ClientStreamingServer[protocol.LoadRequest, prot
 	return in.SendAndClose(reply)
 }
 
-// Run hands a trial on, and its heartbeats back.
-func (l *launched) Run(r *protocol.RunRequest, out grpc.ServerStreamingServer[protocol.RunEvent]) error {
-	if err := l.answers(out.Context()); err != nil {
+// Run forwards a trial, and its heartbeats back.
+func (l *relay) Run(r *protocol.RunRequest, out grpc.ServerStreamingServer[protocol.RunEvent]) error {
+	if err := l.awaitGreeting(out.Context()); err != nil {
 		return err
 	}
 	in, err := l.far.Run(out.Context(), r)

@@ -76,7 +76,7 @@ func FuzzFrames(f *testing.F) {
 // A frame that is lost, or of somebody else, is not passed over.
 func TestFramesAreInOrder(t *testing.T) {
 	for text, says := range map[string]string{
-		frameMark + "1 AAAA\n": "frame 1 where 0 was to come",
+		frameMark + "1 AAAA\n": "frame 1 instead of 0",
 		frameMark + "x AAAA\n": "without a number",
 		frameMark + "0 A!\n":   "frame 0 is broken",
 	} {

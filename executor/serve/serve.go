@@ -14,10 +14,9 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// Dispatch looks at the arguments. If they ask for a built-in executor, or for an
-// end of a launched one, this process becomes that and never returns; otherwise it
-// returns at once. A program that starts executors, or a test binary that does,
-// calls it first thing.
+// Dispatch runs a built-in executor, or an end of a launched one, and exits, if args are
+// its command line; otherwise it returns at once. Call it with os.Args first thing in main,
+// and in TestMain, of a binary with executors.
 func Dispatch(args []string) {
 	if len(args) < 3 {
 		return
@@ -43,9 +42,9 @@ func serveBuiltin(name string) {
 	os.Exit(0)
 }
 
-// Main answers a host until it says goodbye or dies, and is the whole of an
-// executor's main. Started by hand, it says so and exits 1. An executor that is
-// an io.Closer is closed at goodbye, and given a second for it.
+// Main serves a host until it shuts the executor down or dies, and is the whole of an
+// executor's main. Started by hand, it says so and exits 1. An executor that is an
+// io.Closer is closed at the end, and given a second for it.
 //
 // From here on everything printed, by C libraries too, goes to standard error,
 // which the host keeps: standard output belongs to the handshake.
@@ -69,7 +68,8 @@ var (
 	hostLine *os.File // what was standard output; nil where no host listens
 )
 
-// prepare ties this process to the host that started it, if one has.
+// prepare diverts standard output and ties this process's life to the host that started
+// it, if one has.
 func prepare() {
 	prepared.Do(func() {
 		if !startedByHost() {

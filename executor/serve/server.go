@@ -16,7 +16,7 @@ import (
 	"github.com/colltune/colltune/executor/protocol"
 )
 
-// heartbeatEvery is how often a running trial says that it is alive.
+// heartbeatEvery is the time between heartbeats of a running trial.
 const heartbeatEvery = 250 * time.Millisecond
 
 // documentCacheBytes is how many bytes of documents an executor keeps loaded.
@@ -27,8 +27,8 @@ type server struct {
 	protocol.UnimplementedExecutorServer
 	impl   executor.Executor
 	loaded *documentCache
-	// busy is held while the implementation runs a trial, including one that the
-	// host has given up: two must never share a device.
+	// busy is held while the implementation runs a trial, even one that the host has
+	// given up: two must never share a device.
 	busy sync.Mutex
 
 	mu   sync.Mutex
@@ -136,7 +136,8 @@ func (s *server) Run(r *protocol.RunRequest, out grpc.ServerStreamingServer[prot
 	}
 }
 
-// trial reads a request, with the documents that its hashes name.
+// trial returns the trial of a request, with the documents that its hashes name. The error
+// is a gRPC status.
 func (s *server) trial(r *protocol.RunRequest) (executor.Trial, error) {
 	t, err := protocol.DecodeTrial(r)
 	if err != nil {
@@ -168,7 +169,7 @@ func (s *server) trial(r *protocol.RunRequest) (executor.Trial, error) {
 	return t, nil
 }
 
-// statusOf gives an implementation's error the status code for its kind.
+// statusOf returns the gRPC status of an implementation's error.
 func statusOf(err error) error {
 	code := codes.Unknown
 	switch {

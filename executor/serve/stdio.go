@@ -22,9 +22,9 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// launchVariables are where launchers say which process this is, and of how many.
-// The innermost launcher's come first, because mpirun inside a Slurm job sees
-// Slurm's too. PMIx has no variable of its own for the number.
+// launchVariables hold a process's rank in its launch and the number of processes. The
+// innermost launcher's come first, because mpirun inside a Slurm job sees Slurm's too. PMIx
+// has no variable of its own for the number.
 var launchVariables = []struct{ rank, size string }{
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
 	{"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
@@ -32,7 +32,7 @@ var launchVariables = []struct{ rank, size string }{
 	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 }
 
-// launchedRank is this process's rank in its launch, and the number of processes: 0
+// launchedRank returns this process's rank in its launch and the number of processes; 0
 // where the launcher doesn't say.
 func launchedRank() (rank, size int) {
 	for _, v := range launchVariables {
@@ -44,20 +44,20 @@ func launchedRank() (rank, size int) {
 	return 0, 0
 }
 
-// singleProcessGuard stands in for an executor that was launched as several processes but can
-// only be one. It answers every call with that, before another of the processes
-// can end the launch with a less clear message.
+// singleProcessGuard stands in for an executor that was launched as several processes but
+// can only be one. It refuses every call with that error, before another process can end
+// the launch with a less clear one.
 type singleProcessGuard struct{ processes int }
 
-func (c singleProcessGuard) refusal() error {
-	return executor.Unavailable(fmt.Errorf("its launcher starts %d processes, and it can only be one: launch a single process, as with -np 1", c.processes))
+func (g singleProcessGuard) refusal() error {
+	return executor.Unavailable(fmt.Errorf("its launcher starts %d processes, and it can only be one: launch a single process, as with -np 1", g.processes))
 }
 
-func (c singleProcessGuard) Describe(context.Context) (executor.Description, error) {
-	return executor.Description{}, c.refusal()
+func (g singleProcessGuard) Describe(context.Context) (executor.Description, error) {
+	return executor.Description{}, g.refusal()
 }
-func (c singleProcessGuard) Run(context.Context, executor.Trial) (executor.Measurement, error) {
-	return executor.Measurement{}, c.refusal()
+func (g singleProcessGuard) Run(context.Context, executor.Trial) (executor.Measurement, error) {
+	return executor.Measurement{}, g.refusal()
 }
 
 // serveStdio serves an executor over standard input and output, and returns the
@@ -95,7 +95,7 @@ func serveStdio(kind, settings string) int {
 	return 0
 }
 
-// serveFollower is what the processes of a launch do that do not serve.
+// serveFollower is the main of the processes of a launch that do not serve.
 func serveFollower(in io.Reader, follow func() error, rank, size int) error {
 	switch {
 	case follow != nil:
@@ -108,7 +108,7 @@ func serveFollower(in io.Reader, follow func() error, rank, size int) error {
 	return fmt.Errorf("this is process %d of its launch, and it can only be one: launch a single process", rank)
 }
 
-// serveOver sends the hello, and serves what comes in until the input ends.
+// serveOver sends the greeting, and serves calls until the input ends.
 func serveOver(kind string, impl executor.Executor, in io.Reader, out io.Writer) error {
 	frames := &frameWriter{to: out}
 	first, _ := json.Marshal(launchGreeting{protocol.Version, kind}) // a number and a string: can't fail
@@ -145,8 +145,8 @@ func serveOver(kind string, impl executor.Executor, in io.Reader, out io.Writer)
 	}
 }
 
-// newRemote is the executor to serve: a built-in of this binary, or a plugin that is
-// found on this machine, with a host of its own.
+// newRemote returns the executor to serve: a built-in of this binary, or a plugin of this
+// machine behind a host of its own.
 func newRemote(kind string) (executor.Executor, error) {
 	if make := executor.Builtin(kind); make != nil {
 		return make(), nil
@@ -155,8 +155,7 @@ func newRemote(kind string) (executor.Executor, error) {
 	return host.Start(context.Background(), kind, host.Options{TrialTimeout: 1000 * time.Hour})
 }
 
-// closeExecutor closes an executor that can be closed, but waits no longer than
-// its host will.
+// closeExecutor closes an executor that is an io.Closer, and waits at most a second.
 func closeExecutor(e executor.Executor) {
 	c, ok := e.(io.Closer)
 	if !ok {

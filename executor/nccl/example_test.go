@@ -1,0 +1,28 @@
+package nccl_test
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/nccl"
+)
+
+// With the setting tests the executor runs here, and starts nccl-tests behind the launcher
+// itself; without it, the whole executor is launched, as any other.
+func ExampleRegister() {
+	nccl.Register()
+	fmt.Println(executor.SettingsOf(nccl.Name).Launches)
+	for _, tests := range []string{"", "/opt/nccl-tests/build"} {
+		cluster := executor.Configured{Kind: nccl.Name, Launcher: []string{"env"}, Settings: map[string]string{"tests": tests}}
+		if err := executor.Configure("cluster", cluster); err != nil {
+			fmt.Println(err)
+			return
+		}
+		found, err := executor.Lookup("cluster")
+		fmt.Printf("tests=%q remote=%v %v\n", tests, found.Remote, err)
+	}
+	// Output:
+	// tests
+	// tests="" remote=true <nil>
+	// tests="/opt/nccl-tests/build" remote=false <nil>
+}
