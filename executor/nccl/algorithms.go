@@ -11,9 +11,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// algorithm is one that NCCL can be made to use.
+// algorithm is one that NCCL can be told to use.
 type algorithm struct {
-	name        string // of the candidate; in lower case also in the library's log
+	name        string // of the candidate, and in the library's log in lower case
 	env         string // in NCCL_ALGO
 	collectives []string
 	protocols   []string
@@ -21,16 +21,15 @@ type algorithm struct {
 }
 
 var (
-	everyProtocol = []string{"LL", "LL128", "Simple"}
-	simpleOnly    = []string{"Simple"}
+	allProtocols = []string{"LL", "LL128", "Simple"}
+	simpleOnly   = []string{"Simple"}
 )
 
-// algorithms is the table of them. Which of them work on a system only the library
-// knows (sums in the network need switches that can do them), so a trial of one
-// that does not is refused when it is made.
+// algorithms are NCCL's. Only the library knows which of them a system supports (sums in
+// the network need switches that can do them), so others are refused at their first trial.
 var algorithms = []algorithm{
-	{"ring", "Ring", []string{"allreduce", "allgather", "reducescatter", "broadcast", "reduce"}, everyProtocol, true},
-	{"tree", "Tree", []string{"allreduce"}, everyProtocol, true},
+	{"ring", "Ring", []string{"allreduce", "allgather", "reducescatter", "broadcast", "reduce"}, allProtocols, true},
+	{"tree", "Tree", []string{"allreduce"}, allProtocols, true},
 	{"nvls", "NVLS", []string{"allreduce", "allgather", "reducescatter"}, simpleOnly, false},
 	{"nvlstree", "NVLSTree", []string{"allreduce"}, simpleOnly, false},
 	{"collnetdirect", "CollnetDirect", []string{"allreduce", "allgather", "reducescatter"}, simpleOnly, false},
@@ -38,17 +37,17 @@ var algorithms = []algorithm{
 	{"pat", "PAT", []string{"allgather", "reducescatter"}, simpleOnly, false},
 }
 
-// ownChoice leaves algorithm and protocol to the library.
-const ownChoice = "auto"
+// libraryChoice is the algorithm that leaves algorithm and protocol to the library.
+const libraryChoice = "auto"
 
-// byDefault is the value of a setting that leaves it to the library.
-const byDefault = "default"
+// defaultValue is the value of a setting that leaves it to the library.
+const defaultValue = "default"
 
 // knob is a setting of an algorithm, and the variables by which it is set.
 type knob struct {
 	name   string
-	tries  []string // values to try where the user's settings don't say
-	want   string   // what a value may be, in words
+	tries  []string // values to try unless the user's settings list others
+	want   string   // the valid values, in words
 	valid  func(string) bool
 	assign func(string) []string // NAME=VALUE
 }
@@ -56,11 +55,11 @@ type knob struct {
 // knobs is the table of settings. Only channels have values to try, because a
 // launch takes seconds and the others matter on few systems.
 var knobs = []knob{
-	{"channels", []string{byDefault, "1", "2", "4", "8", "16", "32"}, "1 to 64", between(1, 64), func(v string) []string {
+	{"channels", []string{defaultValue, "1", "2", "4", "8", "16", "32"}, "1 to 64", between(1, 64), func(v string) []string {
 		return []string{"NCCL_MIN_NCHANNELS=" + v, "NCCL_MAX_NCHANNELS=" + v}
 	}},
-	{"buffer", []string{byDefault}, "bytes from 4096 to 1073741824", between(4096, 1<<30), func(v string) []string { return []string{"NCCL_BUFFSIZE=" + v} }},
-	{"threads", []string{byDefault}, "64, 128, 256 or 512", func(v string) bool {
+	{"buffer", []string{defaultValue}, "bytes from 4096 to 1073741824", between(4096, 1<<30), func(v string) []string { return []string{"NCCL_BUFFSIZE=" + v} }},
+	{"threads", []string{defaultValue}, "64, 128, 256 or 512", func(v string) bool {
 		return slices.Contains([]string{"64", "128", "256", "512"}, v)
 	}, func(v string) []string { return []string{"NCCL_NTHREADS=" + v} }},
 }
@@ -72,19 +71,20 @@ func between(least, most int) func(string) bool {
 	}
 }
 
-// check refuses a value that the library would change or ignore.
+// check returns an error for a value that the library would change or ignore.
 func (k *knob) check(value string) error {
-	if value == byDefault || k.valid(value) {
+	if value == defaultValue || k.valid(value) {
 		return nil
 	}
-	return fmt.Errorf("%s %q: want %s, or %s", k.name, value, k.want, byDefault)
+	return fmt.Errorf("%s %q: want %s, or %s", k.name, value, k.want, defaultValue)
 }
 
-// offered lists the algorithms for a description, with the values to try for each
-// knob. Without held, it is only the library's own choice.
-func offered(held, rccl bool, tries map[string][]string) []executor.NativeAlgorithm {
-	all := []executor.NativeAlgorithm{{Algorithm: ownChoice, Collectives: nccltests.Collectives()}}
-	if !held {
+// nativeAlgorithms lists the algorithms for a description, with the values to try for each
+// knob. Without confirmed, which reports that settings can be confirmed, it lists only the
+// library's own choice.
+func nativeAlgorithms(confirmed, rccl bool, tries map[string][]string) []executor.NativeAlgorithm {
+	all := []executor.NativeAlgorithm{{Algorithm: libraryChoice, Collectives: nccltests.Collectives()}}
+	if !confirmed {
 		return all
 	}
 	for _, a := range algorithms {
@@ -103,12 +103,12 @@ func offered(held, rccl bool, tries map[string][]string) []executor.NativeAlgori
 	return all
 }
 
-// environment is the variables, NAME=VALUE, that make the library use an
-// algorithm, a protocol and settings.
+// environment returns the variables, NAME=VALUE, that make the library use an algorithm, a
+// protocol and settings.
 func environment(n *executor.Native, proto topologies.Proto) ([]string, error) {
-	if n.Algorithm == ownChoice {
+	if n.Algorithm == libraryChoice {
 		if len(n.Settings) > 0 {
-			return nil, fmt.Errorf("%s takes no settings", ownChoice)
+			return nil, fmt.Errorf("%s takes no settings", libraryChoice)
 		}
 		return nil, nil
 	}
@@ -119,7 +119,7 @@ func environment(n *executor.Native, proto topologies.Proto) ([]string, error) {
 	env := []string{"NCCL_ALGO=" + algorithms[i].env, "NCCL_PROTO=" + proto.String()}
 	for _, k := range knobs {
 		value, given := n.Settings[k.name]
-		if !given || value == byDefault {
+		if !given || value == defaultValue {
 			continue
 		}
 		if err := k.check(value); err != nil {
@@ -130,8 +130,8 @@ func environment(n *executor.Native, proto topologies.Proto) ([]string, error) {
 	return env, nil
 }
 
-// names are the names of the variables in assignments.
-func names(env []string) (all []string) {
+// variableNames returns the names in NAME=VALUE pairs.
+func variableNames(env []string) (all []string) {
 	for _, e := range env {
 		name, _, _ := strings.Cut(e, "=")
 		all = append(all, name)

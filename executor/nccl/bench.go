@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/executor/data"
 )
 
-// bench is the library with its communicators, in a process whose environment says
-// what it must use.
+// bench is the library with its communicators, in a process whose environment selects what
+// it uses.
 type bench struct {
 	library *library
 	devices devices
@@ -21,8 +21,8 @@ type bench struct {
 	end     []uintptr
 }
 
-// openBench opens the devices and a communicator for as many ranks.
-func openBench(path string, ranks int) (*bench, error) {
+// openBench opens n devices with a communicator over them.
+func openBench(path string, n int) (*bench, error) {
 	l, err := openLibrary(path)
 	if err != nil {
 		return nil, err
@@ -31,15 +31,15 @@ func openBench(path string, ranks int) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := d.count()
+	there, err := d.count()
 	if err != nil {
 		return nil, err
 	}
-	if n < ranks {
-		return nil, unsupported("%d ranks: this host has %d GPUs, and the library gives each rank one", ranks, n)
+	if there < n {
+		return nil, unsupported("%d ranks: this host has %d GPUs, and the library gives each rank one", n, there)
 	}
 	b := &bench{library: l, devices: d}
-	for rank := range ranks {
+	for rank := range n {
 		if err := d.use(rank); err != nil {
 			return nil, err
 		}
@@ -56,7 +56,7 @@ func openBench(path string, ranks int) (*bench, error) {
 			*events = append(*events, e)
 		}
 	}
-	b.comms, err = l.communicators(ranks)
+	b.comms, err = l.communicators(n)
 	return b, err
 }
 
@@ -67,7 +67,7 @@ func openDevices(kind string) (devices, error) {
 	return openCUDA()
 }
 
-// request is a trial in the form in which it is sent to the process that runs it.
+// request is a trial, as it is sent to the process that runs it.
 type request struct {
 	Library    string          `json:"library"`
 	Collective collective.Spec `json:"collective"`
@@ -89,13 +89,13 @@ type answer struct {
 	Unsupported bool      `json:"unsupported,omitempty"`
 }
 
-// memory is a rank's buffers: a pattern on the host, and the memory on its device.
+// memory is a rank's buffers: on the host, and on its device.
 type memory struct {
 	host data.Buffers
 	at   map[collective.Buffer]uintptr
 }
 
-// reference is what a request's trial must compute.
+// reference returns the expected result of a request's trial.
 func (r *request) reference() (*data.Reference, error) {
 	c, err := collective.New(r.Collective)
 	if err != nil {
@@ -123,7 +123,7 @@ func (b *bench) run(r request) (answer, error) {
 	ranks := make([]memory, c.Ranks)
 	defer b.release(ranks)
 	for rank := range ranks {
-		if err := b.place(reference, rank, &ranks[rank]); err != nil {
+		if err := b.allocate(reference, rank, &ranks[rank]); err != nil {
 			return answer{}, fmt.Errorf("rank %d: %w", rank, err)
 		}
 	}
@@ -151,7 +151,6 @@ func (b *bench) run(r request) (answer, error) {
 		return answer{}, err
 	}
 	if reference.Op == data.Avg && reference.DType.Float() && bits.OnesCount(uint(c.Ranks)) > 1 {
-
 		a.Note = "not checked: the library multiplies by 1/ranks where the reference divides"
 		return a, nil
 	}
@@ -166,8 +165,8 @@ func (b *bench) run(r request) (answer, error) {
 	return a, nil
 }
 
-// place reserves a rank's buffers.
-func (b *bench) place(r *data.Reference, rank int, m *memory) error {
+// allocate allocates a rank's buffers.
+func (b *bench) allocate(r *data.Reference, rank int, m *memory) error {
 	in, out, _ := r.Sizes(rank, 0)
 	m.host = data.Buffers{In: make([]byte, in), Out: make([]byte, out)}
 	m.at = map[collective.Buffer]uintptr{}
@@ -198,7 +197,7 @@ func (b *bench) release(ranks []memory) {
 	}
 }
 
-// fill gives every rank its input, and fills everything else with poison.
+// fill writes every rank's input, and poison everywhere else.
 func (b *bench) fill(r *data.Reference, ranks []memory) error {
 	for rank := range ranks {
 		m := &ranks[rank]
@@ -228,8 +227,8 @@ func (b *bench) wrong(r *data.Reference, rank int, m *memory) (int64, error) {
 	return r.Wrong(rank, &m.host), nil
 }
 
-// iterate makes the call once on all ranks and waits for its end. It returns the
-// longest time of a rank, between events on its stream.
+// iterate makes the call once on all ranks and waits for its end. It returns the longest
+// time of a rank in microseconds, between events on its stream.
 func (b *bench) iterate(r *data.Reference, calls [][]call, ranks []memory) (float64, error) {
 	if err := b.mark(b.begin); err != nil {
 		return 0, err
@@ -300,8 +299,8 @@ func (b *bench) enqueue(r *data.Reference, rank int, c call, m *memory) error {
 	return b.library.call(c.function, to, count, dtype, peer, comm, stream)
 }
 
-// await waits for all streams, and looks for errors of the communicators
-// meanwhile: a broken one may leave its stream busy forever.
+// await waits for all streams, and polls the communicators for errors: a broken one may
+// leave its stream busy for ever.
 func (b *bench) await() error {
 	for rank, stream := range b.streams {
 		if err := b.devices.use(rank); err != nil {
@@ -315,12 +314,12 @@ func (b *bench) await() error {
 			if done {
 				break
 			}
-			if err := b.library.failed(b.comms[rank]); err != nil {
+			if err := b.library.asyncError(b.comms[rank]); err != nil {
 				return err
 			}
 			runtime.Gosched()
 		}
-		if err := b.library.failed(b.comms[rank]); err != nil {
+		if err := b.library.asyncError(b.comms[rank]); err != nil {
 			return err
 		}
 	}

@@ -13,19 +13,20 @@ import (
 	"github.com/colltune/colltune/executor/nccl/debuglog"
 )
 
-// debugging makes the library log what it reads and what it runs.
-var debugging = []string{"NCCL_DEBUG=INFO", "NCCL_DEBUG_SUBSYS=INIT,ENV,TUNING"}
+// debugEnvironment makes the library log the variables it reads and the algorithms it
+// runs.
+var debugEnvironment = []string{"NCCL_DEBUG=INFO", "NCCL_DEBUG_SUBSYS=INIT,ENV,TUNING"}
 
-// onTrust is the note of a measurement that no log confirms.
-const onTrust = "taken for what ran on trust: the library's log does not say"
+// unconfirmedNote is the note of a measurement that no log confirms.
+const unconfirmedNote = "taken for what ran on trust: the library's log does not say"
 
-// confirmation judges, by the library's log, whether it did what it was told.
+// confirmation decides by the library's log whether it did what it was told.
 type confirmation struct {
-	tells   bool // its log says what it runs
-	trusted bool // it is believed if the log doesn't say
+	tells   bool // its log names what it runs
+	trusted bool // it counts as obeying if the log doesn't say
 }
 
-// native is an error if the log contradicts that an algorithm ran.
+// native returns an error if the log contradicts that the trial's algorithm ran.
 func (c confirmation) native(t *executor.Trial, log *debuglog.Log, variables []string) error {
 	for _, v := range variables {
 		if _, read := log.Environment[v]; !read && (c.tells || !c.trusted) {
@@ -54,14 +55,14 @@ func (c confirmation) native(t *executor.Trial, log *debuglog.Log, variables []s
 	return nil
 }
 
-// lacksAlgorithm reports whether the library says that it has no such algorithm with
-// that protocol.
-func lacksAlgorithm(said string) bool {
-	return strings.Contains(strings.ToLower(said), "no algorithm/protocol available")
+// lacksAlgorithm reports whether the library's output says that it has no such algorithm
+// with that protocol.
+func lacksAlgorithm(output string) bool {
+	return strings.Contains(strings.ToLower(output), "no algorithm/protocol available")
 }
 
-// libraryEnvironment is the user's own variables for the library, as an entry of
-// the fingerprint.
+// libraryEnvironment returns the user's own variables for the library, as an entry of the
+// fingerprint.
 func libraryEnvironment() map[string]string {
 	var tuned []string
 	for _, e := range os.Environ() {
@@ -75,7 +76,7 @@ func libraryEnvironment() map[string]string {
 	return map[string]string{"environment": strings.Join(tuned, " ")}
 }
 
-// countNames lists names, each with how often it occurs.
+// countNames lists distinct names with their counts: "8 × H100".
 func countNames(all []string) string {
 	count := map[string]int{}
 	for _, name := range all {

@@ -8,8 +8,8 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// devices is what the library's executor needs of a GPU driver. All calls come
-// from one thread, which has one current device.
+// devices are the functions of a GPU driver that bench needs. All calls come from one
+// thread, which has one current device.
 type devices interface {
 	count() (int, error)
 	name(device int) (string, error)
@@ -24,16 +24,16 @@ type devices interface {
 	idle(stream uintptr) (bool, error)
 	newEvent() (uintptr, error)
 	record(event, stream uintptr) error
-	// elapsed is the microseconds between two events that have passed.
+	// elapsed returns the microseconds between two events that have passed.
 	elapsed(from, to uintptr) (float64, error)
 }
 
-// driver is a loaded driver: its functions by name, and how it names its errors.
+// driver is a loaded driver library.
 type driver struct {
 	lib       *dynlib.Library
 	functions map[string]dynlib.Symbol
-	notReady  int32 // the result of a query while work goes on
-	words     func(code int32) string
+	notReady  int32                   // the result of a query while work goes on
+	text      func(code int32) string // of an error
 }
 
 func openDriver(functions []string, notReady int32, names ...string) (*driver, error) {
@@ -50,28 +50,28 @@ func openDriver(functions []string, notReady int32, names ...string) (*driver, e
 	return d, nil
 }
 
-// call calls a function and makes an error of what it returns other than 0.
+// call calls a function and returns a driverError for a result other than 0.
 //
 //go:uintptrescapes
 func (d *driver) call(function string, args ...uintptr) error {
 	if code := int32(dynlib.Call(d.functions[function], args...)); code != 0 {
-		return &driverError{function, code, d.words(code)}
+		return &driverError{function, code, d.text(code)}
 	}
 	return nil
 }
 
-// driverError is a call that failed.
+// driverError is the error of a driver's call.
 type driverError struct {
-	call  string
-	code  int32
-	words string
+	call string
+	code int32
+	text string
 }
 
 func (e *driverError) Error() string {
-	return fmt.Sprintf("%s: error %d (%s)", e.call, e.code, e.words)
+	return fmt.Sprintf("%s: error %d (%s)", e.call, e.code, e.text)
 }
 
-// done reports whether a query found its work done.
+// done reports whether a query, which returned err, found its work done.
 func (d *driver) done(err error) (bool, error) {
 	var failed *driverError
 	if errors.As(err, &failed) && failed.code == d.notReady {
@@ -80,7 +80,7 @@ func (d *driver) done(err error) (bool, error) {
 	return err == nil, err
 }
 
-// cText is a C string in a buffer.
+// cText returns the C string in a buffer.
 func cText(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]

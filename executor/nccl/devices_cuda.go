@@ -24,8 +24,8 @@ var cudaFunctions = []string{
 
 const cudaErrorNotReady = 600
 
-// driverVariable names another library than the system's, as it does for the
-// executor cuda.
+// driverVariable is the environment variable with the driver's path, as for the executor
+// cuda.
 const driverVariable = "COLLTUNE_EXECUTOR_LIBCUDA"
 
 func openCUDA() (devices, error) {
@@ -33,7 +33,7 @@ func openCUDA() (devices, error) {
 	if err != nil {
 		return nil, fmt.Errorf("NVIDIA driver: %w", err)
 	}
-	d.words = func(code int32) string {
+	d.text = func(code int32) string {
 		var text uintptr
 		dynlib.Call(d.functions["cuGetErrorString"], uintptr(code), uintptr(unsafe.Pointer(&text)))
 		return dynlib.GoString(text, 200)

@@ -23,7 +23,7 @@ func openHIP() (devices, error) {
 	if err != nil {
 		return nil, fmt.Errorf("AMD runtime: %w", err)
 	}
-	d.words = func(code int32) string {
+	d.text = func(code int32) string {
 		return dynlib.GoString(dynlib.Call(d.functions["hipGetErrorString"], uintptr(code)), 200)
 	}
 	if err := d.call("hipInit", 0); err != nil {

@@ -47,7 +47,7 @@ func TestEveryCollectiveOnFakeGPU(t *testing.T) {
 	}
 	// What goes wrong is on the page as well.
 	t.Setenv("FAKE_FAULT", "unhandled")
-	p.o.dismiss()
+	p.o.stopWorker()
 	p.text.Reset()
 	if failed := p.each(t.Context(), 1); failed == nil || !strings.Contains(p.text.String(), "ncclGroupEnd: error 1 (unhandled cuda error") {
 		t.Errorf("failed: %v; the page:\n%s", failed, &p.text)
@@ -104,7 +104,7 @@ func (p *page) late() bool { return !p.deadline.IsZero() && time.Until(p.deadlin
 // trial is one of the library's own choice.
 func trialOf(name string, ranks int, bytes int64, dtype, op string, inPlace bool) executor.Trial {
 	return executor.Trial{
-		Native: &executor.Native{Algorithm: ownChoice}, Collective: collective.Spec{Name: name, Ranks: ranks, Chunks: 1, InPlace: inPlace},
+		Native: &executor.Native{Algorithm: libraryChoice}, Collective: collective.Spec{Name: name, Ranks: ranks, Chunks: 1, InPlace: inPlace},
 		Bytes: bytes, DType: dtype, Op: op, Iters: 2, Warmup: 1, Seed: bytes,
 	}
 }
@@ -115,7 +115,7 @@ func (p *page) each(ctx context.Context, ranks int) error {
 	var trials, unchecked, failed int
 	var wrong int64
 	var first error
-	for _, name := range callables() {
+	for _, name := range supported() {
 		for _, inPlace := range []bool{false, true} {
 			c, err := collective.New(collective.Spec{Name: name, Ranks: ranks, Chunks: 1, InPlace: inPlace})
 			if err != nil {
@@ -155,7 +155,7 @@ func (p *page) each(ctx context.Context, ranks int) error {
 		}
 	}
 	p.say("%d trials over %s: %d collectives in their placements, %d types, every reduction, sizes of %v bytes; %d wrong elements, %d not checked, %d failed.\n",
-		trials, plural(ranks, "rank"), len(callables()), len(collective.DTypes()), p.sizes, wrong, unchecked, failed)
+		trials, plural(ranks, "rank"), len(supported()), len(collective.DTypes()), p.sizes, wrong, unchecked, failed)
 	return first
 }
 
@@ -168,7 +168,7 @@ func (p *page) times(ctx context.Context, ranks int) error {
 	}
 	p.say("%s\n%s", head, rule)
 	var all error
-	for _, name := range callables() {
+	for _, name := range supported() {
 		row := "| " + name + " |"
 		for _, bytes := range p.timed {
 			if p.late() {

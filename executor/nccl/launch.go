@@ -13,14 +13,14 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// maxOutput is how much of a launch's output is kept; the rest is read and
-// dropped. The log of many ranks is long, but the table is short.
+// maxOutput is how many bytes of a launch's output are kept; the rest is read and dropped.
+// The log of many ranks is long, but the table is short.
 const maxOutput = 32 << 20
 
-// maxSaid is how much of the output an error repeats.
-const maxSaid = 1500
+// maxQuoted is how many bytes of the output an error quotes.
+const maxQuoted = 1500
 
-// output keeps what a launch prints on both streams, in the order it comes.
+// output keeps a launch's output on both streams, in order of arrival.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -39,12 +39,12 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// launch runs a command behind the launcher, with variables added to the
-// environment at its other end: the program env carries them, so that it does
-// not matter how a launcher hands its own on. It returns all that was printed.
+// launch runs a command behind the launcher, with variables added to the environment at its
+// far end: the program env sets them, whether or not a launcher passes its own on. It
+// returns the output, also with an error: ctx's, or the program's exit status.
 //
-// When ctx is done the launcher is asked to end, so that it ends what it started
-// on other hosts, and a little later its whole group is killed.
+// When ctx is done the launcher is asked to end, so that it ends its processes on other
+// hosts, and two seconds later its whole group is killed.
 func launch(ctx context.Context, launcher, env []string, program string, args ...string) (string, error) {
 	words := append([]string{}, launcher...)
 	if len(env) > 0 {
@@ -62,7 +62,7 @@ func launch(ctx context.Context, launcher, env []string, program string, args ..
 		return "", fmt.Errorf("%s: %w", words[0], err)
 	}
 	group.AwaitEnd()
-	group.Kill() // ends whatever is left of it
+	group.Kill() // what the launcher left behind
 	err = group.Reap()
 	switch {
 	case ctx.Err() != nil:
@@ -77,14 +77,14 @@ func launch(ctx context.Context, launcher, env []string, program string, args ..
 
 func programName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// tail is the end of the output, as a suffix for an error.
+// tail returns the end of the output, as a suffix for an error.
 func tail(said string) string {
 	said = strings.TrimSpace(said)
 	if said == "" {
 		return ", and printed nothing"
 	}
-	if len(said) > maxSaid {
-		said = said[len(said)-maxSaid:]
+	if len(said) > maxQuoted {
+		said = said[len(said)-maxQuoted:]
 		if i := strings.IndexByte(said, '\n'); i >= 0 {
 			said = said[i+1:]
 		}

@@ -21,14 +21,13 @@ import (
 // reaches.
 type launched struct {
 	settings
-	known *facts           // nil before the first Describe
-	took  map[string]error // by setting: nil if the log confirmed it
-	swept map[string][]nccltests.Row
-	again string // the option by which a size is measured several times
+	known     *facts           // nil before the first Describe
+	confirmed map[string]error // by setting: nil if the log confirmed it
+	swept     map[string][]nccltests.Row
+	repeat    string // the option that repeats a size; "": -N
 }
 
-// withMargin shortens the time that ctx has left by a tenth, and by a few seconds
-// at most.
+// withMargin shortens the time that ctx has left by a tenth, by 5 s at most.
 func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, limited := ctx.Deadline()
 	if !limited {
@@ -38,22 +37,22 @@ func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/10, most)))
 }
 
-// foundWrong is how the tests' output ends if results were wrong. Their exit
+// wrongResults matches the end of the tests' output if results were wrong. Their exit
 // status is not 0 then, either.
-var foundWrong = regexp.MustCompile(`Out of bounds values : \d+ FAILED`)
+var wrongResults = regexp.MustCompile(`Out of bounds values : \d+ FAILED`)
 
-// launch runs a test program on all its ranks. If it ran to its end and found
-// wrong results, that is no error: its table says which they are.
+// launch runs a test program on all its ranks and returns its output. Wrong results are no
+// error: the table has them.
 func (l *launched) launch(ctx context.Context, env []string, program string, args ...string) (string, error) {
-	said, err := launch(ctx, l.launcher, env, program, args...)
-	if err != nil && ctx.Err() == nil && foundWrong.MatchString(said) {
+	output, err := launch(ctx, l.launcher, env, program, args...)
+	if err != nil && ctx.Err() == nil && wrongResults.MatchString(output) {
 		err = nil
 	}
-	return said, err
+	return output, err
 }
 
-// arguments are a test program's for a trial. If timed, they cover the whole sweep
-// that the trial's size belongs to, as often as the settings ask for.
+// arguments returns a test program's arguments for a trial. If timed, they cover the whole
+// sweep that the trial's size belongs to, repeated as the settings say.
 func (l *launched) arguments(t *executor.Trial, coll string, timed bool) []string {
 	least, most, factor := t.Bytes, t.Bytes, int64(2)
 	if timed && l.sweeps(t) {
@@ -72,17 +71,17 @@ func (l *launched) arguments(t *executor.Trial, coll string, timed bool) []strin
 		args = append(args, "-r", strconv.Itoa(t.Collective.Root))
 	}
 	if timed {
-		args = append(args, l.repeated()...)
+		args = append(args, l.repeatOption()...)
 	}
 	return args
 }
 
-// repeated is the option that measures each size several times.
-func (l *launched) repeated() []string {
+// repeatOption returns the option that measures each size l.cycles times.
+func (l *launched) repeatOption() []string {
 	if l.cycles == 1 {
 		return nil
 	}
-	return []string{cmp.Or(l.again, "-N"), strconv.Itoa(l.cycles)}
+	return []string{cmp.Or(l.repeat, "-N"), strconv.Itoa(l.cycles)}
 }
 
 // sweeps reports whether a trial's size is measured together with others.
@@ -113,108 +112,107 @@ func (l *launched) Run(ctx context.Context, t executor.Trial) (executor.Measurem
 	case nccltests.TypeName(t.DType) == "":
 		return executor.Measurement{}, unsupported("nccl-tests has no dtype %s", t.DType)
 	}
-	var held held
+	var s selection
 	if t.Program != nil {
-		held, err = l.holdProgram(&t)
+		s, err = l.selectProgram(&t)
 	} else {
-		held, err = l.holdNative(&t)
+		s, err = l.selectNative(&t)
 	}
 	if err != nil {
 		return executor.Measurement{}, err
 	}
-	defer held.drop()
-	if err := l.confirm(ctx, &t, c.Name, &held); err != nil {
+	defer s.drop()
+	if err := l.confirm(ctx, &t, c.Name, &s); err != nil {
 		return executor.Measurement{}, err
 	}
-	return l.measure(ctx, &t, c, &held)
+	return l.measure(ctx, &t, c, &s)
 }
 
-// unsupported says why the library can't run a trial.
+// unsupported returns an error that wraps executor.ErrUnsupported.
 func unsupported(format string, args ...any) error {
 	return executor.Unsupported(fmt.Errorf(format, args...))
 }
 
-// held is how the library is made to do what a trial names.
-type held struct {
+// selection makes the library run the trial's algorithm or program.
+type selection struct {
 	key   string // identifies it, without the size
 	env   []string
-	check func(*debuglog.Log) error // an error if the log does not confirm it
+	check func(*debuglog.Log) error // an error if the log does not confirm it; nil: nothing to confirm
 	note  string
-	drop  func() // called afterwards
+	drop  func() // to be called after the trial
 }
 
-// holdNative makes it use one of its own algorithms.
-func (l *launched) holdNative(t *executor.Trial) (held, error) {
+// selectNative selects one of the library's own algorithms.
+func (l *launched) selectNative(t *executor.Trial) (selection, error) {
 	env, err := environment(t.Native, t.Protocol)
 	if err != nil {
-		return held{}, unsupported("%s", err)
+		return selection{}, unsupported("%s", err)
 	}
-	h := held{key: t.Native.String() + " " + t.Protocol.String(), env: env, drop: func() {}}
-	if t.Native.Algorithm == ownChoice {
-		h.key = ownChoice
+	h := selection{key: t.Native.String() + " " + t.Protocol.String(), env: env, drop: func() {}}
+	if t.Native.Algorithm == libraryChoice {
+		h.key = libraryChoice
 		return h, nil // the library chooses, and anything is right
 	}
 	c := confirmation{tells: l.known.tells, trusted: l.trusted}
-	h.check = func(log *debuglog.Log) error { return c.native(t, log, names(env)) }
+	h.check = func(log *debuglog.Log) error { return c.native(t, log, variableNames(env)) }
 	if !l.known.tells {
-		h.note = onTrust
+		h.note = unconfirmedNote
 	}
 	return h, nil
 }
 
-// confirm checks once, for each thing the library can be told to do, that its log
-// shows it. That takes a launch of its own, because the log slows down short calls
-// and breaks into the table.
-func (l *launched) confirm(ctx context.Context, t *executor.Trial, coll string, h *held) error {
+// confirm checks once for each selection that the library's log confirms it. That takes a
+// launch of its own, because the log slows down short calls and breaks into the table.
+func (l *launched) confirm(ctx context.Context, t *executor.Trial, coll string, h *selection) error {
 	if h.check == nil {
 		return nil
 	}
 	key := fmt.Sprintf("%s %s %s %s %d", h.key, coll, t.DType, t.Op, t.Collective.Root)
-	if err, known := l.took[key]; known {
+	if err, known := l.confirmed[key]; known {
 		return err
 	}
 	once := *t
 	once.Iters, once.Warmup = 1, 0
-	said, err := l.launch(ctx, append(slices.Clone(debugging), h.env...), l.program(nccltests.Program(coll)), l.arguments(&once, coll, false)...)
+	output, err := l.launch(ctx, append(slices.Clone(debugEnvironment), h.env...), l.program(nccltests.Program(coll)), l.arguments(&once, coll, false)...)
 	if ctx.Err() != nil {
 		return cmp.Or(err, ctx.Err())
 	}
-	log := debuglog.Read(said)
+	log := debuglog.Read(output)
 	switch {
-	case lacksAlgorithm(said):
+	case lacksAlgorithm(output):
 		err = unsupported("%s: the library has no such algorithm and protocol here", h.key)
 	case err != nil:
 		// Not remembered, because it may work next time.
-		return fmt.Errorf("%s: %w%s", h.key, err, tail(said))
+		return fmt.Errorf("%s: %w%s", h.key, err, tail(output))
 	default:
 		if why := h.check(log); why != nil {
-			err = unsupported("%s did not take: %s", h.key, why)
+			err = unsupported("%s had no effect: %s", h.key, why)
 		}
 	}
-	l.took[key] = err
+	l.confirmed[key] = err
 	return err
 }
 
-// measure times a trial, or takes its time from an earlier sweep.
-func (l *launched) measure(ctx context.Context, t *executor.Trial, c collective.Collective, h *held) (executor.Measurement, error) {
+// measure times a trial, or returns its time from an earlier sweep.
+func (l *launched) measure(ctx context.Context, t *executor.Trial, c collective.Collective, h *selection) (executor.Measurement, error) {
 	key := fmt.Sprintf("%s %s %s %s %d %d %d", h.key, c.Name, t.DType, t.Op, t.Collective.Root, t.Iters, t.Warmup)
 	rows := l.swept[key]
 	if !slices.ContainsFunc(rows, func(r nccltests.Row) bool { return r.Bytes == t.Bytes }) {
 		program := l.program(nccltests.Program(c.Name))
-		said, failed := l.launch(ctx, h.env, program, l.arguments(t, c.Name, true)...)
+		output, failed := l.launch(ctx, h.env, program, l.arguments(t, c.Name, true)...)
 		if ctx.Err() != nil {
 			return executor.Measurement{}, cmp.Or(failed, ctx.Err())
 		}
-		report, err := nccltests.Parse(program, []byte(said))
+		report, err := nccltests.Parse(program, []byte(output))
 		if err == nil && len(report.Tables) == 1 {
 			rows = report.Tables[0].Rows
 		}
 		has := slices.ContainsFunc(rows, func(r nccltests.Row) bool { return r.Bytes == t.Bytes })
 		switch {
-		case failed != nil && !(l.sweeps(t) && has): // what a sweep measured before it failed still counts
-			return executor.Measurement{}, fmt.Errorf("%w%s", failed, tail(said))
+		case failed != nil && !(l.sweeps(t) && has): // sizes that a sweep measured before it failed count
+			return executor.Measurement{}, fmt.Errorf("%w%s", failed, tail(output))
 		case err != nil:
-			return executor.Measurement{}, fmt.Errorf("%w%s", err, tail(said))
+			return executor.Measurement{}, fmt.Errorf("%w%s", err, tail(output))
 		case len(report.Tables) != 1:
 			return executor.Measurement{}, fmt.Errorf("%d tables from one launch", len(report.Tables))
 		case report.Tables[0].Ranks != l.known.ranks:
@@ -238,7 +236,7 @@ func (l *launched) measure(ctx context.Context, t *executor.Trial, c collective.
 	return measurement(mine, t, h.note)
 }
 
-// measurement makes one of a size's rows, for the trial's placement.
+// measurement makes one measurement of a size's rows, for the trial's placement.
 func measurement(rows []nccltests.Row, t *executor.Trial, note string) (executor.Measurement, error) {
 	m := executor.Measurement{Note: note, Checked: true}
 	placement := "out"
@@ -264,7 +262,7 @@ func measurement(rows []nccltests.Row, t *executor.Trial, note string) (executor
 	return m, nil
 }
 
-// sizes lists a few of the rows' sizes.
+// sizes lists the first three of the rows' sizes.
 func sizes(rows []nccltests.Row) string {
 	var all []string
 	for _, r := range rows {

@@ -129,8 +129,8 @@ func TestRefusesWhatDidNotTake(t *testing.T) {
 		says  string
 	}{
 		"not here":        {native("nvls", "allreduce", 4096, topologies.Simple, nil), "the library has no such algorithm and protocol here"},
-		"fell back":       {native("pat", "allgather", 4096, topologies.Simple, nil), "pat Simple did not take: the library ran ring simple"},
-		"channels":        {native("ring", "allreduce", 4096, topologies.LL, ring), "did not take: the library has 4 channels"},
+		"fell back":       {native("pat", "allgather", 4096, topologies.Simple, nil), "pat Simple had no effect: the library ran ring simple"},
+		"channels":        {native("ring", "allreduce", 4096, topologies.LL, ring), "had no effect: the library has 4 channels"},
 		"variable unread": {native("ring", "allreduce", 4096, topologies.LL, map[string]string{"threads": "256"}), "the library does not say that it has read NCCL_NTHREADS"},
 		"value":           {native("ring", "allreduce", 4096, topologies.LL, map[string]string{"threads": "100"}), `threads "100": want 64, 128, 256 or 512, or default`},
 		"no program":      {native("auto", "allgatherv", 4096, 0, nil), "nccl-tests measures no allgatherv"},
@@ -342,7 +342,7 @@ func TestPrograms(t *testing.T) {
 		}
 		// A library that does not read it falls back, and is found out.
 		deaf := started(t, "deaf", map[string]string{"runtime": runtime, "programs": dir})
-		if _, err := deaf.Run(t.Context(), good); !errors.Is(err, executor.ErrUnsupported) || !strings.Contains(err.Error(), "did not take") {
+		if _, err := deaf.Run(t.Context(), good); !errors.Is(err, executor.ErrUnsupported) || !strings.Contains(err.Error(), "had no effect") {
 			t.Errorf("%s, deaf: %v", runtime, err)
 		}
 	}
@@ -353,7 +353,7 @@ func TestPrograms(t *testing.T) {
 
 func TestSettingsRefused(t *testing.T) {
 	for key, tc := range map[string]struct{ value, says string }{
-		"library":  {"/lib/libnccl.so.2", "and both are"},
+		"library":  {"/lib/libnccl.so.2", "both tests and library are set"},
 		"gpus":     {"0", `gpus "0": want a number from 1`},
 		"cycles":   {"many", `cycles "many"`},
 		"sweep":    {"1K:1:2", `sweep "1K:1:2": want LEAST:MOST`},

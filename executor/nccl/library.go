@@ -30,10 +30,11 @@ var libraryFunctions = []string{
 	"ncclAllReduce", "ncclAllGather", "ncclReduceScatter", "ncclBroadcast", "ncclReduce", "ncclSend", "ncclRecv",
 }
 
-// libraryNames are what the libraries are called, NVIDIA's first.
+// libraryNames are the libraries' file names, NVIDIA's first.
 var libraryNames = []string{"libnccl.so.2", "librccl.so.1", "libnccl.so", "librccl.so"}
 
-// LibraryVariable names the library where the settings don't.
+// LibraryVariable is the environment variable with the library's path, if the settings have
+// none.
 const LibraryVariable = "COLLTUNE_EXECUTOR_LIBNCCL"
 
 // openLibrary loads the library at path or, if that is empty, the one that
@@ -73,8 +74,8 @@ func openLibrary(path string) (*library, error) {
 	return l, nil
 }
 
-// missing says in a line that there is no library or, if there is one that can't
-// be loaded, why.
+// missing returns the error of a library that was not found, in one line, or of one that
+// can't be loaded.
 func missing(err error, path string) error {
 	var tried *dynlib.NotFoundError
 	if path != "" || !errors.As(err, &tried) {
@@ -86,7 +87,7 @@ func missing(err error, path string) error {
 	return fmt.Errorf("neither NCCL (libnccl.so.2) nor RCCL (librccl.so.1), of which %s may name the file: %w", LibraryVariable, dynlib.ErrNotFound)
 }
 
-// version prints the library's version as people write it.
+// version returns the library's version: "2.30.7".
 func (l *library) version() string {
 	if l.code < 10000 {
 		return fmt.Sprintf("%d.%d.%d", l.code/1000, l.code/100%10, l.code%100)
@@ -94,14 +95,14 @@ func (l *library) version() string {
 	return fmt.Sprintf("%d.%d.%d", l.code/10000, l.code/100%100, l.code%100)
 }
 
-// call calls a function and makes an error of its result.
+// call calls a function and returns its result as an error.
 //
 //go:uintptrescapes
 func (l *library) call(function string, args ...uintptr) error {
 	return l.result(function, int32(dynlib.Call(l.functions[function], args...)))
 }
 
-// Results that are no failure: success, and work that is still in progress.
+// Results that are no errors.
 const (
 	ncclSuccess    = 0
 	ncclInProgress = 7
@@ -111,11 +112,11 @@ func (l *library) result(function string, code int32) error {
 	if code == ncclSuccess || code == ncclInProgress {
 		return nil
 	}
-	words := dynlib.GoString(dynlib.Call(l.functions["ncclGetErrorString"], uintptr(code)), 400)
-	return fmt.Errorf("%s: error %d (%s)", function, code, words)
+	text := dynlib.GoString(dynlib.Call(l.functions["ncclGetErrorString"], uintptr(code)), 400)
+	return fmt.Errorf("%s: error %d (%s)", function, code, text)
 }
 
-// communicators opens one for each of n devices.
+// communicators returns one for each of the first n devices.
 func (l *library) communicators(n int) ([]uintptr, error) {
 	comms := make([]uintptr, n)
 	list := make([]int32, n)
@@ -126,8 +127,8 @@ func (l *library) communicators(n int) ([]uintptr, error) {
 	return comms, err
 }
 
-// failed is the asynchronous error of a communicator, if it has one.
-func (l *library) failed(comm uintptr) error {
+// asyncError returns the asynchronous error of a communicator, if it has one.
+func (l *library) asyncError(comm uintptr) error {
 	var code int32
 	if err := l.call("ncclCommGetAsyncError", comm, uintptr(unsafe.Pointer(&code))); err != nil {
 		return err
@@ -135,7 +136,7 @@ func (l *library) failed(comm uintptr) error {
 	return l.result("asynchronous", code)
 }
 
-// The numbers that the library has for element types and reductions.
+// The library's numbers of element types and reductions.
 var (
 	libraryTypes = map[string]uintptr{"i8": 0, "u8": 1, "i32": 2, "u32": 3, "i64": 4, "u64": 5, "f16": 6, "f32": 7, "f64": 8, "bf16": 9}
 	libraryOps   = map[data.Op]uintptr{data.Sum: 0, data.Prod: 1, data.Max: 2, data.Min: 3, data.Avg: 4}

@@ -13,14 +13,15 @@ import (
 // Name is the executor's name.
 const Name = "nccl"
 
-// Register makes the executor known, with its settings and what doctor says of it.
+// Register registers the executor, its settings, and Examine for doctor.
 func Register() {
 	executor.RegisterBuiltin(Name, New)
 	executor.RegisterSettings(Name, registered)
 	executor.RegisterDoctor(Name, Examine)
 }
 
-// New makes the executor that the settings of this process describe.
+// New returns the executor that the settings of this process describe. Wrong settings are
+// the error of its Describe.
 func New() executor.Executor {
 	s, err := readSettings(executor.Setting, executor.Launcher())
 	if err != nil {
@@ -32,13 +33,13 @@ func New() executor.Executor {
 	return newLaunched(*s)
 }
 
-func newOneHost(s settings) *oneHost { return &oneHost{settings: s, took: map[string]error{}} }
+func newOneHost(s settings) *oneHost { return &oneHost{settings: s, confirmed: map[string]error{}} }
 
 func newLaunched(s settings) *launched {
-	return &launched{settings: s, took: map[string]error{}, swept: map[string][]nccltests.Row{}}
+	return &launched{settings: s, confirmed: map[string]error{}, swept: map[string][]nccltests.Row{}}
 }
 
-// refusing stands for an executor that can't be had, and says why.
+// refusing stands in for an executor with wrong settings, and returns their error.
 type refusing struct{ why error }
 
 func (r refusing) Describe(context.Context) (executor.Description, error) {
@@ -49,8 +50,8 @@ func (r refusing) Run(context.Context, executor.Trial) (executor.Measurement, er
 	return executor.Measurement{}, r.why
 }
 
-// Examine says what this machine has of what the executor needs. It can't know the
-// executor's settings, and looks where the linker and PATH lead.
+// Examine looks for the library, nccl-tests and launchers on this machine. It does not know
+// the executor's settings, and looks where the linker and PATH lead.
 func Examine() []executor.Finding {
 	all := []executor.Finding{examineLibrary()}
 	for _, program := range []string{nccltests.Program("allreduce"), "mpirun", "srun"} {
@@ -68,7 +69,7 @@ func Examine() []executor.Finding {
 	return all
 }
 
-// examineTimeout is how long a doctor waits.
+// examineTimeout is how long doctor waits for the library.
 const examineTimeout = 5 * time.Second
 
 // examineLibrary loads the library in a process of its own, which may crash.
@@ -76,7 +77,7 @@ func examineLibrary() executor.Finding {
 	ctx, cancel := context.WithTimeout(context.Background(), examineTimeout)
 	defer cancel()
 	f := executor.Finding{What: "libnccl or librccl"}
-	l, err := lookElsewhere(ctx, "")
+	l, err := lookInChild(ctx, "")
 	if err != nil {
 		f.Detail = err.Error()
 		return f

@@ -21,17 +21,17 @@ import (
 // this host's GPUs is a rank.
 type oneHost struct {
 	settings
-	known  *found
-	tells  bool // the library's log says what it runs
-	took   map[string]error
-	worker *worker // the last one, kept for trials with the same environment
+	known     *found
+	tells     bool             // the library's log names what it runs
+	confirmed map[string]error // by setting: nil if the log confirmed it
+	worker    *worker          // the last one, kept for trials with the same environment
 }
 
-// Describe looks for the library and the devices, and makes one call with the log
-// to see what it says.
+// Describe looks for the library and the devices, and makes one call to find whether the
+// library's log can confirm algorithms.
 func (o *oneHost) Describe(ctx context.Context) (executor.Description, error) {
 	if o.known == nil {
-		f, err := lookElsewhere(ctx, o.library)
+		f, err := lookInChild(ctx, o.library)
 		if err != nil {
 			if ctx.Err() == nil && !errors.Is(err, child.ErrEnded) {
 				err = executor.Unavailable(err)
@@ -57,18 +57,18 @@ func (o *oneHost) Describe(ctx context.Context) (executor.Description, error) {
 	how["devices"] = countNames(f.Devices)
 	how["processes"] = "1"
 	maps.DeleteFunc(how, func(_, v string) bool { return v == "" })
-	native := offered(o.tells || o.trusted, f.Kind == "rccl", o.tries)
-	native[0].Collectives = callables()
+	native := nativeAlgorithms(o.tells || o.trusted, f.Kind == "rccl", o.tries)
+	native[0].Collectives = supported()
 	return executor.Description{
 		Name: Name, Version: f.Version, Devices: f.Devices, MaxRanks: len(f.Devices),
-		Protocols: everyProtocol, DTypes: collective.DTypes(), Operations: data.Operations(),
+		Protocols: allProtocols, DTypes: collective.DTypes(), Operations: data.Operations(),
 		Fingerprint: how, Native: native, NativeOnly: true,
 	}, nil
 }
 
-// callables lists the collectives that the library's functions can make.
-func callables() []string {
-	return slices.DeleteFunc(collective.Names(), func(name string) bool { return !callable(name) })
+// supported lists the collectives that the library's functions can make.
+func supported() []string {
+	return slices.DeleteFunc(collective.Names(), func(name string) bool { return !supports(name) })
 }
 
 func (o *oneHost) request(t *executor.Trial) request {
@@ -86,10 +86,10 @@ func (o *oneHost) Run(ctx context.Context, t executor.Trial) (executor.Measureme
 	}
 	switch {
 	case t.Native == nil:
-		return executor.Measurement{}, unsupported("the library runs no programs when it is loaded so")
+		return executor.Measurement{}, unsupported("the library runs no programs without nccl-tests")
 	case !slices.Contains(data.Operations(), t.Op):
 		return executor.Measurement{}, unsupported("operation %q: want one of %s", t.Op, strings.Join(data.Operations(), ", "))
-	case !slices.Contains(callables(), t.Collective.Name):
+	case !slices.Contains(supported(), t.Collective.Name):
 		return executor.Measurement{}, unsupported("the library has no %s", t.Collective.Name)
 	}
 	env, err := environment(t.Native, t.Protocol)
@@ -97,14 +97,14 @@ func (o *oneHost) Run(ctx context.Context, t executor.Trial) (executor.Measureme
 		return executor.Measurement{}, unsupported("%s", err)
 	}
 	key := strings.Join(env, " ")
-	if t.Native.Algorithm != ownChoice {
+	if t.Native.Algorithm != libraryChoice {
 		if err := o.confirm(ctx, &t, key, env); err != nil {
 			return executor.Measurement{}, err
 		}
 	}
 	key = fmt.Sprintf("%s, %d ranks", key, t.Collective.Ranks)
 	if o.worker == nil || o.worker.key != key {
-		o.dismiss()
+		o.stopWorker()
 		if o.worker, err = startWorker(key, env); err != nil {
 			return executor.Measurement{}, err
 		}
@@ -112,39 +112,39 @@ func (o *oneHost) Run(ctx context.Context, t executor.Trial) (executor.Measureme
 	q := o.request(&t)
 	r, err := o.worker.ask(ctx, question{Library: o.library, Trial: &q})
 	if err != nil {
-		o.dismiss() // the failure may have broken the communicators
+		o.stopWorker() // the failure may have broken the communicators
 		return executor.Measurement{}, err
 	}
 	m := executor.Measurement{TimesUS: r.Answer.TimesUS, Wrong: r.Answer.Wrong, Checked: r.Answer.Checked, Note: r.Answer.Note}
-	if t.Native.Algorithm != ownChoice && !o.tells {
-		m.Note = strings.Trim(m.Note+"; "+onTrust, "; ")
+	if t.Native.Algorithm != libraryChoice && !o.tells {
+		m.Note = strings.Trim(m.Note+"; "+unconfirmedNote, "; ")
 	}
 	return m, nil
 }
 
 // Close ends the library's process.
 func (o *oneHost) Close() error {
-	o.dismiss()
+	o.stopWorker()
 	return nil
 }
 
-func (o *oneHost) dismiss() {
+func (o *oneHost) stopWorker() {
 	if o.worker != nil {
 		o.worker.Kill()
 		o.worker = nil
 	}
 }
 
-// confirm checks once for each setting and collective that the library's log shows
-// it. The process with the log is never timed.
+// confirm checks once for each setting and collective that the library's log confirms it.
+// The process with the log is never timed.
 func (o *oneHost) confirm(ctx context.Context, t *executor.Trial, key string, env []string) error {
 	key = fmt.Sprintf("%s %s %s %s %d %d", key, t.Collective.Name, t.DType, t.Op, t.Collective.Root, t.Collective.Ranks)
-	if err, known := o.took[key]; known {
+	if err, known := o.confirmed[key]; known {
 		return err
 	}
 	once := *t
 	once.Iters, once.Warmup = 1, 0
-	o.dismiss() // the devices have memory for only one process
+	o.stopWorker() // the devices have memory for only one process
 	log, err := o.log(ctx, env, o.request(&once))
 	switch {
 	case ctx.Err() != nil:
@@ -155,16 +155,16 @@ func (o *oneHost) confirm(ctx context.Context, t *executor.Trial, key string, en
 		return fmt.Errorf("%s: %w", t.Native, err)
 	default:
 		c := confirmation{tells: o.tells, trusted: o.trusted}
-		if why := c.native(t, log, names(env)); why != nil {
-			err = unsupported("%s %s did not take: %s", t.Native, t.Protocol, why)
+		if why := c.native(t, log, variableNames(env)); why != nil {
+			err = unsupported("%s %s had no effect: %s", t.Native, t.Protocol, why)
 		}
 	}
-	o.took[key] = err
+	o.confirmed[key] = err
 	return err
 }
 
-// log makes a call in a process of its own and reads the library's log; if the
-// call failed, what was logged before.
+// log makes a call in a process of its own and returns the library's log, also if the call
+// failed.
 func (o *oneHost) log(ctx context.Context, env []string, r request) (*debuglog.Log, error) {
 	dir, err := os.MkdirTemp("", "colltune-nccl-")
 	if err != nil {
@@ -175,7 +175,7 @@ func (o *oneHost) log(ctx context.Context, env []string, r request) (*debuglog.L
 		_ = os.Remove(file)
 		_ = os.Remove(dir)
 	}()
-	w, err := startWorker("", append(append(slices.Clone(debugging), "NCCL_DEBUG_FILE="+file), env...))
+	w, err := startWorker("", append(append(slices.Clone(debugEnvironment), "NCCL_DEBUG_FILE="+file), env...))
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func TestLibraryComputes(t *testing.T) {
 			t.Errorf("%+v of %d bytes, %s %s: %+v, %v", spec, bytes, dtype, op, m, err)
 		}
 	}
-	for _, name := range callables() {
+	for _, name := range supported() {
 		c, _ := collective.New(collective.Spec{Name: name, Ranks: 4, Chunks: 1})
 		roots := []int{0}
 		if c.Rooted() {
@@ -179,7 +179,7 @@ func TestLibraryOnAMD(t *testing.T) {
 	if want := []string{"auto", "ring", "tree"}; !slices.Equal(names, want) {
 		t.Errorf("algorithms %v, want RCCL's %v", names, want)
 	}
-	for _, name := range callables() {
+	for _, name := range supported() {
 		for _, dtype := range []string{"f32", "bf16", "u64"} {
 			spec := collective.Spec{Name: name, Ranks: 4, Chunks: 1}
 			m, err := o.Run(t.Context(), executor.Trial{Native: &executor.Native{Algorithm: "auto"}, Collective: spec, Bytes: 4096, DType: dtype, Op: "sum", Iters: 2, Seed: 3})
@@ -211,7 +211,7 @@ func TestLibraryOnAMD(t *testing.T) {
 		"asynchronous":  "asynchronous: error 6 (remote process exited",
 	} {
 		t.Setenv("FAKE_FAULT", fault)
-		o.dismiss()
+		o.stopWorker()
 		if _, err := o.Run(t.Context(), native("auto", "allreduce", 1<<21, 0, nil)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", fault, err, says)
 		}
@@ -227,7 +227,7 @@ func TestLibraryOnOneDevice(t *testing.T) {
 	fakeNCCL(t, "")
 	t.Setenv("FAKE_DEVICES", "1")
 	o := here(t, nil)
-	for _, name := range callables() {
+	for _, name := range supported() {
 		spec := collective.Spec{Name: name, Ranks: 1, Chunks: 1}
 		m, err := o.Run(t.Context(), executor.Trial{Native: &executor.Native{Algorithm: "auto"}, Collective: spec, Bytes: 4096, DType: "f32", Op: "sum", Iters: 2})
 		if err != nil || m.Wrong != 0 || !m.Checked {
@@ -286,10 +286,10 @@ func TestLibraryHeldToSettings(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	for says, bad := range map[string]executor.Trial{
-		"pat Simple did not take: the library ran ring simple":   trial("pat", topologies.Simple, nil),
+		"pat Simple had no effect: the library ran ring simple":  trial("pat", topologies.Simple, nil),
 		"the library has no such algorithm and protocol here":    trial("nvls", topologies.Simple, nil),
 		`channels "0": want 1 to 64, or default`:                 trial("ring", topologies.LL, map[string]string{"channels": "0"}),
-		"the library runs no programs when it is loaded so":      {Program: around(false), Bytes: 4096, DType: "f32", Op: "sum"},
+		"the library runs no programs without nccl-tests":        {Program: around(false), Bytes: 4096, DType: "f32", Op: "sum"},
 		`operation "xor": want one of sum, prod`:                 {Native: &executor.Native{Algorithm: "auto"}, Collective: collective.Spec{Name: "allgather", Ranks: 4, Chunks: 1}, Bytes: 4096, DType: "f32", Op: "xor"},
 		"6 ranks: this host has 4 GPUs, and the library gives e": {Native: &executor.Native{Algorithm: "auto"}, Collective: collective.Spec{Name: "allgather", Ranks: 6, Chunks: 1}, Bytes: 4096, DType: "f32", Op: "sum"},
 	} {
@@ -377,7 +377,7 @@ func TestLibraryFails(t *testing.T) {
 // same order and of the same length.
 func TestCallsMeet(t *testing.T) {
 	type end struct{ from, to int }
-	for _, name := range callables() {
+	for _, name := range supported() {
 		c, err := collective.New(collective.Spec{Name: name, Ranks: 5, Chunks: 1})
 		if err != nil {
 			t.Fatal(err)

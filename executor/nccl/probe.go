@@ -15,23 +15,23 @@ import (
 	"github.com/colltune/colltune/executor/nccl/nccltests"
 )
 
-// facts are what the first launches have shown.
+// facts describe what the first launches found.
 type facts struct {
 	ranks   int
 	devices []string
 	library string // nccl or rccl
 	version string
 	tests   string
-	tells   bool // the library's log says what it runs
-	choices int  // choices logged in a launch of one timed call
+	tells   bool // the library's log names what it runs
+	choices int  // in the log of a launch of one timed call
 }
 
 // probeBytes is the size of the first launches' call: small, and divisible among
 // almost any number of ranks.
 const probeBytes = 1 << 20
 
-// Describe launches the tests twice: without the library's log, to see what there
-// is, and with it, to see what it says.
+// Describe launches the tests twice: without the library's log, to find ranks and devices,
+// and with it, to find whether it can confirm algorithms.
 func (l *launched) Describe(ctx context.Context) (executor.Description, error) {
 	if l.known == nil {
 		// Give up before the host does, or the output of a launcher that waits for
@@ -43,7 +43,7 @@ func (l *launched) Describe(ctx context.Context) (executor.Description, error) {
 			err = fmt.Errorf("no answer within start-timeout: %w", err)
 		}
 		if err != nil && ctx.Err() == nil {
-			err = executor.Unavailable(err) // the user may be able to mend that, but another start would not
+			err = executor.Unavailable(err) // the user may be able to mend it; another start would not
 		}
 		if err != nil {
 			return executor.Description{}, err
@@ -53,13 +53,13 @@ func (l *launched) Describe(ctx context.Context) (executor.Description, error) {
 	f := l.known
 	return executor.Description{
 		Name: "nccl", Version: f.version, Devices: f.devices, MaxRanks: f.ranks,
-		Protocols: everyProtocol, DTypes: dtypes(), Operations: data.Operations(),
+		Protocols: allProtocols, DTypes: dtypes(), Operations: data.Operations(),
 		Fingerprint: l.fingerprint(), NativeOnly: l.runtime == "",
-		Native: offered(f.tells || l.trusted, f.library == "rccl", l.tries),
+		Native: nativeAlgorithms(f.tells || l.trusted, f.library == "rccl", l.tries),
 	}, nil
 }
 
-// dtypes lists our element types that nccl-tests has.
+// dtypes lists colltune's element types that nccl-tests has.
 func dtypes() (all []string) {
 	for _, d := range collective.DTypes() {
 		if nccltests.TypeName(d) != "" {
@@ -69,8 +69,8 @@ func dtypes() (all []string) {
 	return all
 }
 
-// fingerprint is what a measurement depends on: the library, the devices, the
-// launcher, and the user's own variables for the library.
+// fingerprint returns what measurements depend on: the library, the devices, the launcher,
+// and the user's own variables for the library.
 func (l *launched) fingerprint() map[string]string {
 	f := l.known
 	how := map[string]string{
@@ -88,25 +88,25 @@ func (l *launched) fingerprint() map[string]string {
 	return how
 }
 
-// probe finds the facts.
+// probe launches the tests and returns the facts.
 func (l *launched) probe(ctx context.Context) (*facts, error) {
 	call := executor.Trial{Collective: collective.Spec{Name: "allreduce"}, Bytes: probeBytes, DType: "f32", Op: "sum", Iters: 1}
 	program, args := l.program(nccltests.Program("allreduce")), l.arguments(&call, "allreduce", false)
-	said, err := l.launch(ctx, []string{"NCCL_DEBUG=VERSION"}, program, append(slices.Clone(args), l.repeated()...)...)
-	if err == nil && l.cycles > 1 && strings.Contains(said, "invalid option") {
-		if strings.Contains(said, "--stress_cycles") {
-			l.again = "-s" // as rccl-tests call it
+	output, err := l.launch(ctx, []string{"NCCL_DEBUG=VERSION"}, program, append(slices.Clone(args), l.repeatOption()...)...)
+	if err == nil && l.cycles > 1 && strings.Contains(output, "invalid option") {
+		if strings.Contains(output, "--stress_cycles") {
+			l.repeat = "-s" // as rccl-tests call it
 		} else {
 			l.cycles = 1 // tests from before 2.13.10 can't
 		}
-		said, err = l.launch(ctx, []string{"NCCL_DEBUG=VERSION"}, program, append(slices.Clone(args), l.repeated()...)...)
+		output, err = l.launch(ctx, []string{"NCCL_DEBUG=VERSION"}, program, append(slices.Clone(args), l.repeatOption()...)...)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("nccl: %w%s", err, tail(said))
+		return nil, fmt.Errorf("nccl: %w%s", err, tail(output))
 	}
-	report, err := nccltests.Parse(program, []byte(said))
+	report, err := nccltests.Parse(program, []byte(output))
 	if err != nil {
-		return nil, fmt.Errorf("nccl: %w%s", err, tail(said))
+		return nil, fmt.Errorf("nccl: %w%s", err, tail(output))
 	}
 	table := report.Tables[0]
 	f := &facts{ranks: table.Ranks, devices: table.Devices, tests: report.Tests, version: report.Library}
@@ -114,14 +114,14 @@ func (l *launched) probe(ctx context.Context) (*facts, error) {
 	case len(report.Tables) > 1:
 		return nil, fmt.Errorf("nccl: %d tables from one launch: every process measures for itself; nccl-tests must be built with MPI=1 to run under %s", len(report.Tables), strings.Join(l.launcher, " "))
 	case f.ranks < 1:
-		return nil, fmt.Errorf("nccl: the output names no device%s", tail(said))
+		return nil, fmt.Errorf("nccl: the output names no device%s", tail(output))
 	}
 	// A second launch, because the log would break into the table.
-	said, err = l.launch(ctx, debugging, program, args...)
+	output, err = l.launch(ctx, debugEnvironment, program, args...)
 	if err != nil {
-		return nil, fmt.Errorf("nccl: with NCCL_DEBUG=INFO: %w%s", err, tail(said))
+		return nil, fmt.Errorf("nccl: with NCCL_DEBUG=INFO: %w%s", err, tail(output))
 	}
-	log := debuglog.Read(said)
+	log := debuglog.Read(output)
 	f.library, f.choices = log.Library, len(log.Choices)
 	f.tells = f.choices > 0
 	if f.library == "" {

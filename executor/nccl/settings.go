@@ -14,44 +14,42 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// settings are the user's [executor.NAME] for this kind.
+// settings are the user's [executor.NAME] of this kind.
 type settings struct {
 	tests    string // folder of nccl-tests' programs; empty: the library is loaded here
-	library  string // its path; empty: where the linker finds it
+	library  string // its path; empty: the linker finds it
 	launcher []string
 	gpus     int // of a process
-	cycles   int // how often a launch measures a size
+	cycles   int // repetitions of a size in a launch
 	sweep    *sweep
-	// trusted: an algorithm is taken to have run if the library's log does not
-	// say.
-	trusted bool
-	runtime string // how the library reads MSCCL programs; empty: it does not
-	folder  string // for the programs' files; every host can read it
-	tries   map[string][]string
+	trusted  bool   // algorithms count as run if the library's log does not say
+	runtime  string // how the library reads MSCCL programs; empty: it does not
+	folder   string // for the programs' files; every host can read it
+	tries    map[string][]string
 }
 
 // sweep is a range of sizes measured in one launch.
 type sweep struct {
-	least, most int64
+	least, most int64 // bytes
 	factor      int64
 }
 
-// settingNames are the settings that the host lets through.
+// settingNames are the settings of this kind.
 var settingNames = []string{"library", "tests", "gpus", "cycles", "sweep", "trust", "runtime", "programs", "channels", "buffer", "threads"}
 
-// ofTests are those that make sense only with nccl-tests.
+// ofTests are those that need nccl-tests.
 var ofTests = []string{"gpus", "cycles", "sweep", "runtime", "programs"}
 
 // readSettings reads the settings with get. Every error names its key.
 func readSettings(get func(string) string, launcher []string) (*settings, error) {
 	s := &settings{tests: get("tests"), library: get("library"), launcher: launcher, gpus: 1, cycles: 3, runtime: get("runtime"), folder: get("programs")}
 	if s.tests != "" && s.library != "" {
-		return nil, errors.New("nccl: library is loaded where no tests are set, and both are: nccl-tests' programs have the library they were linked with")
+		return nil, errors.New("nccl: both tests and library are set: want one, because nccl-tests' programs have the library they were linked with")
 	}
 	if s.tests == "" {
 		for _, key := range ofTests {
 			if get(key) != "" {
-				return nil, fmt.Errorf("nccl: %s is of nccl-tests, and tests is not set", key)
+				return nil, fmt.Errorf("nccl: %s needs nccl-tests, and tests is not set", key)
 			}
 		}
 	}
@@ -155,5 +153,5 @@ func (s *sweep) has(bytes int64) bool {
 // program is the path of a test program.
 func (s *settings) program(name string) string { return filepath.Join(s.tests, name) }
 
-// registered is what the host knows of the settings.
+// registered are the settings for executor.RegisterSettings.
 var registered = executor.KindSettings{Names: settingNames, Launches: "tests"}

@@ -12,9 +12,9 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// The library reads its environment once a process, can hang where no signal
-// reaches it, and takes its process down when a device fails. So each environment
-// gets a process of its own. This file has both ends of it.
+// The library reads its environment once a process, can hang where no signal reaches it,
+// and takes its process down when a device fails. So each environment gets a child process.
+// This file has both ends.
 
 // workerName is the name under which that process is registered.
 const workerName = "nccl"
@@ -23,13 +23,13 @@ func init() { child.Register(workerName, serveBench) }
 
 const maxAnswer = 64 << 20
 
-// question asks the process what there is, or to run a trial.
+// question asks the process to look for devices, or to run a trial.
 type question struct {
 	Library string   `json:"library"` // a path; empty: where the linker finds it
 	Trial   *request `json:"trial,omitempty"`
 }
 
-// found says what there is.
+// found is a library, with its driver and devices.
 type found struct {
 	Kind      string   `json:"kind"`
 	Name      string   `json:"name"` // of the file that was loaded
@@ -39,7 +39,7 @@ type found struct {
 	NoDevices string   `json:"no_devices,omitempty"` // why there are none
 }
 
-// reply answers a question, or says why it can't.
+// reply is the answer to a question, or an error.
 type reply struct {
 	Found       *found  `json:"found,omitempty"`
 	Answer      *answer `json:"answer,omitempty"`
@@ -90,7 +90,7 @@ func serveBench(c *child.Conn) error {
 	}
 }
 
-// look says what library and devices there are.
+// look loads the library and lists the devices.
 func look(path string) (*found, error) {
 	l, err := openLibrary(path)
 	if err != nil {
@@ -131,7 +131,7 @@ func startWorker(key string, env []string) (*worker, error) {
 	return &worker{p, key}, nil
 }
 
-// ask asks a question. After an error the process is of no more use.
+// ask asks a question. After an error the process should be killed.
 func (w *worker) ask(ctx context.Context, q question) (*reply, error) {
 	b, err := json.Marshal(q)
 	if err != nil {
@@ -152,7 +152,7 @@ func (w *worker) ask(ctx context.Context, q question) (*reply, error) {
 	case r.Unsupported:
 		return nil, unsupported("%s", r.Error)
 	case r.Error != "":
-		return nil, errors.New(r.Error + said(w.Tail()))
+		return nil, errors.New(r.Error + outputTail(w.Tail()))
 	}
 	return &r, nil
 }
@@ -160,25 +160,25 @@ func (w *worker) ask(ctx context.Context, q question) (*reply, error) {
 // died adds the process's last output to an error.
 func (w *worker) died(err error) error {
 	if errors.Is(err, child.ErrEnded) {
-		return fmt.Errorf("the library's process: %w%s", err, said(w.Tail()))
+		return fmt.Errorf("the library's process: %w%s", err, outputTail(w.Tail()))
 	}
 	return err
 }
 
-// said is a process's output as a suffix for an error; empty if it printed
+// outputTail returns a process's output as a suffix for an error; "" if it printed
 // nothing.
-func said(text string) string {
+func outputTail(text string) string {
 	if text == "" {
 		return ""
 	}
 	return tail(text)
 }
 
-// lookTimeout is how long finding out what there is may take.
+// lookTimeout is how long loading the library and listing devices may take.
 const lookTimeout = 20 * time.Second
 
-// lookElsewhere looks for library and devices in a process of its own.
-func lookElsewhere(ctx context.Context, path string) (*found, error) {
+// lookInChild looks for library and devices in a process of its own.
+func lookInChild(ctx context.Context, path string) (*found, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	w, err := startWorker("", nil)

@@ -6,31 +6,29 @@ import (
 	"strings"
 )
 
-// Log is what a log tells.
+// Log is the content of a log.
 type Log struct {
-	Library string // nccl or rccl; empty if it doesn't say
+	Library string // nccl or rccl; "": not logged
 	Version string // 2.30.7
 	// Choices are the choices made for calls, in order. NCCL logs them since 2.20, in
 	// numbers; since 2.23 with the collective; since 2.24 in names, with channels.
 	Choices []Choice
-	// MSCCL is how many programs were loaded and connected; -1 if nothing is said
-	// of any.
+	// MSCCL is the number of programs that were loaded and connected; -1: not logged.
 	MSCCL int
-	// Channels that a communicator has for collectives; 0 if it doesn't say.
+	// Channels is a communicator's number of channels for collectives; 0: not logged.
 	Channels int
-	// Environment are the variables that the library says it has read.
+	// Environment are the variables that the library logs as read, with their values.
 	Environment map[string]string
 	Warnings    []string // NCCL WARN, the first few
 }
 
-// Choice is what the library ran for a call.
+// Choice is the algorithm, protocol and channels of a call.
 type Choice struct {
-	Collective string // allreduce; empty in an old form
-	Bytes      int64
+	Collective string // allreduce; "" before 2.23
+	Bytes      int64  // of the call
 	Algorithm  string // ring, tree, nvls, …
 	Protocol   string // ll, ll128, simple
-	// Channels that were used; 0 if it doesn't say.
-	Channels int
+	Channels   int    // 0: not logged
 }
 
 var (
@@ -59,7 +57,8 @@ const (
 	maxText     = 300
 )
 
-// Read reads a program's output, of which some lines are the log's.
+// Read reads a program's output, in which other lines may stand between the log's. Lines
+// that it does not know are skipped.
 func Read(text string) *Log {
 	log := &Log{MSCCL: -1, Environment: map[string]string{}}
 	for text != "" {
@@ -114,7 +113,7 @@ func (l *Log) choice(m []string) {
 	l.Choices = append(l.Choices, c)
 }
 
-// name is a name that was printed as such or as a number.
+// name returns a name that was printed as such or as a number.
 func name(printed string, numbered []string) string {
 	if n, err := strconv.Atoi(printed); err == nil && n >= 0 && n < len(numbered) {
 		return numbered[n]
@@ -126,7 +125,7 @@ func name(printed string, numbered []string) string {
 	return s
 }
 
-// Last is the last choice made for a call of n bytes, if there was one.
+// Last returns the last choice for a call of the given bytes, and whether there is one.
 func (l *Log) Last(bytes int64) (c Choice, ok bool) {
 	for i := len(l.Choices) - 1; i >= 0; i-- {
 		if l.Choices[i].Bytes == bytes {
