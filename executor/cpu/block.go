@@ -8,9 +8,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// pieceBytes is how much of a call moves at a time, so that what is received,
-// reduced, stored and sent on stays in the nearest cache: whole lines of LL128,
-// words of LL and elements of every type.
+// pieceBytes is how much of a call moves at a time, so that a piece stays in the nearest
+// cache while it is received, reduced, stored and sent on: whole lines of LL128, words of
+// LL and elements of every type.
 const pieceBytes = 64 * lineData
 
 // block is a threadblock, run by a goroutine.
@@ -27,7 +27,7 @@ type block struct {
 
 	sent, received uint64 // calls
 	src, dst       cursor
-	room           [3][pieceBytes]byte
+	scratch        [3][pieceBytes]byte
 
 	gate     chan struct{}
 	progress atomic.Uint64 // calls and waits that have ended
@@ -41,7 +41,7 @@ type block struct {
 	dep     ir.Dep // forStep
 }
 
-// reason is what a threadblock waits for.
+// reason is the kind of event that a threadblock waits for.
 type reason uint8
 
 const (
@@ -51,7 +51,7 @@ const (
 	forSlot
 )
 
-// wake makes a sleeping threadblock look again.
+// wake makes a sleeping threadblock poll its event again.
 func (b *block) wake() {
 	select {
 	case b.gate <- struct{}{}:
@@ -59,7 +59,8 @@ func (b *block) wake() {
 	}
 }
 
-// await waits for an event. It is false if the run was stopped first.
+// await waits until an event has reached want. It returns false if the run was stopped
+// first.
 func (b *block) await(e event, want uint64, why reason, dep ir.Dep) bool {
 	for range b.run.spins {
 		if e.reached(want) {
@@ -86,13 +87,13 @@ func (b *block) await(e event, want uint64, why reason, dep ir.Dep) bool {
 	return !b.run.stopped.Load()
 }
 
-// look waits a little for a call's next flag; if that takes long, until the whole
-// call has been sent. It is false if the run was stopped.
+// look polls a few times for a call's next flag, then sleeps until the whole call has been
+// sent. It returns false if the run was stopped.
 func (b *block) look(c *connection, call uint64) bool {
 	return b.await(&c.tail, call+1, forMessage, ir.Dep{})
 }
 
-// work runs the program as often as the run has iterations, each when it starts.
+// work runs the program once for each iteration, when it starts.
 func (b *block) work() {
 	for i := range b.run.iterations {
 		if !b.await(&b.run.start, uint64(i)+1, forStart, ir.Dep{}) || !b.iterate(i) {
@@ -105,8 +106,8 @@ func (b *block) work() {
 	b.mu.Unlock()
 }
 
-// iterate runs the program once, tile by tile and within a tile step by step. It
-// is false if the run was stopped.
+// iterate runs the program once, tile by tile and within a tile step by step. It returns
+// false if the run was stopped.
 func (b *block) iterate(iteration int) bool {
 	steps := uint64(len(b.tb.Steps))
 	for tile := range b.run.tiles {
@@ -138,8 +139,8 @@ func (b *block) iterate(iteration int) bool {
 	return true
 }
 
-// step runs an instruction for the elements from lo up to hi of each chunk, in as
-// many calls as slots of that size need.
+// step runs an instruction for the elements from lo up to hi of each chunk, in calls that
+// fit a slot. It returns false if the run was stopped.
 func (b *block) step(s *ir.Step, lo, hi int64) bool {
 	count, perCall := int(s.Count), b.run.perCall
 	if !s.Op.Sends() && !s.Op.Receives() {
@@ -170,7 +171,7 @@ func (b *block) step(s *ir.Step, lo, hi int64) bool {
 	return true
 }
 
-// callSimple makes a call slice by slice, and posts each as soon as it is there.
+// callSimple makes a call slice by slice, and posts each as soon as it is complete.
 func (b *block) callSimple(op ir.Op, size int) bool {
 	at := 0
 	announced := !op.Sends()
@@ -228,15 +229,15 @@ func (b *block) callFlagged(op ir.Op, size int) bool {
 	return true
 }
 
-// announce notes the size of the call in the next slot, if it must be sent to
-// another process.
+// announce records the size of the call in the next slot, if that is sent to another
+// process.
 func (b *block) announce(size int) {
 	if c := b.out; c.lengths != nil {
 		c.lengths[b.sent%c.slots] = message(c.proto, size)
 	}
 }
 
-// made counts a call.
+// made counts a call that is complete.
 func (b *block) made(op ir.Op) {
 	if op.Sends() {
 		b.sent++
@@ -247,37 +248,37 @@ func (b *block) made(op ir.Op) {
 	b.progress.Add(1)
 }
 
-// free waits until the send connection, which has room for n posts, has room
-// for the next-th.
-func (b *block) free(next, room uint64) bool {
-	if next <= room || b.out.head.reached(next-room) {
+// free waits until the send connection has space for the next-th post, of capacity in all.
+// It returns false if the run was stopped.
+func (b *block) free(next, capacity uint64) bool {
+	if next <= capacity || b.out.head.reached(next-capacity) {
 		return true
 	}
-	return b.await(&b.out.head, next-room, forSlot, ir.Dep{})
+	return b.await(&b.out.head, next-capacity, forSlot, ir.Dep{})
 }
 
-// pieces does an instruction's work in one pass over the bytes of a call from the
-// from-th up to end.
+// pieces executes an instruction in one pass over the bytes [from, end) of a call. It
+// returns false if the run was stopped.
 func (b *block) pieces(op ir.Op, from, end int) bool {
 	reduce := b.run.reduce
 	for at := from; at < end; at += pieceBytes {
 		n := min(pieceBytes, end-at)
 		var source, target, message []byte
 		if op.ReadsSrc() {
-			source = b.src.read(at, n, b.room[0][:])
+			source = b.src.read(at, n, b.scratch[0][:])
 		}
 		scatter := false
 		if op.WritesDst() {
 			if target = b.dst.view(at, n); target == nil {
-				target, scatter = b.room[1][:n], true
+				target, scatter = b.scratch[1][:n], true
 			}
 		}
 		if op.Receives() {
-			room := b.room[2][:n]
+			into := b.scratch[2][:n]
 			if !op.ReadsSrc() && !scatter {
-				room = target // there is nothing to combine it with on the way
+				into = target // nothing to reduce it with
 			}
-			if message = b.take(at, n, room); message == nil {
+			if message = b.take(at, n, into); message == nil {
 				return false
 			}
 		}
@@ -298,7 +299,7 @@ func (b *block) pieces(op ir.Op, from, end int) bool {
 		case ir.RecvReduceCopy, ir.RecvReduceCopySend:
 			reduce(target, message, source)
 		case ir.RecvReduceSend:
-			target = b.room[1][:n]
+			target = b.scratch[1][:n]
 			reduce(target, message, source)
 		}
 		if op.Receives() && op.Sends() {
@@ -323,20 +324,20 @@ func (b *block) put(at int, p []byte) {
 	}
 }
 
-// take gives n bytes, from at on, of the call being received: in place, or copied
-// to room; nil if the run was stopped.
-func (b *block) take(at, n int, room []byte) []byte {
+// take returns n bytes, from at on, of the call being received: in its slot, or copied to
+// into; nil if the run was stopped.
+func (b *block) take(at, n int, into []byte) []byte {
 	ok := true
 	switch c := b.in; c.proto {
 	case topologies.LL:
-		ok = c.takeWords(b, b.received, at, room)
+		ok = c.takeWords(b, b.received, at, into)
 	case topologies.LL128:
-		ok = c.takeLines(b, b.received, at, room)
+		ok = c.takeLines(b, b.received, at, into)
 	default:
 		return c.slotBytes(b.received)[at:][:n]
 	}
 	if !ok {
 		return nil
 	}
-	return room
+	return into
 }

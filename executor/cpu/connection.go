@@ -7,16 +7,15 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// connection is a FIFO from a threadblock of one rank to one of another: slots
-// in memory, each for one call, and two counters that say how far both ends
-// are. What a slot holds is the protocol's:
+// connection is a FIFO from a threadblock of one rank to one of another: slots in memory,
+// each for one call, and two counters. The protocol defines the content of a slot:
 //
 //	Simple   the bytes, in two slices, each there when the tail says so
 //	LL       words of 4 bytes and a flag of 4: a word is there when its flag is the call's
 //	LL128    lines of 120 bytes and a flag of 8: a line is there when its flag is
 //
-// The receiver of LL and LL128 looks at the flags alone; the tail only wakes it
-// where it went to sleep over them.
+// The receiver of LL and LL128 polls the flags alone; the tail wakes it if it went to sleep
+// over them.
 type connection struct {
 	proto    topologies.Proto
 	slots    uint64
@@ -29,8 +28,8 @@ type connection struct {
 	head counter // the same, received
 
 	from, to, channel int // ranks
-	// remote: the other end is in another process. lengths are then the sizes of
-	// the calls in the slots, for the goroutine that sends them there.
+	// remote reports that the other end is in another process. lengths are then the
+	// sizes of the calls in the slots, for the goroutine that sends them.
 	remote  bool
 	lengths []int
 }
@@ -41,15 +40,15 @@ const (
 	lineWords = 16
 	lineBytes = lineWords * 8
 	lineData  = (lineWords - 1) * 8
-	// sliceCount is how many parts a call of Simple is posted in (NCCL's
+	// sliceCount is the number of parts in which a call of Simple is posted (NCCL's
 	// chunkSteps ÷ sliceSteps).
 	sliceCount = 2
-	// minSlice is the smallest first slice of a call that has two.
+	// minSlice is the least size in bytes of a call's first slice of two.
 	minSlice = 32 << 10
 )
 
-// wire is how much memory a slot takes that holds data bytes.
-func wire(proto topologies.Proto, data int64) int64 {
+// slotMemory returns the memory of a slot that holds data bytes.
+func slotMemory(proto topologies.Proto, data int64) int64 {
 	switch proto {
 	case topologies.LL:
 		return (data + wordData - 1) / wordData * 8
@@ -59,17 +58,17 @@ func wire(proto topologies.Proto, data int64) int64 {
 	return (data + 63) / 64 * 64
 }
 
-// message is how much of a slot a call of data bytes fills.
+// message returns how many bytes of a slot a call of data bytes fills.
 func message(proto topologies.Proto, data int) int {
 	if proto == topologies.Simple {
 		return data
 	}
-	return int(wire(proto, int64(data)))
+	return int(slotMemory(proto, int64(data)))
 }
 
 func (c *connection) allocate(slotSize int64) {
 	c.slotSize = int(slotSize)
-	all := wire(c.proto, slotSize)
+	all := slotMemory(c.proto, slotSize)
 	if c.proto == topologies.Simple {
 		c.stride = int(all)
 		c.bytes = make([]byte, int64(c.slots)*all)
@@ -79,23 +78,23 @@ func (c *connection) allocate(slotSize int64) {
 	c.words = make([]uint64, int64(c.slots)*all/8)
 }
 
-// firstSlice is the size of a call's first slice.
+// firstSlice returns the size of the first slice of a call of n bytes.
 func firstSlice(n int) int { return min(max((n+31)/32*16, minSlice), n) }
 
-// slot is a call's slot, as words.
+// slot returns a call's slot as words, under LL and LL128.
 func (c *connection) slot(call uint64) []uint64 {
 	at := int(call%c.slots) * c.stride
 	return c.words[at : at+c.stride]
 }
 
-// slotBytes is the same under Simple.
+// slotBytes returns a call's slot under Simple.
 func (c *connection) slotBytes(call uint64) []byte {
 	at := int(call%c.slots) * c.stride
 	return c.bytes[at : at+c.stride]
 }
 
-// flag marks the words of a call. It differs from the flag of the call that was in
-// the slot before.
+// flag returns the flag of a call's words. It differs from that of the slot's previous
+// call.
 func flag(call uint64) uint32 { return uint32(call + 1) }
 
 // putWords sends b, the bytes from at on of a call, in words of data and flag.
@@ -112,8 +111,8 @@ func (c *connection) putWords(call uint64, at int, b []byte) {
 	}
 }
 
-// takeWords receives the bytes from at on of a call into b. It is false if the run
-// was stopped before they came.
+// takeWords receives the bytes from at on of a call into b. It returns false if the run was
+// stopped before they came.
 func (c *connection) takeWords(t *block, call uint64, at int, b []byte) bool {
 	words, mark := c.slot(call)[at/wordData:][:(len(b)+wordData-1)/wordData], flag(call)
 	for {
@@ -159,8 +158,8 @@ func (c *connection) putLines(call uint64, at int, b []byte) {
 	}
 }
 
-// takeLines receives the bytes from at on of a call into b. It is false if the run
-// was stopped before they came.
+// takeLines receives the bytes from at on of a call into b. It returns false if the run was
+// stopped before they came.
 func (c *connection) takeLines(t *block, call uint64, at int, b []byte) bool {
 	slot, words, mark := c.place(call), c.slot(call), uint64(flag(call))
 	for line := at / lineData; len(b) > 0; line++ {

@@ -5,15 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// event is something a threadblock can wait for: a number that only grows.
+// event is a number that only grows, for which threadblocks can wait.
 type event interface {
 	reached(want uint64) bool
-	// enlist asks for the threadblock to be woken at the next change.
+	// enlist has the threadblock woken at the next change.
 	enlist(b *block)
 }
 
-// counter is a number at one end of a connection: one threadblock posts it,
-// another waits for it. It has a cache line to itself.
+// counter is the number at one end of a connection: one threadblock posts it, another
+// waits for it. It fills a cache line.
 type counter struct {
 	value   atomic.Uint64
 	sleeper atomic.Pointer[block]

@@ -21,40 +21,39 @@ import (
 // Version changes whenever a trial would do other work than before.
 const Version = "1"
 
-// machine is this host's processors as an executor.
+// machine is the executor of this machine's processors.
 type machine struct{}
 
-// New returns the executor of the processors of this machine, or of all processes that
-// this one was launched with.
+// New returns the executor of this machine's processors or, in a process that MPI launched
+// with others, of all of them.
 func New() executor.Executor {
 	switch n := mpi.Launched(); {
 	case n > 1:
 		return newLeader()
 	case executor.Processes() > n:
-		return strangers(executor.Processes())
+		return unconnected(executor.Processes())
 	}
 	return machine{}
 }
 
-// strangers stands for processes that were launched together but don't know of
-// each other.
-type strangers int
+// unconnected stands in for processes that were launched together, but not through MPI.
+type unconnected int
 
-func (n strangers) error() error {
+func (n unconnected) error() error {
 	return executor.Unavailable(fmt.Errorf("its launcher starts %d processes, of which MPI knows nothing: want --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH) with srun, or mpirun", int(n)))
 }
 
-// Describe says why they are of no use.
-func (n strangers) Describe(context.Context) (executor.Description, error) {
+// Describe returns the error of such a launch.
+func (n unconnected) Describe(context.Context) (executor.Description, error) {
 	return executor.Description{}, n.error()
 }
 
-// Run says so too.
-func (n strangers) Run(context.Context, executor.Trial) (executor.Measurement, error) {
+// Run returns the same error.
+func (n unconnected) Run(context.Context, executor.Trial) (executor.Measurement, error) {
 	return executor.Measurement{}, n.error()
 }
 
-// Describe says what the machine is.
+// Describe describes the machine.
 func (machine) Describe(context.Context) (executor.Description, error) {
 	return executor.Description{
 		Name:       "cpu",
@@ -71,8 +70,9 @@ func (machine) Describe(context.Context) (executor.Description, error) {
 	}, nil
 }
 
-// Run runs one trial on real memory. Its times are of all ranks together, from the
-// moment that all may start until the last has finished.
+// Run runs one trial on real memory. A time is that of all ranks together, from their
+// common start until the last has finished. Trials that do not fit into memory, or that
+// have an unknown dtype or operation, are ErrUnsupported.
 func (machine) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 	if t.Program == nil || t.Topology == nil {
 		return executor.Measurement{}, errors.New("trial lacks its program or topology")
@@ -91,17 +91,17 @@ func (machine) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 		return executor.Measurement{}, err
 	}
 	what := fmt.Sprintf("%s of %d bytes over %d ranks", p.collective.Name, t.Bytes, t.Program.Ranks())
-	r.taken = r.need(here)
-	if err := fits(r.taken, limit, what); err != nil {
+	r.memory = r.need(here)
+	if err := fits(r.memory, limit, what); err != nil {
 		return executor.Measurement{}, err
 	}
 	r.build(here)
-	defer giveBack(r.taken)
+	defer giveBack(r.memory)
 	return r.measure(ctx, t.Warmup)
 }
 
-// measure runs all iterations. The first and the last begin with fresh inputs and
-// are checked afterwards. The others run on what the one before has left.
+// measure runs all iterations. The first and the last begin with fresh inputs and are
+// checked; the others run on the buffers that the one before left.
 func (r *run) measure(ctx context.Context, warmup int) (executor.Measurement, error) {
 	m := executor.Measurement{Checked: true}
 	r.launch()
@@ -125,7 +125,7 @@ func (r *run) measure(ctx context.Context, warmup int) (executor.Measurement, er
 	return m, nil
 }
 
-// giveBack returns a trial's memory to the system if it was much, because the next
+// giveBack returns more than 64 MiB of a trial's memory to the system, because the next
 // trial asks the system how much is free.
 func giveBack(bytes int64) {
 	if bytes > 64<<20 {
@@ -133,7 +133,7 @@ func giveBack(bytes int64) {
 	}
 }
 
-// model is the processor's name.
+// model returns the processor's name.
 func model() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {

@@ -15,8 +15,7 @@ type memory struct {
 	layout *data.Layout
 }
 
-// start is the element with which a chunk begins, and how many of its elements lie
-// in the buffer.
+// start returns a chunk's first element, and how many of its elements lie in the buffer.
 func (m *memory) start(chunk int) (first, elements int64) {
 	if m.aside == nil {
 		return int64(chunk) * m.layout.ChunkElements, m.layout.ChunkElements
@@ -24,15 +23,15 @@ func (m *memory) start(chunk int) (first, elements int64) {
 	return m.layout.Start(chunk), m.layout.Elements(chunk)
 }
 
-// cursor reads and writes one end of a call: the elements of one tile, of several
-// chunks of a buffer, as if they lay side by side as in a message.
+// cursor reads and writes one end of a call: one tile's elements of several chunks of a
+// buffer, as contiguous as in a message.
 type cursor struct {
 	memory *memory
 	loc    ir.Loc
 	first  int   // the call's first chunk, counted from loc's first
 	lo, hi int64 // of each chunk, the elements from lo up to hi
 	width  int   // their bytes
-	// whole is all of it, if it does lie side by side.
+	// whole is all of it, if it is contiguous in the buffer.
 	whole []byte
 }
 
@@ -47,7 +46,7 @@ func (c *cursor) point(m *memory, loc ir.Loc, first, n int, lo, hi int64) {
 	c.whole = m.bytes[from : from+int64(n)*int64(c.width)]
 }
 
-// segment is what lies side by side from byte at of the call on. At must be the
+// segment returns the contiguous bytes from byte at of the call on. at must be the
 // beginning of an element.
 func (c *cursor) segment(at int) []byte {
 	if c.whole != nil {
@@ -63,8 +62,7 @@ func (c *cursor) segment(at int) []byte {
 	return c.memory.aside[int64(chunk)*size : int64(chunk+1)*size]
 }
 
-// view gives n bytes from at on without copying; nil if they do not lie side by
-// side.
+// view returns n bytes from at on without copying; nil if they are not contiguous.
 func (c *cursor) view(at, n int) []byte {
 	if s := c.segment(at); len(s) >= n {
 		return s[:n:n]
@@ -72,18 +70,18 @@ func (c *cursor) view(at, n int) []byte {
 	return nil
 }
 
-// read gives n bytes from at on, copied to room if they do not lie side by side.
-func (c *cursor) read(at, n int, room []byte) []byte {
+// read returns n bytes from at on, copied to scratch if they are not contiguous.
+func (c *cursor) read(at, n int, scratch []byte) []byte {
 	if v := c.view(at, n); v != nil {
 		return v
 	}
 	for done := 0; done < n; {
-		done += copy(room[done:n], c.segment(at+done))
+		done += copy(scratch[done:n], c.segment(at+done))
 	}
-	return room[:n]
+	return scratch[:n]
 }
 
-// write puts b from at on.
+// write writes b from at on.
 func (c *cursor) write(at int, b []byte) {
 	for len(b) > 0 {
 		n := copy(c.segment(at), b)
@@ -91,5 +89,5 @@ func (c *cursor) write(at int, b []byte) {
 	}
 }
 
-// buffer is a rank's buffer by its name.
+// buffer returns one of a rank's buffers.
 func (r *rank) buffer(b collective.Buffer) *memory { return &r.memory[b] }

@@ -16,11 +16,11 @@ import (
 // leader is the executor in the first process of a launch of several.
 type leader struct {
 	ready  chan struct{} // closed when joining the launch has worked or failed
-	err    error         // why joining failed
+	err    error         // of joining
 	jobs   chan job
 	over   chan struct{} // closed after the last job
-	crew   *crew
-	broken error // why the launch must end: after an error of MPI nobody knows how far each process is
+	group  *group
+	broken error // of MPI: the processes are out of step, so the launch must end
 }
 
 type job struct {
@@ -40,12 +40,12 @@ func newLeader() *leader {
 	return l
 }
 
-// work is the goroutine that makes all calls of MPI.
+// work is the goroutine that makes all MPI calls.
 func (l *leader) work() {
 	defer close(l.over)
-	l.crew, l.err = newCrew()
-	if l.err == nil && l.crew.world.Rank != 0 {
-		l.err = fmt.Errorf("this is process %d for MPI, and process 0 for its launcher", l.crew.world.Rank)
+	l.group, l.err = newGroup()
+	if l.err == nil && l.group.world.Rank != 0 {
+		l.err = fmt.Errorf("this is process %d for MPI, and process 0 for its launcher", l.group.world.Rank)
 	}
 	close(l.ready)
 	if l.err != nil {
@@ -55,42 +55,41 @@ func (l *leader) work() {
 		m, err := l.trial(j.ctx, j.trial)
 		j.done <- outcome{m, err}
 		if l.broken != nil {
-			time.Sleep(answered)
+			time.Sleep(answerTime)
 			fmt.Fprintln(os.Stderr, "processes out of step:", l.broken)
-			l.crew.world.Abort(1)
+			l.group.world.Abort(1)
 			os.Exit(1) // if even Abort has failed
 		}
 	}
-	l.crew.quit()
+	l.group.quit()
 }
 
-// answered is how long an answer may take to reach the host before the launch
-// ends.
-const answered = 500 * time.Millisecond
+// answerTime is how long an answer may take to reach the host before the launch ends.
+const answerTime = 500 * time.Millisecond
 
 // quit ends the followers, and the launch.
-func (c *crew) quit() {
-	if c.tell(note{kind: noteQuit}) != nil {
-		c.world.Abort(1)
+func (g *group) quit() {
+	if g.tell(note{kind: noteQuit}) != nil {
+		g.world.Abort(1)
 	}
-	for len(c.sending.waiting) > 0 {
-		if c.poll() != nil {
-			c.world.Abort(1)
+	for len(g.sending.waiting) > 0 {
+		if g.poll() != nil {
+			g.world.Abort(1)
 		}
-		c.rest()
+		g.rest()
 	}
-	c.leave()
+	g.leave()
 }
 
-// leave cancels what was still expected, and leaves the launch.
-func (c *crew) leave() {
-	for _, q := range c.control {
-		_ = q.cancel() // whether or not that works, the launch ends
+// leave cancels pending receives, and leaves the launch.
+func (g *group) leave() {
+	for _, q := range g.control {
+		_ = q.cancel() // the launch ends in any case
 	}
-	_ = c.world.Leave()
+	_ = g.world.Leave()
 }
 
-// Describe says what the machine is, and how many processes share the work.
+// Describe describes this process's machine and the launch.
 func (l *leader) Describe(ctx context.Context) (executor.Description, error) {
 	select {
 	case <-l.ready:
@@ -102,8 +101,8 @@ func (l *leader) Describe(ctx context.Context) (executor.Description, error) {
 	}
 	d, err := machine{}.Describe(ctx)
 	d.Fingerprint = maps.Clone(d.Fingerprint)
-	d.Fingerprint["processes"] = strconv.Itoa(l.crew.world.Size)
-	d.Fingerprint["mpi"] = l.crew.world.Version
+	d.Fingerprint["processes"] = strconv.Itoa(l.group.world.Size)
+	d.Fingerprint["mpi"] = l.group.world.Version
 	return d, err
 }
 
@@ -128,34 +127,33 @@ func (l *leader) Close() error {
 	return l.err
 }
 
-// leading is one trial as the leader sees it, who receives the reports.
+// leading is the leader's state of one trial.
 type leading struct {
-	ctx    context.Context // of the host's call, for progress
-	crew   *crew
+	ctx    context.Context // of the host's call, for executor.Progress
+	group  *group
 	trial  executor.Trial
 	m      executor.Measurement
 	err    error // what ended the trial, if not a measurement
 	next   int   // the current iteration, or the next one
-	told   int64 // progress that the host has been told
+	told   int64 // progress reported to the host
 	report map[int]note
 	status map[int]counts // each process's last status of this iteration
 	still  map[int]bool   // processes that have stood still since the last wave
-	waves  int            // times in a row that all have
+	waves  int            // in a row in which all have
 }
 
-// counts say how far a process has come.
+// counts are a process's progress and its messages.
 type counts struct{ progress, sent, received int64 }
 
-// trial runs one trial. An error between the processes leaves them out of step
-// with each other.
+// trial runs one trial. After an error of MPI it sets broken.
 func (l *leader) trial(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
-	c := l.crew
+	c := l.group
 	if err := c.assign(t); err != nil {
 		l.broken = err
 		return executor.Measurement{}, err
 	}
 	lead := &leading{
-		ctx: ctx, crew: c, trial: t, m: executor.Measurement{Checked: true},
+		ctx: ctx, group: c, trial: t, m: executor.Measurement{Checked: true},
 		report: map[int]note{}, status: map[int]counts{}, still: map[int]bool{},
 	}
 	if err := c.perform(ctx, t, lead); !errors.Is(err, errOver) {
@@ -168,9 +166,9 @@ func (l *leader) trial(ctx context.Context, t executor.Trial) (executor.Measurem
 	return lead.m, nil
 }
 
-// gather waits for everybody's report on the round, and says what comes next.
-func (l *leading) gather(ctx context.Context, p *part) error {
-	c := l.crew
+// gather waits for all reports on the round, and starts the next round or ends the trial.
+func (l *leading) gather(ctx context.Context, p *share) error {
+	c := l.group
 	l.report[0] = p.own
 	tick := time.NewTicker(statusEvery)
 	defer tick.Stop()
@@ -214,10 +212,10 @@ func (l *leading) gather(ctx context.Context, p *part) error {
 	return c.tell(note{kind: noteGo, at: int64(l.next)})
 }
 
-// heard takes a report, or a status, of any process including this one. After
-// three waves in which everybody stood still, nobody had moved and no message was
-// under way, nothing will ever move again: that is a deadlock.
-func (l *leading) heard(p *part, n note) error {
+// handle handles a report or a status of any process, including this one. After three
+// waves in which all processes stood still, without progress and without a message under
+// way, none will ever go on: a deadlock.
+func (l *leading) handle(p *share, n note) error {
 	switch {
 	case n.kind == noteReport:
 		l.report[n.from] = n
@@ -236,7 +234,7 @@ func (l *leading) heard(p *part, n note) error {
 		return nil
 	}
 	l.still[n.from] = true
-	if len(l.still) < l.crew.world.Size {
+	if len(l.still) < l.group.world.Size {
 		return nil
 	}
 	clear(l.still)
@@ -248,7 +246,7 @@ func (l *leading) heard(p *part, n note) error {
 		return nil
 	}
 	if p.halted { // all of them are halted, and nothing is under way
-		if err := l.crew.tell(note{kind: noteOver}); err != nil {
+		if err := l.group.tell(note{kind: noteOver}); err != nil {
 			return err
 		}
 		return p.over()
@@ -256,8 +254,8 @@ func (l *leading) heard(p *part, n note) error {
 	return l.deadlock(p)
 }
 
-// leave gives a trial up between two iterations.
-func (p *part) leave(ctx context.Context, tick <-chan time.Time) error {
+// leave gives up a trial between two iterations.
+func (p *share) leave(ctx context.Context, tick <-chan time.Time) error {
 	if err := p.leader.giveUp(p, ctx.Err()); err != nil {
 		return err
 	}
@@ -268,25 +266,25 @@ func (p *part) leave(ctx context.Context, tick <-chan time.Time) error {
 	}
 }
 
-// giveUp stops everybody. The trial is over when all have stopped and nothing is
+// giveUp stops all processes. The trial is over when all have stopped and no message is
 // under way.
-func (l *leading) giveUp(p *part, why error) error {
+func (l *leading) giveUp(p *share, why error) error {
 	l.err = why
 	l.waves = 0
 	clear(l.still)
 	p.halt()
-	return l.crew.tell(note{kind: noteStop})
+	return l.group.tell(note{kind: noteStop})
 }
 
-// tell tells the host that the trial goes on.
+// tell reports progress to the host.
 func (l *leading) tell() {
 	l.told++
 	executor.Progress(l.ctx, l.told)
 }
 
-// deadlock stops everybody, and collects where each stands.
-func (l *leading) deadlock(p *part) error {
-	c := l.crew
+// deadlock stops all processes, and collects where their threadblocks wait.
+func (l *leading) deadlock(p *share) error {
+	c := l.group
 	if err := c.tell(note{kind: noteStuck}); err != nil {
 		return err
 	}
@@ -302,9 +300,8 @@ func (l *leading) deadlock(p *part) error {
 	return errOver
 }
 
-// standstill collects where the threadblocks of each process stand, the leader's
-// own first. Other notes, sent before their senders heard that all is over, are
-// passed over.
+// standstill collects where the threadblocks of each process wait, the leader's own first.
+// It skips other notes, which were sent before noteStuck arrived.
 func standstill(processes int, own string, await func() (note, error)) (all []string, err error) {
 	texts := map[int]string{0: own}
 	for len(texts) < processes {
@@ -324,10 +321,10 @@ func standstill(processes int, own string, await func() (note, error)) (all []st
 	return all, nil
 }
 
-// Follow is what the other processes of a launch do: their share of every trial,
-// until the leader ends the launch.
+// Follow is the main of a launch's other processes: they run their share of every trial,
+// until the leader ends the launch. The error is MPI's.
 func Follow() error {
-	c, err := newCrew()
+	c, err := newGroup()
 	if err != nil {
 		return err
 	}

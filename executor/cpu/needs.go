@@ -9,13 +9,13 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Needs says, for `doctor`, what this machine has that the executor needs.
+// Needs returns, for doctor, this machine's processors, memory and MPI.
 func Needs() []executor.Finding {
 	all := []executor.Finding{{What: "processors", Found: true, Detail: fmt.Sprintf("%d of %s; threadblocks beyond that take turns", runtime.GOMAXPROCS(0), model())}}
 	if limit, err := memoryLimit(1); err != nil {
 		all = append(all, executor.Finding{What: "memory", Detail: err.Error()})
 	} else {
-		all = append(all, executor.Finding{What: "memory", Found: true, Detail: fmt.Sprintf("a trial may take %v", units.Bytes(limit&^(1<<20-1)))}) // whole MiB, to be read
+		all = append(all, executor.Finding{What: "memory", Found: true, Detail: fmt.Sprintf("a trial may take %v", units.Bytes(limit&^(1<<20-1)))}) // whole MiB
 	}
 	library, version, err := mpi.Find()
 	if err != nil {

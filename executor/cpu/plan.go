@@ -8,7 +8,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// plan is a program with its connections joined: what is the same at every size.
+// plan is a program with the two ends of its connections matched: the part of a trial that
+// is the same at every size.
 type plan struct {
 	program    *ir.Program
 	collective collective.Collective
@@ -18,16 +19,15 @@ type plan struct {
 	sends, receives [][]int
 }
 
-// link is a connection before it has memory: its ends and the most chunks that
-// a step sends on it.
+// link is a connection without memory.
 type link struct {
 	from, to, channel int
-	sender            int // threadblock of from
-	count             int32
+	sender            int   // threadblock of from
+	count             int32 // the most chunks of a step that sends on it
 }
 
-// prepare checks what memory and slots depend on. Whether the program is right is
-// for the verifier to say.
+// prepare checks the parts of a program that memory and slots depend on. The verifier
+// checks the rest.
 func prepare(p *ir.Program, t *topologies.Topology) (*plan, error) {
 	if p.Ranks() != len(t.Ranks) {
 		return nil, fmt.Errorf("program is for %d ranks, topology %s has %d", p.Ranks(), t.Name, len(t.Ranks))
@@ -53,7 +53,7 @@ func prepare(p *ir.Program, t *topologies.Topology) (*plan, error) {
 	return out, out.match()
 }
 
-// join finds the two ends of every connection.
+// join matches the two ends of every connection.
 func (p *plan) join(t *topologies.Topology) error {
 	type key struct{ from, to, channel int }
 	receivers := map[key][2]int{}
@@ -92,7 +92,7 @@ func (p *plan) join(t *topologies.Topology) error {
 			}
 			to, ok := receivers[k]
 			if !ok {
-				continue // right if nothing is ever sent; match finds out
+				continue // an error if anything is sent: see match
 			}
 			p.sends[r][id], p.receives[to[0]][to[1]] = len(p.links), len(p.links)
 			p.links = append(p.links, link{from: r, to: tb.Send, channel: tb.Channel, sender: id})
@@ -101,7 +101,7 @@ func (p *plan) join(t *topologies.Topology) error {
 	return nil
 }
 
-// checkSteps checks a threadblock's places, counts and dependencies.
+// checkSteps checks the locations, counts and dependencies of a threadblock's steps.
 func (p *plan) checkSteps(r, id int) error {
 	g := &p.program.GPUs[r]
 	tb := &g.Threadblocks[id]
@@ -136,7 +136,7 @@ func (p *plan) checkSteps(r, id int) error {
 				continue
 			}
 			if place.loc.Buf > collective.Scratch {
-				return wrong("buffer %d is none", place.loc.Buf)
+				return wrong("buffer %d does not exist", place.loc.Buf)
 			}
 			has := p.collective.BufferChunks(r, place.loc.Buf)
 			if place.loc.Buf == collective.Scratch {
@@ -150,7 +150,7 @@ func (p *plan) checkSteps(r, id int) error {
 	return nil
 }
 
-// match checks that what is sent on a connection is what is received.
+// match checks that the messages sent on a connection are those received.
 func (p *plan) match() error {
 	sent, received := make([][]int32, len(p.links)), make([][]int32, len(p.links))
 	for r, g := range p.program.GPUs {

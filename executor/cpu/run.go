@@ -15,8 +15,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// mostPerCall is the largest count of one call (MSCCL_MAX_COUNT - 1).
-const mostPerCall = 71
+// maxPerCall is the most chunks of one call (MSCCL_MAX_COUNT - 1).
+const maxPerCall = 71
 
 // run is one trial: a plan with memory and threadblocks.
 type run struct {
@@ -29,8 +29,8 @@ type run struct {
 	perCall    int // chunks
 	slots      int
 	iterations int
-	taken      int64 // bytes of memory
-	spins      int   // how often to look at an event before sleeping over it
+	memory     int64 // bytes
+	spins      int   // polls of an event before its waiter sleeps
 
 	tileElements int64
 
@@ -56,7 +56,7 @@ type rank struct {
 	left    atomic.Int32 // threadblocks that have not finished the iteration
 }
 
-// settings works out what a trial's knobs mean for a plan.
+// settings returns the run of a plan with a trial's knobs, without memory.
 func (p *plan) settings(t executor.Trial) (*run, error) {
 	d, err := data.ParseDType(t.DType)
 	if err != nil {
@@ -67,7 +67,7 @@ func (p *plan) settings(t executor.Trial) (*run, error) {
 		return nil, executor.Unsupported(err)
 	}
 	if int(t.Protocol) >= len(t.Topology.Protocols) {
-		return nil, fmt.Errorf("protocol %d is none: want one of %v", t.Protocol, topologies.AllProtocols)
+		return nil, fmt.Errorf("protocol %d does not exist: want one of %v", t.Protocol, topologies.AllProtocols)
 	}
 	constants := &t.Topology.Protocols[t.Protocol]
 	if constants.Slots < 1 {
@@ -97,9 +97,9 @@ func (p *plan) settings(t executor.Trial) (*run, error) {
 	if tiles > 1<<31 {
 		return nil, fmt.Errorf("%d bytes in tiles of %d are %d iterations of the tile loop: want at most %d", t.Bytes, tile, tiles, 1<<31)
 	}
-	r.tiles, r.perCall = int(tiles), mostPerCall
+	r.tiles, r.perCall = int(tiles), maxPerCall
 	if e > 0 {
-		r.perCall = int(min(max(tile/(e*int64(d.Bytes())), 1), mostPerCall))
+		r.perCall = int(min(max(tile/(e*int64(d.Bytes())), 1), maxPerCall))
 	}
 	for _, l := range p.links {
 		if calls := float64(r.calls(l)) * float64(r.iterations); calls >= math.MaxUint32 {
@@ -109,13 +109,13 @@ func (p *plan) settings(t executor.Trial) (*run, error) {
 	return r, nil
 }
 
-// slotSize is how many bytes of data the largest call on a link carries.
+// slotSize returns the bytes of data in the largest call on a link.
 func (r *run) slotSize(l link) int64 {
 	chunks := min(int64(l.count), int64(r.perCall))
 	return chunks * min(r.layout.ChunkElements, r.tileElements) * int64(r.layout.ElemBytes)
 }
 
-// calls is how many calls a connection makes in an iteration.
+// calls returns the number of calls of a connection in an iteration.
 func (r *run) calls(l link) uint64 {
 	n := uint64(0)
 	for _, s := range r.plan.program.GPUs[l.from].Threadblocks[l.sender].Steps {
@@ -126,7 +126,8 @@ func (r *run) calls(l link) uint64 {
 	return n * uint64(r.tiles)
 }
 
-// need is how much memory the ranks of this process take in all.
+// need returns the bytes that the ranks of this process take. here reports whether a rank
+// is one of them.
 func (r *run) need(here func(rank int) bool) int64 {
 	n := int64(0)
 	if r.plan.collective.Reduces() {
@@ -141,13 +142,13 @@ func (r *run) need(here func(rank int) bool) int64 {
 	}
 	for _, l := range r.plan.links {
 		if here(l.from) || here(l.to) {
-			n += int64(r.slots) * wire(r.proto, r.slotSize(l))
+			n += int64(r.slots) * slotMemory(r.proto, r.slotSize(l))
 		}
 	}
 	return n
 }
 
-// build allocates everything.
+// build allocates buffers and connections.
 func (r *run) build(here func(rank int) bool) {
 	r.connections = make([]*connection, len(r.plan.links))
 	for i, l := range r.plan.links {
@@ -189,15 +190,14 @@ func (r *run) build(here func(rank int) bool) {
 		r.blocks = append(r.blocks, k.blocks...)
 		r.ranks = append(r.ranks, k)
 	}
-	// To look again is only worth it if the one who is waited for can run
-	// meanwhile.
+	// Polling is only worth it if the threadblock that is waited for can run meanwhile.
 	r.spins = 4
 	if len(r.blocks) <= runtime.GOMAXPROCS(0) {
 		r.spins = 500
 	}
 }
 
-// reset gives every rank its input, and fills everything else with poison.
+// reset writes every rank's input, and poison everywhere else.
 func (r *run) reset() {
 	poison := data.Poison(r.reference.DType, r.reference.Op, r.plan.collective.Reduces())
 	r.each(func(k *rank) {
@@ -208,8 +208,8 @@ func (r *run) reset() {
 	})
 }
 
-// wrong counts the elements that are not as they must be, and those that were
-// written outside of all buffers.
+// wrong counts the elements that differ from the reference, and those written outside of
+// all buffers.
 func (r *run) wrong() int64 {
 	var wrong atomic.Int64
 	r.each(func(k *rank) {
@@ -222,7 +222,7 @@ func (r *run) wrong() int64 {
 	return wrong.Load()
 }
 
-// each calls f for every rank here, several at a time.
+// each calls f for every rank of this process, several at a time.
 func (r *run) each(f func(*rank)) {
 	next := make(chan *rank)
 	var all sync.WaitGroup
@@ -242,7 +242,7 @@ func (r *run) each(f func(*rank)) {
 	all.Wait()
 }
 
-// launch starts the threadblocks, each of which waits for the first iteration.
+// launch starts the threadblocks; each waits for the first iteration.
 func (r *run) launch() {
 	for _, b := range r.blocks {
 		r.workers.Go(b.work)
@@ -258,8 +258,8 @@ func (r *run) stop() {
 	r.workers.Wait()
 }
 
-// finished notes that one of the rank's threadblocks has finished the iteration.
-// The rank's last one completes avg, and the last of all reads the clock.
+// finished counts a threadblock that has finished the iteration. The rank's last one
+// divides for avg, and the last of all reads the clock.
 func (k *rank) finished() {
 	if k.left.Add(-1) > 0 {
 		return
@@ -272,7 +272,7 @@ func (k *rank) finished() {
 	}
 }
 
-// begin starts iteration i. busy is false if no rank here has anything to do.
+// begin starts iteration i. busy reports whether any rank here has a threadblock.
 func (r *run) begin(i int) (begun time.Time, busy bool) {
 	ranks := int32(0)
 	for _, k := range r.ranks {
@@ -287,8 +287,7 @@ func (r *run) begin(i int) (begun time.Time, busy bool) {
 	return begun, ranks > 0
 }
 
-// iteration runs iteration i and returns its time. An error says why it never
-// ended.
+// iteration runs iteration i and returns its time. The error is ctx's, or a deadlock.
 func (r *run) iteration(ctx context.Context, i int) (time.Duration, error) {
 	begun, busy := r.begin(i)
 	if !busy {
@@ -303,8 +302,7 @@ func (r *run) iteration(ctx context.Context, i int) (time.Duration, error) {
 	return max(end.Sub(begun), time.Nanosecond), nil
 }
 
-// end waits for the end of an iteration, and checks at every tick whether it can
-// still come.
+// end waits for the end of an iteration, and looks for a deadlock at every tick.
 func (r *run) end(ctx context.Context, iteration int, ticks <-chan time.Time) (time.Time, error) {
 	var seen watchdog
 	for {
@@ -315,8 +313,8 @@ func (r *run) end(ctx context.Context, iteration int, ticks <-chan time.Time) (t
 			return time.Time{}, ctx.Err()
 		case <-ticks:
 		}
-		// Look for the end first. It may have come long before a late tick, and
-		// nobody moves after it, either.
+		// Look for the end first: it may have come long before a late tick, and after it
+		// nothing moves, as in a deadlock.
 		select {
 		case end := <-r.ended:
 			return end, nil

@@ -7,19 +7,18 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// transport carries what goes between processes. Both ends of a connection have
-// slots of their own, and a call goes as one message from slot to slot, as it
-// lies there, flags included:
+// transport carries connections between processes. Both ends of a connection have slots of
+// their own, and a call is sent as one message from slot to slot, flags included:
 //
 //	threadblock ─▶ slots ══ message ══▶ slots ─▶ threadblock
 //	            ◀─ head  ◀─── credit ── head  ◀─
 //
-// The receiver's slots are what a sender may fill ahead, as within a process:
-// its head moves when the other end's has, and when the message has left.
+// A sender may fill as many slots ahead as within a process: its head moves when the
+// receiver's has (a credit), and when the message has left.
 type transport struct {
 	out            []*outgoing
 	in             []*incoming
-	sent, received int64 // messages, for the leader to know that none is under way
+	sent, received int64 // messages: the leader compares the sums
 }
 
 type outgoing struct {
@@ -29,7 +28,7 @@ type outgoing struct {
 	shipped  uint64
 	left     uint64 // messages that have left
 	credited uint64
-	freed    uint64 // what its head says
+	freed    uint64 // calls freed at its head
 	messages queue
 	credits  queue
 }
@@ -44,7 +43,7 @@ type incoming struct {
 	credits   queue
 }
 
-// unit is by how much a call moves the counter.
+// unit returns by how much a call advances a counter.
 func (c *connection) unit() uint64 {
 	if c.proto == topologies.Simple {
 		return sliceCount
@@ -52,7 +51,7 @@ func (c *connection) unit() uint64 {
 	return 1
 }
 
-// place is a call's slot as bytes.
+// place returns a call's slot as bytes.
 func (c *connection) place(call uint64) []byte {
 	if c.proto == topologies.Simple {
 		return c.slotBytes(call)
@@ -62,12 +61,12 @@ func (c *connection) place(call uint64) []byte {
 }
 
 // transport sets up a run's connections between the processes.
-func (c *crew) transport(r *run) (*transport, error) {
+func (g *group) transport(r *run) (*transport, error) {
 	t := &transport{}
 	tags := map[[2]int]int{}
 	ranks := r.plan.program.Ranks()
 	for i, l := range r.plan.links {
-		from, to := c.owner(l.from, ranks), c.owner(l.to, ranks)
+		from, to := g.owner(l.from, ranks), g.owner(l.to, ranks)
 		if from == to {
 			continue
 		}
@@ -78,18 +77,18 @@ func (c *crew) transport(r *run) (*transport, error) {
 		}
 		conn := r.connections[i]
 		total := r.calls(l) * uint64(r.iterations)
-		switch c.world.Rank {
+		switch g.world.Rank {
 		case from:
 			conn.lengths = make([]int, conn.slots)
 			o := &outgoing{connection: conn, to: to, tag: tag, total: total}
-			o.messages.world, o.credits.world = c.world, c.world
+			o.messages.world, o.credits.world = g.world, g.world
 			t.out = append(t.out, o)
 			if err := t.expectCredit(o); err != nil {
 				return t, err
 			}
 		case to:
 			in := &incoming{connection: conn, from: from, tag: tag, total: total}
-			in.messages.world, in.credits.world = c.world, c.world
+			in.messages.world, in.credits.world = g.world, g.world
 			t.in = append(t.in, in)
 			for call := range min(conn.slots, total) {
 				if err := t.expect(in, call); err != nil {
@@ -188,7 +187,7 @@ func (t *transport) pollIn(in *incoming) (moved bool, err error) {
 	return moved, nil
 }
 
-// still reports whether nothing is being sent from here, or is waiting to be.
+// still reports whether this process has nothing to send.
 func (t *transport) still() bool {
 	for _, o := range t.out {
 		if len(o.messages.waiting) > 0 || o.tail.value.Load()/o.unit() > o.shipped {
@@ -203,7 +202,7 @@ func (t *transport) still() bool {
 	return true
 }
 
-// empty reports whether everything has arrived.
+// empty reports whether all messages of the trial have been sent and have arrived.
 func (t *transport) empty() bool {
 	for _, o := range t.out {
 		if len(o.messages.waiting)+len(o.credits.waiting) > 0 || o.shipped < o.total {
@@ -218,7 +217,7 @@ func (t *transport) empty() bool {
 	return true
 }
 
-// cancel cancels the receives for what will not come.
+// cancel cancels all pending receives.
 func (t *transport) cancel() error {
 	for _, o := range t.out {
 		if err := o.credits.cancel(); err != nil {

@@ -6,24 +6,23 @@ import (
 	"time"
 )
 
-// watchEvery is how often the watchdog looks at the threadblocks.
+// watchEvery is the time between two looks of the watchdog.
 const watchEvery = 50 * time.Millisecond
 
-// mostNamed is how many stuck threadblocks an error names.
-const mostNamed = 8
+// maxNamed is how many stuck threadblocks an error names.
+const maxNamed = 8
 
-// watchdog finds out that a run will never end. It looks twice. If both times
-// every threadblock sleeps over something that has not come, and none has done
-// anything in between, then none ever will: a threadblock is only woken by what
-// another does, which would have been counted. No clock decides, so a slow machine
-// is never taken for a deadlock. After its end an iteration stands still as well,
-// so ask for the end before every look.
+// watchdog detects deadlocks. It looks twice. If both times every threadblock sleeps over
+// an event that has not come, and none has made progress in between, then none ever will:
+// a threadblock is only woken by another's progress, which would have been counted. No
+// clock decides, so a slow machine is never taken for a deadlock. A finished iteration
+// stands still too, so check for its end before every look.
 type watchdog struct {
 	progress uint64
 	stuck    bool
 }
 
-// look is an error if the run will never go on.
+// look returns an error if the run is deadlocked.
 func (w *watchdog) look(r *run, iteration int) error {
 	still, progress := r.still()
 	again := still && w.stuck && progress == w.progress
@@ -34,8 +33,8 @@ func (w *watchdog) look(r *run, iteration int) error {
 	return fmt.Errorf("deadlock in iteration %d: %s", iteration, r.places())
 }
 
-// still reports whether all threadblocks have finished or sleep over something that
-// has not come, and how much they have done so far.
+// still reports whether all threadblocks have finished or sleep over an event that has not
+// come, and returns the sum of their progress.
 func (r *run) still() (bool, uint64) {
 	still := true
 	for _, b := range r.blocks {
@@ -52,28 +51,28 @@ func (r *run) still() (bool, uint64) {
 	return still, progress
 }
 
-// places says which threadblocks wait for what, in the middle of an iteration;
-// empty if none does.
+// places lists the threadblocks that wait in the middle of an iteration, with the events
+// they wait for; "" if none does.
 func (r *run) places() string {
 	var all []string
 	waiting := 0
 	for _, b := range r.blocks {
 		b.mu.Lock()
 		if b.waiting != nil && b.reason != forStart {
-			if waiting++; waiting <= mostNamed {
-				all = append(all, b.standing())
+			if waiting++; waiting <= maxNamed {
+				all = append(all, b.waitsAt())
 			}
 		}
 		b.mu.Unlock()
 	}
-	if more := waiting - mostNamed; more > 0 {
+	if more := waiting - maxNamed; more > 0 {
 		all = append(all, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(all, "; ")
 }
 
-// standing says where a threadblock is, and what it waits for.
-func (b *block) standing() string {
+// waitsAt describes where a threadblock waits, and for which event.
+func (b *block) waitsAt() string {
 	place := b.place.Load()
 	tile, step := place>>32, uint32(place)
 	what := ""

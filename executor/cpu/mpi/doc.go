@@ -1,5 +1,5 @@
-// Package mpi is as much of MPI as executor/cpu needs to run a program over
-// several processes: bytes from one process to another, without waiting.
+// Package mpi is the part of MPI that executor/cpu needs to run a program over several
+// processes: non-blocking point-to-point messages.
 //
 //	world, err := mpi.Join()                  after mpirun, mpiexec or srun
 //	r, err := world.Receive(buffer, from, tag)
@@ -10,9 +10,9 @@
 // whose handles are addresses of its own variables, or MPICH and those of its
 // binary interface, whose handles are numbers.
 //
-// Invariants: all calls come from the one goroutine that called Join, which is
-// locked to its thread; what a call reports is an error with MPI's own text;
-// buffers of calls under way are the caller's to keep and not to touch.
+// Invariants: all calls come from the goroutine that called Join, which is locked to its
+// thread; errors have MPI's own text; the caller leaves the buffers of messages under way
+// alone.
 //
-// It knows no collectives: those are what is measured.
+// It has no collectives.
 package mpi

@@ -10,12 +10,12 @@ import (
 
 // Launcher is an MPI's command for starting processes on this machine.
 type Launcher struct {
-	Name  string
-	Says  string // what its library calls itself
+	Name  string // of the command
+	Says  string // its library's name for itself
 	flags []string
 }
 
-// Launchers are those that tests look for.
+// Launchers are the launchers of Open MPI and MPICH, for tests.
 var Launchers = []Launcher{
 	{"mpirun.openmpi", "Open MPI", []string{"--allow-run-as-root", "--oversubscribe"}},
 	{"mpirun.mpich", "MPICH", nil},
@@ -24,10 +24,10 @@ var Launchers = []Launcher{
 // startTime is how long a launcher may take to start nothing.
 const startTime = 2 * time.Minute
 
-// Command is the launcher's command line for n processes, to which a command
-// is appended. It is an error if the launcher is not there, or starts nothing here:
-// Open MPI's wants a network, though all be on one machine.
-func (l Launcher) Command(processes int) ([]string, error) {
+// Command returns the launcher's command line for n processes, to which a command is to be
+// appended. The error is that the launcher is not on PATH, or starts no process here: Open
+// MPI's needs a network, even on one machine.
+func (l Launcher) Command(n int) ([]string, error) {
 	path, err := exec.LookPath(l.Name)
 	if err != nil {
 		return nil, err
@@ -35,8 +35,8 @@ func (l Launcher) Command(processes int) ([]string, error) {
 	words := append([]string{path}, l.flags...)
 	limit, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
-	if said, err := exec.CommandContext(limit, path, append(words[1:], "-np", "1", "true")...).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%s starts nothing here: %w\n%s", l.Name, err, said)
+	if output, err := exec.CommandContext(limit, path, append(words[1:], "-np", "1", "true")...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s starts nothing here: %w\n%s", l.Name, err, output)
 	}
-	return append(words, "-np", strconv.Itoa(processes)), nil
+	return append(words, "-np", strconv.Itoa(n)), nil
 }

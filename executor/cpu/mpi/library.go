@@ -10,11 +10,11 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// libraryVariable names the library, for where it is not found without help.
+// libraryVariable is the environment variable with the library's path.
 const libraryVariable = "COLLTUNE_EXECUTOR_MPI"
 
-// launchers says by which variable each launcher tells processes how many they
-// are, and which libraries belong to it.
+// launchers lists the variables in which launchers tell a process its launch's size and its
+// rank, with the libraries of each.
 var launchers = []struct {
 	size, rank string
 	libraries  []string
@@ -29,8 +29,8 @@ var (
 	mpich   = []string{"libmpich.so.12", "libmpi.so.12", "libmpich.so"}
 )
 
-// Launched is how many processes this one was launched with by MPI; 1 if it was
-// not.
+// Launched returns the number of processes that MPI launched together with this one, itself
+// included; 1 if it launched none.
 func Launched() int {
 	for _, l := range launchers {
 		if n, err := strconv.Atoi(os.Getenv(l.size)); err == nil && n > 0 && os.Getenv(l.rank) != "" {
@@ -40,7 +40,7 @@ func Launched() int {
 	return 1
 }
 
-// libraries are the names to try, best first.
+// libraries returns the file names to try, best first.
 func libraries() []string {
 	if name := os.Getenv(libraryVariable); name != "" {
 		return []string{name}
@@ -53,8 +53,8 @@ func libraries() []string {
 	return append(append([]string{}, openMPI...), mpich...)
 }
 
-// Find opens the library that processes launched from here would use, and returns
-// its name and version. It joins nothing.
+// Find opens the library that processes launched from here would use, and returns its file
+// and version. It does not join a launch. The error wraps dynlib's.
 func Find() (name, version string, err error) {
 	lib, err := open(libraries()...)
 	if err != nil {
@@ -73,7 +73,7 @@ type library struct {
 	requestBytes                                          int
 }
 
-// funneled: all calls come from the thread that joined.
+// funneled is MPI_THREAD_FUNNELED: all calls come from the thread that joined.
 const funneled = 1
 
 func open(names ...string) (*library, error) {
@@ -135,7 +135,7 @@ func (l *library) version() string {
 	return firstLine(text[:n])
 }
 
-// firstLine cuts a version to its first line: MPICH adds how it was built.
+// firstLine returns a version's first line: MPICH adds how it was built.
 func firstLine(b []byte) string {
 	for i, c := range b {
 		if c == '\n' || c == ',' || c == 0 {
@@ -155,7 +155,7 @@ func firstLine(b []byte) string {
 	return string(out)
 }
 
-// failed is the error of a call that returned something other than success.
+// failed returns the error of a call's result; nil for success.
 func (l *library) failed(call string, result uintptr) error {
 	code := int32(result)
 	if code == 0 {

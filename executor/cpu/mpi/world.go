@@ -9,15 +9,16 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// World is all processes that were launched together.
+// World is the processes that were launched together: MPI_COMM_WORLD.
 type World struct {
 	Rank, Size int
 	Version    string // the library's
 	library    *library
 }
 
-// Join finds the other processes of the launch. It locks the calling goroutine to
-// its thread; the world may only be used from there.
+// Join initializes MPI and connects to the other processes of the launch. It locks the
+// calling goroutine to its thread; only that goroutine may use the world. The error is
+// ErrAlone if MPI launched only this process.
 func Join() (*World, error) {
 	if Launched() == 1 {
 		return nil, ErrAlone
@@ -61,9 +62,9 @@ func Join() (*World, error) {
 var parameters = []struct{ name, value string }{
 	// Its signal handlers would replace those of the Go runtime.
 	{"OMPI_MCA_opal_signal", ""},
-	// With more processes than processors it would yield at every question whether
-	// a message has come. There are many in a round, and each yield waits for
-	// everything else that runs. The caller rests between rounds instead.
+	// With more processes than processors it would yield in every MPI_Test. There are
+	// many in a round, and each yield waits for everything else that runs. The caller
+	// rests between rounds instead.
 	{"OMPI_MCA_mpi_yield_when_idle", "0"},
 }
 
@@ -81,25 +82,26 @@ func (l *library) configure() {
 	}
 }
 
-// Leave is the last call. No process may have a message under way.
+// Leave finalizes MPI; it is the last call. No process may have a message under way.
 func (w *World) Leave() error {
 	return w.library.failed("MPI_Finalize", dynlib.Call(w.library.finalize))
 }
 
-// Abort ends all processes of the launch.
+// Abort ends all processes of the launch with an exit code.
 func (w *World) Abort(code int) { dynlib.Call(w.library.abort, w.library.world, uintptr(code)) }
 
-// Request is a message under way. Keep it until it is done: it keeps the memory
-// that the library reads or writes from the collector.
+// Request is a message under way. Keep it until it is done: it keeps the memory that the
+// library reads or writes alive.
 type Request struct {
 	handle uint64
 	bytes  []byte
 }
 
-// mostBytes is the longest message, because MPI counts in 32 bits.
-const mostBytes = 1<<31 - 1
+// maxBytes is the longest message, because MPI counts in 32 bits.
+const maxBytes = 1<<31 - 1
 
-// Send begins to send b, which must not change until the request is done.
+// Send begins to send b, of less than 2 GiB, which must not change until the request is
+// done.
 func (w *World) Send(b []byte, to, tag int) (*Request, error) {
 	return w.begin("MPI_Isend", w.library.isend, b, to, tag)
 }
@@ -111,8 +113,8 @@ func (w *World) Receive(b []byte, from, tag int) (*Request, error) {
 }
 
 func (w *World) begin(name string, f dynlib.Symbol, b []byte, peer, tag int) (*Request, error) {
-	if len(b) > mostBytes {
-		return nil, fmt.Errorf("message of %d bytes: MPI takes at most %d", len(b), mostBytes)
+	if len(b) > maxBytes {
+		return nil, fmt.Errorf("message of %d bytes: MPI takes at most %d", len(b), maxBytes)
 	}
 	r := &Request{bytes: b}
 	err := w.library.failed(name, dynlib.Call(f, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), w.library.bytes,
@@ -123,15 +125,15 @@ func (w *World) begin(name string, f dynlib.Symbol, b []byte, peer, tag int) (*R
 	return r, nil
 }
 
-// Done reports whether a message has come, or has been sent so that its bytes may
-// change again. Do not ask again after that.
+// Done reports whether a message has arrived, or has been sent so that its bytes may change
+// again. A request that is done must not be used again.
 func (w *World) Done(r *Request) (bool, error) {
 	var flag int32
 	err := w.library.failed("MPI_Test", dynlib.Call(w.library.test, uintptr(unsafe.Pointer(&r.handle)), uintptr(unsafe.Pointer(&flag)), w.library.ignoreStatus))
 	return flag != 0, err
 }
 
-// Cancel cancels a receive for which nothing was sent.
+// Cancel cancels a receive for which no message was sent.
 func (w *World) Cancel(r *Request) error {
 	if err := w.library.failed("MPI_Cancel", dynlib.Call(w.library.cancel, uintptr(unsafe.Pointer(&r.handle)))); err != nil {
 		return err

@@ -14,33 +14,33 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// documents are the last trial's. A follower that has them is not sent them again.
+// documents are the last trial's, which are not sent again.
 type documents struct {
 	program  *ir.Program
 	topology *topologies.Topology
 }
 
-// assign tells the followers about a trial: its knobs in a note of their own, and
-// its documents if they have changed.
-func (c *crew) assign(t executor.Trial) error {
+// assign sends a trial to the followers: its documents, if they have changed, and then its
+// knobs.
+func (g *group) assign(t executor.Trial) error {
 	first := note{kind: noteTrial, at: int64(t.Protocol), a: t.Bytes, b: t.TileBytes, c: int64(t.Iters), d: int64(t.Warmup), e: t.Seed}
 	first.text = fmt.Appendf(nil, "%s %s", named(t.DType, "f32"), named(t.Op, "sum"))
-	if t.Program != c.last.program {
+	if t.Program != g.last.program {
 		var b bytes.Buffer
 		if err := ir.Encode(&b, t.Program); err != nil {
 			return err
 		}
-		if err := c.tell(note{kind: noteTrial, at: atProgram, text: b.Bytes()}); err != nil {
+		if err := g.tell(note{kind: noteTrial, at: atProgram, text: b.Bytes()}); err != nil {
 			return err
 		}
 	}
-	if t.Topology != c.last.topology {
-		if err := c.tell(note{kind: noteTrial, at: atTopology, text: t.Topology.Encode()}); err != nil {
+	if t.Topology != g.last.topology {
+		if err := g.tell(note{kind: noteTrial, at: atTopology, text: t.Topology.Encode()}); err != nil {
 			return err
 		}
 	}
-	c.last = documents{t.Program, t.Topology}
-	return c.tell(first)
+	g.last = documents{t.Program, t.Topology}
+	return g.tell(first)
 }
 
 func named(s, otherwise string) string {
@@ -50,37 +50,37 @@ func named(s, otherwise string) string {
 	return s
 }
 
-// assigned takes in what assign has sent. all is false if more is to come.
-func (c *crew) assigned(n note) (t executor.Trial, all bool, err error) {
+// assigned reads a note of assign. all is false if more notes of it follow.
+func (g *group) assigned(n note) (t executor.Trial, all bool, err error) {
 	switch n.at {
 	case atProgram:
-		c.last.program, err = ir.Decode(bytes.NewReader(n.text))
+		g.last.program, err = ir.Decode(bytes.NewReader(n.text))
 		return t, false, err
 	case atTopology:
-		c.last.topology, err = topologies.Decode(n.text)
+		g.last.topology, err = topologies.Decode(n.text)
 		return t, false, err
 	}
 	t = executor.Trial{
-		Program: c.last.program, Topology: c.last.topology, Protocol: topologies.Proto(n.at),
+		Program: g.last.program, Topology: g.last.topology, Protocol: topologies.Proto(n.at),
 		Bytes: n.a, TileBytes: n.b, Iters: int(n.c), Warmup: int(n.d), Seed: n.e,
 	}
 	_, err = fmt.Sscanf(string(n.text), "%s %s", &t.DType, &t.Op)
 	return t, true, err
 }
 
-// part is one process's share of a trial.
-type part struct {
-	crew   *crew
+// share is one process's share of a trial.
+type share struct {
+	group  *group
 	run    *run
 	leader *leading // nil in a follower
 	own    note     // the report for the next round
-	going  bool     // the leader has said to go on
+	going  bool     // noteGo has come
 	halted bool     // the threadblocks were stopped early
 }
 
-// prepared prepares this process's share. Its error is to be reported to the
+// prepared returns the run of this process's share. Its error is to be reported to the
 // leader.
-func (c *crew) prepared(t executor.Trial) (*run, error) {
+func (g *group) prepared(t executor.Trial) (*run, error) {
 	p, err := prepare(t.Program, t.Topology)
 	if err != nil {
 		return nil, err
@@ -89,22 +89,22 @@ func (c *crew) prepared(t executor.Trial) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	here := func(rank int) bool { return c.owner(rank, p.program.Ranks()) == c.world.Rank }
-	limit, err := memoryLimit(neighbours(c.world.Size))
+	here := func(rank int) bool { return g.owner(rank, p.program.Ranks()) == g.world.Rank }
+	limit, err := memoryLimit(neighbours(g.world.Size))
 	if err != nil {
 		return nil, err
 	}
-	what := fmt.Sprintf("process %d's part of %s of %d bytes", c.world.Rank, p.collective.Name, t.Bytes)
-	r.taken = r.need(here)
-	if err := fits(r.taken, limit, what); err != nil {
+	what := fmt.Sprintf("process %d's part of %s of %d bytes", g.world.Rank, p.collective.Name, t.Bytes)
+	r.memory = r.need(here)
+	if err := fits(r.memory, limit, what); err != nil {
 		return nil, err
 	}
 	r.build(here)
 	return r, nil
 }
 
-// neighbours is how many processes of the launch share this machine; all of them
-// if the launcher doesn't say.
+// neighbours returns how many processes of the launch share this machine; all of them if
+// the launcher doesn't say.
 func neighbours(all int) int {
 	for _, name := range []string{"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"} {
 		if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
@@ -114,18 +114,18 @@ func neighbours(all int) int {
 	return all
 }
 
-// errOver ends a follower's share of a trial.
+// errOver ends a process's share of a trial.
 var errOver = errors.New("the leader has ended the trial")
 
 // perform runs this process's share of a trial from beginning to end, in step with
 // the others.
-func (c *crew) perform(ctx context.Context, t executor.Trial, l *leading) error {
-	p := &part{crew: c, leader: l, own: note{kind: noteReport, at: -1}}
+func (g *group) perform(ctx context.Context, t executor.Trial, l *leading) error {
+	p := &share{group: g, leader: l, own: note{kind: noteReport, at: -1}}
 	var err error
-	if p.run, err = c.prepared(t); err == nil {
-		c.between, err = c.transport(p.run)
+	if p.run, err = g.prepared(t); err == nil {
+		g.between, err = g.transport(p.run)
 	}
-	defer func() { c.between = nil }()
+	defer func() { g.between = nil }()
 	if err != nil {
 		p.own.text = []byte(err.Error())
 		if errors.Is(err, executor.ErrUnsupported) {
@@ -136,12 +136,12 @@ func (c *crew) perform(ctx context.Context, t executor.Trial, l *leading) error 
 		p.run = &run{}
 	}
 	p.run.launch()
-	defer giveBack(p.run.taken)
+	defer giveBack(p.run.memory)
 	defer p.run.stop()
 	for i := 0; ; i++ {
 		checked := i == 0 || i == p.run.iterations-1
 		if checked && len(p.own.text) == 0 {
-			if err := c.meanwhile(p.run.reset); err != nil {
+			if err := g.meanwhile(p.run.reset); err != nil {
 				return err
 			}
 		}
@@ -154,17 +154,17 @@ func (c *crew) perform(ctx context.Context, t executor.Trial, l *leading) error 
 		}
 		p.own.a, p.own.b = int64(took), 0
 		if checked {
-			if err := c.meanwhile(func() { p.own.b = p.run.wrong() }); err != nil {
+			if err := g.meanwhile(func() { p.own.b = p.run.wrong() }); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// agree reports to the leader and waits to be told to go on. The error is errOver
-// if there is nothing more to do.
-func (p *part) agree(ctx context.Context) error {
-	c := p.crew
+// agree reports to the leader and waits for noteGo. The error is errOver at the end of the
+// trial.
+func (p *share) agree(ctx context.Context) error {
+	c := p.group
 	if p.leader != nil {
 		return p.leader.gather(ctx, p)
 	}
@@ -181,15 +181,14 @@ func (p *part) agree(ctx context.Context) error {
 	return nil
 }
 
-// wait makes progress until it is time to look again at messages, notes and the
-// clock.
-func (p *part) wait(ctx context.Context, tick <-chan time.Time) error {
-	c := p.crew
+// wait makes progress on messages, handles one note, and sends a status at a tick.
+func (p *share) wait(ctx context.Context, tick <-chan time.Time) error {
+	c := p.group
 	if err := c.poll(); err != nil {
 		return err
 	}
 	if n, ok := c.next(); ok {
-		return p.heard(n)
+		return p.handle(n)
 	}
 	select {
 	case <-tick:
@@ -200,11 +199,10 @@ func (p *part) wait(ctx context.Context, tick <-chan time.Time) error {
 	}
 }
 
-// heard does what a note says. The error is errOver if the note ends this share of
-// the trial.
-func (p *part) heard(n note) error {
+// handle handles a note. The error is errOver if the note ends this share of the trial.
+func (p *share) handle(n note) error {
 	if p.leader != nil {
-		return p.leader.heard(p, n)
+		return p.leader.handle(p, n)
 	}
 	switch n.kind {
 	case noteGo:
@@ -216,15 +214,15 @@ func (p *part) heard(n note) error {
 	case noteStuck:
 		return p.stuck()
 	case noteQuit:
-		p.crew.inbox = append([]note{n}, p.crew.inbox...)
+		p.group.inbox = append([]note{n}, p.group.inbox...)
 		return errOver
 	}
 	return nil
 }
 
-// over waits until nothing is under way.
-func (p *part) over() error {
-	c := p.crew
+// over waits until no message is under way.
+func (p *share) over() error {
+	c := p.group
 	if p.halted || p.own.at < 0 { // nothing is under way, or nothing was ever sent
 		if c.between != nil {
 			if err := c.between.cancel(); err != nil {
@@ -242,16 +240,15 @@ func (p *part) over() error {
 	return errOver
 }
 
-// halt stops the threadblocks wherever they are. What they have sent still goes to
-// slots that are free for it.
-func (p *part) halt() {
+// halt stops the threadblocks wherever they are. Their messages still go to free slots.
+func (p *share) halt() {
 	p.halted = true
 	p.run.stop()
 }
 
-// stuck stops this share where it is, and reports where that is.
-func (p *part) stuck() error {
-	c := p.crew
+// stuck stops this share, and reports where its threadblocks wait.
+func (p *share) stuck() error {
+	c := p.group
 	text := []byte(p.run.places())
 	p.halt()
 	if err := c.between.cancel(); err != nil {
@@ -265,11 +262,11 @@ func (p *part) stuck() error {
 	return errOver
 }
 
-// statusEvery is how often a process says how far it is.
+// statusEvery is the time between two statuses of a process.
 const statusEvery = 100 * time.Millisecond
 
 // iteration runs this process's share of iteration i.
-func (p *part) iteration(ctx context.Context, i int) (time.Duration, error) {
+func (p *share) iteration(ctx context.Context, i int) (time.Duration, error) {
 	p.own.at = int64(i)
 	begun, busy := p.run.begin(i)
 	if !busy {
@@ -289,9 +286,9 @@ func (p *part) iteration(ctx context.Context, i int) (time.Duration, error) {
 	}
 }
 
-// status tells the leader how far this process is.
-func (p *part) status(ctx context.Context) error {
-	c := p.crew
+// status sends this process's counts to the leader.
+func (p *share) status(ctx context.Context) error {
+	c := p.group
 	if c.between == nil || p.own.at < 0 {
 		return nil // nothing has begun yet
 	}
@@ -304,7 +301,7 @@ func (p *part) status(ctx context.Context) error {
 		n.d = 1
 	}
 	if p.leader != nil {
-		return p.leader.heard(p, n)
+		return p.leader.handle(p, n)
 	}
 	return c.send(0, n)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/colltune/colltune/executor/cpu/mpi"
 )
 
-// crew is the processes of a launch, seen from one of them. Process 0 leads: it
-// serves the host, tells the others what to run, and gathers what came of it.
-// The program's ranks are divided among them in order.
+// group is the processes of a launch, seen from one of them. Process 0 leads: it serves
+// the host, tells the others what to run, and gathers their reports. The program's ranks
+// are divided among them in order.
 //
 //	leader                            follower
 //	  trial: program, topology, knobs ──▶
@@ -23,7 +23,7 @@ import (
 //
 // All of it, and the messages between connections, goes through one goroutine a
 // process, which makes all calls of MPI and never waits in one.
-type crew struct {
+type group struct {
 	world   *mpi.World
 	last    documents
 	control []*queue // from the leader; in the leader, from every follower
@@ -33,7 +33,7 @@ type crew struct {
 	idle    int // how many polls in a row found nothing
 }
 
-// note is one of the messages by which the crew is led.
+// note is a message between the leader and a follower.
 type note struct {
 	kind noteKind
 	from int
@@ -50,22 +50,21 @@ const (
 	noteTrial noteKind = iota + 1
 	noteGo
 	noteOver  // the trial is over: wait for the next
-	noteStop  // the host has given up: stop, and finish what is under way
-	noteStuck // stop where you are, and say where that is
+	noteStop  // the host has given up: stop, and finish the messages under way
+	noteStuck // a deadlock: stop, and report where
 	noteQuit
 	noteReport
 	noteStatus
 )
 
-// What a trial's note carries in place of an iteration: the documents that come
-// before its knobs, if the followers do not have them yet.
+// The iteration of a noteTrial that carries a document; they come before the knobs, if the
+// followers do not have them yet.
 const (
 	atProgram  = -1
 	atTopology = -2
 )
 
-// atPlaces is, in place of an iteration, that a report says where a process stands
-// in a deadlock.
+// atPlaces is the iteration of a report on where a process stands in a deadlock.
 const atPlaces = -2
 
 const (
@@ -90,13 +89,13 @@ func decodeNote(b []byte) (n note, text int) {
 	return note{kind: noteKind(v(0)), at: v(1), a: v(2), b: v(3), c: v(4), d: v(5), e: v(6), f: v(7)}, int(v(8))
 }
 
-// newCrew joins the launch.
-func newCrew() (*crew, error) {
+// newGroup joins the launch.
+func newGroup() (*group, error) {
 	w, err := mpi.Join()
 	if err != nil {
 		return nil, err
 	}
-	c := &crew{world: w, sending: queue{world: w}}
+	g := &group{world: w, sending: queue{world: w}}
 	from := []int{0}
 	if w.Rank == 0 {
 		from = nil
@@ -106,88 +105,88 @@ func newCrew() (*crew, error) {
 	}
 	for _, p := range from {
 		q := &queue{world: w}
-		c.control = append(c.control, q)
-		if err := c.expect(q, p); err != nil {
+		g.control = append(g.control, q)
+		if err := g.expect(q, p); err != nil {
 			return nil, err
 		}
 	}
-	return c, nil
+	return g, nil
 }
 
 // expect receives the next note from a process, and again whenever one has come.
-func (c *crew) expect(q *queue, from int) error {
+func (g *group) expect(q *queue, from int) error {
 	b := make([]byte, noteBytes)
 	return q.receive(b, from, tagNote, func() error {
 		n, length := decodeNote(b)
 		n.from = from
 		if length == 0 {
-			c.inbox = append(c.inbox, n)
-			return c.expect(q, from)
+			g.inbox = append(g.inbox, n)
+			return g.expect(q, from)
 		}
 		n.text = make([]byte, length)
 		return q.receive(n.text, from, tagText, func() error {
-			c.inbox = append(c.inbox, n)
-			return c.expect(q, from)
+			g.inbox = append(g.inbox, n)
+			return g.expect(q, from)
 		})
 	})
 }
 
 // send sends a note.
-func (c *crew) send(to int, n note) error {
-	if err := c.sending.send(n.encode(), to, tagNote, nil); err != nil {
+func (g *group) send(to int, n note) error {
+	if err := g.sending.send(n.encode(), to, tagNote, nil); err != nil {
 		return err
 	}
 	if len(n.text) > 0 {
-		return c.sending.send(n.text, to, tagText, nil)
+		return g.sending.send(n.text, to, tagText, nil)
 	}
 	return nil
 }
 
 // tell sends a note to all followers.
-func (c *crew) tell(n note) error {
-	for p := 1; p < c.world.Size; p++ {
-		if err := c.send(p, n); err != nil {
+func (g *group) tell(n note) error {
+	for p := 1; p < g.world.Size; p++ {
+		if err := g.send(p, n); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// poll makes progress wherever it can be made.
-func (c *crew) poll() error {
+// poll makes progress on all messages, without waiting.
+func (g *group) poll() error {
 	moved := false
-	for _, q := range c.control {
+	for _, q := range g.control {
 		m, err := q.poll()
 		if err != nil {
 			return err
 		}
 		moved = moved || m
 	}
-	m, err := c.sending.poll()
+	m, err := g.sending.poll()
 	if err != nil {
 		return err
 	}
 	moved = moved || m
-	if c.between != nil {
-		m, err := c.between.poll()
+	if g.between != nil {
+		m, err := g.between.poll()
 		if err != nil {
 			return err
 		}
 		moved = moved || m
 	}
 	if moved {
-		c.idle = 0
+		g.idle = 0
 	}
 	return nil
 }
 
-// rest yields the processor, the longer the longer nothing has come.
-func (c *crew) rest() {
-	c.idle++
+// rest yields the processor, the longer the more polls in a row found nothing.
+func (g *group) rest() {
+	g.idle++
 	switch {
-	case c.idle < 100:
+	case g.idle < 100:
 		runtime.Gosched()
-	case c.idle < 2000:
+	case g.idle < 2000:
 		time.Sleep(20 * time.Microsecond)
 	default:
 		time.Sleep(time.Millisecond)
@@ -195,30 +194,30 @@ func (c *crew) rest() {
 }
 
 // next removes the oldest note from the inbox.
-func (c *crew) next() (note, bool) {
-	if len(c.inbox) == 0 {
+func (g *group) next() (note, bool) {
+	if len(g.inbox) == 0 {
 		return note{}, false
 	}
-	n := c.inbox[0]
-	c.inbox = c.inbox[1:]
+	n := g.inbox[0]
+	g.inbox = g.inbox[1:]
 	return n, true
 }
 
 // await waits for the next note.
-func (c *crew) await() (note, error) {
+func (g *group) await() (note, error) {
 	for {
-		if err := c.poll(); err != nil {
+		if err := g.poll(); err != nil {
 			return note{}, err
 		}
-		if n, ok := c.next(); ok {
+		if n, ok := g.next(); ok {
 			return n, nil
 		}
-		c.rest()
+		g.rest()
 	}
 }
 
-// meanwhile runs f while everything else goes on.
-func (c *crew) meanwhile(f func()) error {
+// meanwhile runs f while messages make progress.
+func (g *group) meanwhile(f func()) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -230,17 +229,17 @@ func (c *crew) meanwhile(f func()) error {
 			return nil
 		default:
 		}
-		if err := c.poll(); err != nil {
+		if err := g.poll(); err != nil {
 			return err
 		}
-		c.rest()
+		g.rest()
 	}
 }
 
-// owner is the process in which a rank of the program lives.
-func (c *crew) owner(rank, ranks int) int { return rank * c.world.Size / ranks }
+// owner returns the process that runs a rank.
+func (g *group) owner(rank, ranks int) int { return rank * g.world.Size / ranks }
 
-// queue holds messages under way that end in the order in which they began.
+// queue holds messages under way. It completes them in the order in which they began.
 type queue struct {
 	world   *mpi.World
 	waiting []underway
@@ -270,7 +269,8 @@ func (q *queue) receive(b []byte, from, tag int, then func() error) error {
 	return nil
 }
 
-// poll removes the messages that have ended, and acts on them.
+// poll removes the messages that have ended, calls their functions, and reports whether
+// there were any.
 func (q *queue) poll() (moved bool, err error) {
 	for len(q.waiting) > 0 {
 		m := q.waiting[0]

@@ -11,16 +11,14 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// memoryVariable sets how many bytes a trial may take, in place of what the
-// machine says.
+// memoryVariable is the environment variable that overrides memoryLimit, in bytes.
 const memoryVariable = "COLLTUNE_EXECUTOR_MEMORY"
 
-// unknownMemory is what a trial may take on a machine that doesn't say what is
-// free.
+// unknownMemory is taken for free, in bytes, where the machine doesn't tell.
 const unknownMemory = 8 << 30
 
-// memoryLimit is what a trial may take: four fifths of what is free, divided by
-// the processes that share the machine.
+// memoryLimit returns the bytes that a trial may take: four fifths of the free memory,
+// divided by the processes that share the machine. The error is about memoryVariable.
 func memoryLimit(processes int) (int64, error) {
 	if text := os.Getenv(memoryVariable); text != "" {
 		n, err := units.ParseBytes(text)
@@ -40,7 +38,7 @@ func memoryLimit(processes int) (int64, error) {
 	return free / 5 * 4 / int64(max(processes, 1)), nil
 }
 
-// fits refuses what needs more memory than there is.
+// fits returns an error if what needs more memory than the limit.
 func fits(need, limit int64, what string) error {
 	if need <= limit {
 		return nil
@@ -49,12 +47,12 @@ func fits(need, limit int64, what string) error {
 		what, units.Bytes(need), units.Bytes(limit), memoryVariable)
 }
 
-// refuse says why this executor can't run a trial.
+// refuse returns an error that wraps executor.ErrUnsupported.
 func refuse(format string, args ...any) error {
 	return executor.Unsupported(fmt.Errorf(format, args...))
 }
 
-// availableMemory reads how much Linux says is available to new programs.
+// availableMemory returns the memory that Linux reports as available, in bytes.
 func availableMemory(path string) (int64, bool) {
 	f, err := os.Open(path)
 	if err != nil {
