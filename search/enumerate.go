@@ -109,11 +109,11 @@ func candidateName(family string, params script.Params, instances int) string {
 
 // machineOf is the view of a topology that templates get.
 func machineOf(t *topologies.Topology) script.Machine {
-	m := script.Machine{Nodes: t.Nodes, Linked: t.Linked}
-	for n := range t.Nodes {
-		m.GPUsPerNode = append(m.GPUsPerNode, len(t.NodeRanks(n)))
+	gpus := make([]int, t.Nodes)
+	for n := range gpus {
+		gpus[n] = len(t.NodeRanks(n))
 	}
-	return m
+	return script.NewMachine(gpus, t.Linked)
 }
 
 // refuse returns the refusal of a candidate, and tells the observer.

@@ -87,7 +87,7 @@ func Builtin() []*Family { return slices.Clone(builtin()) }
 var builtin = sync.OnceValue(func() []*Family {
 	var all []*Family
 	for _, e := range embedded("families") {
-		t, err := script.Load(e.name, []byte(e.text), script.Options{Library: library(), Own: true})
+		t, err := script.Load(e.name, []byte(e.text), script.Options{Library: library()})
 		if err != nil {
 			panic(err) // tests load every built-in family, so no release panics here
 		}

@@ -224,9 +224,9 @@ func traceFamily(cmd *cobra.Command, f *templates.Family, t *topologies.Topology
 
 // machineOf describes a system to templates.
 func machineOf(t *topologies.Topology) script.Machine {
-	m := script.Machine{Nodes: t.Nodes, Linked: t.Linked}
-	for n := range t.Nodes {
-		m.GPUsPerNode = append(m.GPUsPerNode, len(t.NodeRanks(n)))
+	gpus := make([]int, t.Nodes)
+	for n := range gpus {
+		gpus[n] = len(t.NodeRanks(n))
 	}
-	return m
+	return script.NewMachine(gpus, t.Linked)
 }

@@ -80,6 +80,9 @@ const sparseRanks = 2048
 // At sets the position in the source of the operations that follow.
 func (t *Trace) At(p Pos) { t.pos, t.at = p, mark{} }
 
+// Pos returns the position that At has set last, or the last operation's of a replay.
+func (t *Trace) Pos() Pos { return t.pos }
+
 // Len returns the number of operations traced so far.
 func (t *Trace) Len() int { return t.ops.n }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"sync/atomic"
+	"time"
 )
 
 // Budget limits the total work of many runs of one template: a search evaluates
@@ -46,10 +47,14 @@ func (b *Budget) atMost(steps uint64) uint64 {
 	return min(steps, b.limit-min(b.done.Load(), b.limit))
 }
 
-// spend deducts the steps of a run.
-func (b *Budget) spend(steps uint64) {
+// slowStep is the processor time in which at least one step is spent, for runs whose
+// steps take long: many times the usual.
+const slowStep = 10 * stepTime
+
+// spend deducts the steps of a run, and the processor time it took.
+func (b *Budget) spend(steps uint64, used time.Duration) {
 	if b != nil {
-		b.done.Add(min(steps, math.MaxInt64))
+		b.done.Add(min(max(steps, uint64(max(used, 0)/slowStep)), math.MaxInt64))
 	}
 }
 

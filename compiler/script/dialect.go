@@ -48,7 +48,7 @@ func similarName(message string) string {
 	}
 	known := slices.Sorted(maps.Keys(predeclared))
 	for _, n := range slices.Sorted(maps.Keys(starlark.Universe)) {
-		if _, guarded := predeclared[n]; !guarded {
+		if _, ours := predeclared[n]; !ours {
 			known = append(known, n)
 		}
 	}

@@ -16,10 +16,10 @@
 //	        for step in range(1, topo.ranks):
 //	            c = c.copy((r + step) % topo.ranks, "out", r, ch = r % p.channels)
 //
-// Load evaluates a template in this process, LoadApart in a child, which has limits on
-// memory and time as well: built-in families are loaded in the first way, users'
-// templates in the second. What a child answers is checked, and its operations are
-// traced once more (message.go).
+// Load evaluates a template in this process, with limits on steps and operations;
+// LoadApart in a child, with limits on memory and time as well (limits.go). Built-in
+// families are loaded in the first way, users' templates in the second. What a child
+// answers is checked, and its operations are traced once more (message.go).
 //
 // Invariants: a template sees nothing but its arguments and the modules of the
 // library it was loaded with; running it twice gives the same program; every error

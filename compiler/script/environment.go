@@ -36,23 +36,16 @@ func rangeBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	return v, nil
 }
 
-// init adds the holes and the guarded operations to predeclared.
+// init adds the holes to predeclared.
 func init() {
 	for _, k := range holeKinds {
 		predeclared[k.declare] = starlark.NewBuiltin(k.declare, holeBuiltin(k.kind))
-	}
-	for name, v := range guards {
-		predeclared[name] = v
-	}
-	for name := range makers {
-		predeclared[name] = guardedMaker(name)
 	}
 }
 
 // library holds the modules that load() finds, each executed once.
 type library struct {
 	sources map[string]string
-	own     bool
 	loaded  map[string]*module
 }
 
@@ -61,8 +54,8 @@ type module struct {
 	err     error
 }
 
-func newLibrary(sources map[string]string, own bool) *library {
-	return &library{sources, own, map[string]*module{}}
+func newLibrary(sources map[string]string) *library {
+	return &library{sources, map[string]*module{}}
 }
 
 func (l *library) load(th *starlark.Thread, name string) (starlark.StringDict, error) {
@@ -88,8 +81,8 @@ func (l *library) load(th *starlark.Thread, name string) (starlark.StringDict, e
 	m := &module{}
 	own := &starlark.Thread{Name: name, Load: l.load, Print: th.Print}
 	own.SetLocal(sessionKey, &session{file: name, limits: usual})
-	own.SetMaxExecutionSteps(idleSteps)
-	_, m.globals, m.err = execute(own, name, []byte(src), l.own)
+	own.SetMaxExecutionSteps(usual.Steps)
+	_, m.globals, m.err = execute(own, name, []byte(src))
 	m.globals.Freeze()
 	l.loaded[name] = m
 	return m.globals, m.err

@@ -25,7 +25,11 @@ func squareMachine() Machine {
 
 // loadAndRun loads a template and runs its program for its first collective.
 func loadAndRun(name, src string, m Machine) (*lang.Program, error) {
-	t, err := Load(name, []byte(src), Options{Library: testLibrary})
+	return runLoaded(Load, name, src, m)
+}
+
+func runLoaded(load func(string, []byte, Options) (*Template, error), name, src string, m Machine) (*lang.Program, error) {
+	t, err := load(name, []byte(src), Options{Library: testLibrary})
 	if err != nil {
 		return nil, err
 	}
@@ -51,17 +55,19 @@ func TestErrors(t *testing.T) {
 			}
 		}
 		before += strings.Count(part, "\n") + 1
-		_, err := loadAndRun("errors.star", src, squareMachine())
-		if err == nil {
-			t.Errorf("errors.star:%d: no error, want %q", line, want)
-			continue
-		}
-		got := err.Error()
-		if m := location.FindStringSubmatch(got); m != nil && m[1] == itoa(line) {
-			got = strings.TrimPrefix(got, m[0])
-		}
-		if got != want {
-			t.Errorf("errors.star:%d: error\n\t%s\nwant\n\t%s", line, got, want)
+		for _, load := range []func(string, []byte, Options) (*Template, error){Load, LoadApart} {
+			_, err := runLoaded(load, "errors.star", src, squareMachine())
+			if err == nil {
+				t.Errorf("errors.star:%d: no error, want %q", line, want)
+				continue
+			}
+			got := err.Error()
+			if m := location.FindStringSubmatch(got); m != nil && m[1] == itoa(line) {
+				got = strings.TrimPrefix(got, m[0])
+			}
+			if got != want {
+				t.Errorf("errors.star:%d: error\n\t%s\nwant\n\t%s", line, got, want)
+			}
 		}
 	}
 	if len(parts) < 40 {

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -15,23 +16,27 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// A template is untrusted code. It runs on a thread of its own, with a monitor,
-// under limits that depend on its progress:
+// A template's functions run under limits that depend on their progress:
 //
-//   - idleSteps steps of the interpreter, stepsPerPair more for every two ranks,
+//   - a number of steps of the interpreter, stepsPerPair more for every two ranks,
 //     since programs examine their links, stepsPerChunk for every chunk of the
 //     problem, up to mostChunks, and stepsPerOp for every operation traced. So an
 //     idle loop stops within a tenth of a second, but a program over 2,048 ranks
-//     runs. An expensive step counts as several (weight.go);
+//     runs. Calls that do much, and messages printed, count as several steps;
 //   - operations in proportion to the chunks of the problem (opLimit);
-//   - values: their sizes, and the elements of all of them (weight.go);
 //   - steps of all runs together, if there is a budget (budget.go).
 //
 // These limits are deterministic: they stop a program at the same place every
-// time. Single steps that escape them are stopped by heapGrowth, the growth of
-// the whole process beyond the traced operations, and by the thread's processor
-// time: a fixed part, stepTime for each allowed step and chunkTime for each
-// chunk of the problem, all many times the usual.
+// time. A single step may still take any memory or time: an operator, a comparison or
+// a conversion to text may go through values that hold one another a million times.
+// So a user's template runs in a child process, where a watch stops it at
+//
+//   - an amount of memory, and bytesPerOp for each operation traced;
+//   - processor time: a fixed part, stepTime for each allowed step and chunkTime for
+//     each chunk of the problem, all many times the usual.
+//
+// What does not stop within the grace is left to itself, and the process ends. On
+// Linux the kernel refuses the process more than half as much memory again.
 //
 // Measured: built-in families take less than 600,000 steps before their first
 // operation on up to 72 ranks, and less than 130 million on 2,048; after that,
@@ -39,7 +44,6 @@ import (
 // except for at most two for every two ranks that pass a buffer of one chunk
 // around.
 const (
-	idleSteps     = 4_000_000
 	stepsPerPair  = 96
 	stepsPerChunk = 8
 	mostChunks    = 1 << 22
@@ -55,6 +59,10 @@ const (
 	bytesPerOp    = 512
 	watchEvery    = 20 * time.Millisecond
 	maxRange      = 1 << 22 // elements of a range
+	maxList       = 1 << 18 // places of a row; the longest of a family, over 2,048 ranks, has 22,528
+	chunksPerStep = 8       // chunks that an operation moves in the time of a step
+	printSteps    = 1000    // of a message printed
+	maxPrint      = 1 << 16 // bytes of a message printed
 	maxRanks      = 1 << 16
 	maxChunks     = 1 << 24 // of the unit, which a template divides into chunks
 )
@@ -64,13 +72,13 @@ const MaxSource = 256 << 10
 
 // limits are the limits that tests lower.
 type limits struct {
-	made       int // elements of all strings and lists
-	heapGrowth int64
-	processor  time.Duration // beyond what its steps allow
-	grace      time.Duration // between stopping a run and abandoning it
+	Steps     uint64        // of a run, beyond what the machine and the operations allow
+	Memory    int64         // bytes, beyond what the operations allow
+	Processor time.Duration // beyond what the steps allow
+	Grace     time.Duration // between stopping a run and abandoning it
 }
 
-var usual = limits{made: 1 << 20, heapGrowth: 1 << 30, processor: 200 * time.Millisecond, grace: 300 * time.Millisecond}
+var usual = limits{Steps: 4_000_000, Memory: 1 << 30, Processor: 200 * time.Millisecond, Grace: 300 * time.Millisecond}
 
 // session is one execution of a template's code, in which its builtins work.
 type session struct {
@@ -83,7 +91,6 @@ type session struct {
 	unit     int                          // chunks in a unit, for indices that are pairs; 0 if there are no units
 	trace    *lang.Trace
 	chunks   int                    // of the problem, for all ranks together
-	made     int                    // elements of all values made so far
 	ops      atomic.Int64           // operations traced so far, which the watchman reads
 	progress func()                 // called after some operations, if there is one
 	err      error                  // reported at the next operation
@@ -103,7 +110,7 @@ func (s *session) pairs() int {
 // traced so far.
 func (s *session) steps() uint64 {
 	chunks := min(s.chunks, mostChunks)
-	return idleSteps + stepsPerPair*uint64(s.pairs()) + stepsPerChunk*uint64(chunks) + stepsPerOp*uint64(s.ops.Load())
+	return s.limits.Steps + stepsPerPair*uint64(s.pairs()) + stepsPerChunk*uint64(chunks) + stepsPerOp*uint64(s.ops.Load())
 }
 
 // overLimit returns the reason why a number of steps is too large, or "".
@@ -133,10 +140,13 @@ func (s *session) scratchLimit() int {
 
 // time returns the processor time that the session may take.
 func (s *session) time() time.Duration {
-	return s.limits.processor + time.Duration(s.steps())*stepTime + time.Duration(s.chunks)*chunkTime
+	return s.limits.Processor + time.Duration(s.steps())*stepTime + time.Duration(s.chunks)*chunkTime
 }
 
 const sessionKey = "session"
+
+// countSteps adds steps to the interpreter's count.
+func countSteps(th *starlark.Thread, steps int) { th.Steps += uint64(steps) }
 
 func sessionOf(th *starlark.Thread) *session { return th.Local(sessionKey).(*session) }
 
@@ -147,7 +157,11 @@ func run(s *session, printTo func(string), f func(*starlark.Thread) error) error
 	if err := s.budget.spent(); err != nil {
 		return asError(s.file, err)
 	}
-	th := &starlark.Thread{Name: s.file, Print: func(_ *starlark.Thread, msg string) {
+	th := &starlark.Thread{Name: s.file, Print: func(th *starlark.Thread, msg string) {
+		if len(msg) > maxPrint {
+			msg = strings.ToValidUTF8(msg[:maxPrint], "") + "…"
+		}
+		countSteps(th, printSteps+len(msg)/16)
 		if printTo != nil {
 			printTo(msg)
 		}
@@ -156,26 +170,28 @@ func run(s *session, printTo func(string), f func(*starlark.Thread) error) error
 	th.OnMaxSteps = s.checkSteps
 	th.SetMaxExecutionSteps(s.nextCheck(th))
 	done := make(chan error, 1)
-	execute := func() {
+	execute := func(clock func() time.Duration) {
 		defer func() {
 			if p := recover(); p != nil {
 				done <- fmt.Errorf("internal error: %v\n%s", p, debug.Stack())
 			}
 		}()
+		start := clock()
 		err := f(th)
-		s.budget.spend(th.ExecutionSteps())
+		s.budget.spend(th.ExecutionSteps(), clock()-start)
 		done <- err
 	}
 	if s.parent == nil {
-		execute()
+		execute(func() time.Duration { return 0 })
 		return asError(s.file, <-done)
 	}
 	clock := make(chan func() time.Duration, 1)
 	go func() {
 		runtime.LockOSThread() // so that its processor time can be measured
 		defer runtime.UnlockOSThread()
-		clock <- processorClock()
-		execute()
+		used := processorClock()
+		clock <- used
+		execute(used)
 	}()
 	return asError(s.file, watch(s, th, <-clock, done))
 }
@@ -217,12 +233,12 @@ func watch(s *session, th *starlark.Thread, clock func() time.Duration, done <-c
 		case err := <-done:
 			return err
 		case now := <-tick.C:
-			if err := s.parent.conn.RaiseMemory(s.memory() + s.limits.heapGrowth/2); err != nil {
+			if err := s.parent.conn.RaiseMemory(s.limits.memoryCap() + bytesPerOp*s.ops.Load()); err != nil {
 				return err
 			}
 			switch {
 			case !cancelled.IsZero():
-				if now.Sub(cancelled) > s.limits.grace {
+				if now.Sub(cancelled) > s.limits.Grace {
 					return fmt.Errorf("%s: %w", why, errLeft)
 				}
 				continue
@@ -241,7 +257,11 @@ func watch(s *session, th *starlark.Thread, clock func() time.Duration, done <-c
 }
 
 // memory returns the bytes that the session may take.
-func (s *session) memory() int64 { return s.limits.heapGrowth + bytesPerOp*s.ops.Load() }
+func (s *session) memory() int64 { return s.limits.Memory + bytesPerOp*s.ops.Load() }
+
+// memoryCap returns the bytes beyond which a process ends: it may need more than the
+// limit before it is found to be over it.
+func (l *limits) memoryCap() int64 { return l.Memory + l.Memory/2 }
 
 func tooMuchMemory(bytes int64) string {
 	return fmt.Sprintf("more than %d MiB of memory taken", bytes>>20)

@@ -16,7 +16,17 @@ type Machine struct {
 	GPUsPerNode []int
 	Linked      func(a, b int) bool // reports whether a can send to b; nil means that all can
 
+	id     *machineID
 	firsts []int // by node: the value of first; nil means that it is computed each time
+}
+
+// machineID tells machines apart. It has a size so that each has an address.
+type machineID struct{ _ byte }
+
+// NewMachine returns a machine with the given GPUs in each node, whose links a child
+// process asks for once.
+func NewMachine(gpusPerNode []int, linked func(a, b int) bool) Machine {
+	return Machine{Nodes: len(gpusPerNode), GPUsPerNode: gpusPerNode, Linked: linked, id: &machineID{}}
 }
 
 // Even returns a machine of nodes nodes with gpus GPUs each, fully linked.

@@ -43,6 +43,7 @@ type ask struct {
 	File    string            `json:"file,omitempty"`
 	Source  []byte            `json:"source,omitempty"`
 	Library map[string]string `json:"library,omitempty"`
+	Limits  limits            `json:"limits,omitzero"`
 
 	// Of the others.
 	GPUs    []int          `json:"gpus,omitempty"`   // by node
@@ -70,6 +71,7 @@ type answer struct {
 	N        int               `json:"n,omitempty"`
 	Wire     string            `json:"wire,omitempty"`
 	Table    *collective.Table `json:"table,omitempty"`
+	End      lang.Pos          `json:"end,omitzero"`    // of a trace: where the program was last
 	Steps    uint64            `json:"steps,omitempty"` // spent of the budget
 }
 

@@ -20,7 +20,6 @@ type program struct {
 	globals starlark.StringDict
 	custom  []*customCollective
 	limits  limits
-	own     bool
 	parent  *parent // the process that it is evaluated for, if this is a child; or nil
 }
 
@@ -29,8 +28,8 @@ func (p *program) load(src []byte, library map[string]string, print func(string)
 	d := &declaration{}
 	s := &session{file: p.file, limits: p.limits, parent: p.parent, declare: d}
 	err := run(s, print, func(th *starlark.Thread) error {
-		th.Load = newLibrary(library, p.own).load
-		doc, globals, err := execute(th, p.file, src, p.own)
+		th.Load = newLibrary(library).load
+		doc, globals, err := execute(th, p.file, src)
 		if err != nil {
 			return err
 		}
@@ -216,7 +215,7 @@ func (p *program) record(c *call, begin func(collective.Collective) *lang.Trace,
 var dialect = &syntax.FileOptions{Set: true, TopLevelControl: true}
 
 // execute parses, checks and runs a file, and gives its docstring and globals.
-func execute(th *starlark.Thread, name string, src []byte, own bool) (string, starlark.StringDict, error) {
+func execute(th *starlark.Thread, name string, src []byte) (string, starlark.StringDict, error) {
 	if len(src) > MaxSource {
 		return "", nil, &Error{Pos: lang.Pos{File: name}, Msg: fmt.Sprintf("%d bytes: a template has at most %d", len(src), MaxSource)}
 	}
@@ -229,11 +228,6 @@ func execute(th *starlark.Thread, name string, src []byte, own bool) (string, st
 		return "", nil, err
 	}
 	doc := docstring(file)
-	if !own {
-		if err := guardFile(file); err != nil {
-			return "", nil, err
-		}
-	}
 	program, err := starlark.FileProgram(file, predeclared.Has)
 	if err != nil {
 		return "", nil, err

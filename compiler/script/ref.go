@@ -117,9 +117,7 @@ func (r *ref) split(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.
 	if err != nil {
 		return nil, fmt.Errorf("split: %w", err)
 	}
-	if err := countElements(th, max(n, 0)); err != nil {
-		return nil, err
-	}
+	countSteps(th, min(max(n, 0), int(r.lang().Span().Count)))
 	parts, err := r.lang().Split(n)
 	if err != nil {
 		return nil, err

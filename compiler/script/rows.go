@@ -119,7 +119,7 @@ func integers(name string, v starlark.Value, read func(starlark.Value) (int, err
 	}
 	switch most := list.Len(); {
 	case most > maxList:
-		return nil, tooLarge("list of "+name, most, maxList)
+		return nil, fmt.Errorf("a list of %s of %d: want at most %d", name, most, maxList)
 	case *n >= 0 && most != *n:
 		return nil, fmt.Errorf("%d %s, beside a list of %d: want as many", most, name, *n)
 	}
@@ -174,10 +174,7 @@ func (s *session) chunkRow(th *starlark.Thread, rank, buffer, index, count starl
 			return nil, fmt.Errorf("chunk: %w", err)
 		}
 	}
-	w, err := newRow(th, n)
-	if err != nil {
-		return nil, err
-	}
+	w := newRow(th, n)
 	ops, before := s.many(th, "chunk"), 0
 	for i := range w.refs {
 		if counts != nil {
@@ -196,13 +193,10 @@ func (s *session) chunkRow(th *starlark.Thread, rank, buffer, index, count starl
 	return w, nil
 }
 
-// newRow makes a row of n references, each of which counts as two elements of a
-// list.
-func newRow(th *starlark.Thread, n int) (*row, error) {
-	if err := countElements(th, 2*n); err != nil {
-		return nil, err
-	}
-	return &row{make([]lang.Ref, n)}, nil
+// newRow makes a row of n references, each of which counts as two steps.
+func newRow(th *starlark.Thread, n int) *row {
+	countSteps(th, 2*n)
+	return &row{make([]lang.Ref, n)}
 }
 
 var (
@@ -232,10 +226,7 @@ func (w *row) copy(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple
 	if n >= 0 && n != len(w.refs) {
 		return nil, fmt.Errorf("copy: lists of %d, for %d references: want as many", n, len(w.refs))
 	}
-	to, err := newRow(th, len(w.refs))
-	if err != nil {
-		return nil, err
-	}
+	to := newRow(th, len(w.refs))
 	ops, before := s.many(th, "copy"), 0
 	for i := range w.refs {
 		r := &w.refs[i]
@@ -272,10 +263,7 @@ func (w *row) reduce(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tup
 	if err != nil {
 		return nil, fmt.Errorf("reduce: %w", err)
 	}
-	to, err := newRow(th, len(w.refs))
-	if err != nil {
-		return nil, err
-	}
+	to := newRow(th, len(w.refs))
 	ops := s.many(th, "reduce")
 	for i := range w.refs {
 		r := &w.refs[i]

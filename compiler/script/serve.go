@@ -50,7 +50,7 @@ func serve(c *child.Conn) error {
 		up.lines, up.last = q.Lines, lang.Pos{}
 		var a answer
 		if q.Function == "load" {
-			p = &program{file: q.File, limits: usual, parent: up}
+			p = &program{file: q.File, limits: q.Limits, parent: up}
 			if a.Declared, err = p.load(q.Source, q.Library, up.print); err == nil {
 				t = newTemplate(q.File, a.Declared, up.print, p)
 			}
@@ -98,7 +98,7 @@ func (a *answer) evaluate(q *ask, t *Template, p *program) (err error) {
 	case "table":
 		a.Table, err = p.table(c)
 	case "trace":
-		err = up.trace(p, c)
+		a.End, err = up.trace(p, c)
 	default:
 		err = fmt.Errorf("no function %q", q.Function)
 	}
@@ -106,8 +106,8 @@ func (a *answer) evaluate(q *ask, t *Template, p *program) (err error) {
 	return err
 }
 
-// trace sends the operations of a program while it runs.
-func (up *parent) trace(p *program, c *call) error {
+// trace sends the operations of a program while it runs, and returns where it ended.
+func (up *parent) trace(p *program, c *call) (lang.Pos, error) {
 	var record *lang.Record
 	var piece []byte
 	send := func(least int) {
@@ -116,7 +116,7 @@ func (up *parent) trace(p *program, c *call) error {
 			up.send(frameOps, piece)
 		}
 	}
-	_, err := p.record(c, func(coll collective.Collective) *lang.Trace {
+	trace, err := p.record(c, func(coll collective.Collective) *lang.Trace {
 		trace := c.newTrace(coll)
 		record = trace.Record()
 		up.sendJSON(frameBegin, beginning{coll.Chunks, coll.Custom})
@@ -125,7 +125,10 @@ func (up *parent) trace(p *program, c *call) error {
 	if record != nil {
 		send(1)
 	}
-	return err
+	if err != nil {
+		return lang.Pos{}, err
+	}
+	return trace.Pos(), nil
 }
 
 func (up *parent) print(text string) { up.send(framePrint, []byte(text)) }
@@ -145,13 +148,12 @@ func (up *parent) linked(from, to, ranks int) bool {
 	}
 	// The more of a rank's links are asked for, the more of them at once. Of a very
 	// large machine few are.
-	n := min(64<<(2*up.asked[from]), maxLinks)
+	first, n := to/64*64, min(64<<(2*up.asked[from]), maxLinks)
 	if ranks > maxLinks {
-		n = 1
+		first, n = to, 1
 	}
-	up.asked[from] = min(up.asked[from]+1, 8)
-	first := to / n * n
 	n = min(n, ranks-first)
+	up.asked[from] = min(up.asked[from]+1, 8)
 	var q []byte
 	for _, v := range []int{from, first, n} {
 		q = binary.AppendUvarint(q, uint64(v))

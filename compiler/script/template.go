@@ -51,17 +51,11 @@ type call struct {
 	params   Params
 }
 
-// Options are the options of Load. The zero value has no library, drops output
-// and limits memory.
+// Options are the options of Load and LoadApart. The zero value has no library and
+// drops output.
 type Options struct {
 	Library map[string]string // the modules for load(): name → source
 	Print   func(msg string)  // receives the output of print; nil drops it
-
-	// Own means that the template and its modules are the caller's own. The sizes
-	// of single operators' results are then not limited, which saves a tenth of a
-	// large program's time, and neither is the process's memory, which grows for
-	// other reasons too.
-	Own bool
 }
 
 // Load reads a template from src, the text of file name, and evaluates it in this
@@ -69,7 +63,7 @@ type Options struct {
 // limited, memory and time are not. An error is an *Error or several of them, with
 // positions in src.
 func Load(name string, src []byte, o Options) (*Template, error) {
-	p := &program{file: name, own: o.Own, limits: usual}
+	p := &program{file: name, limits: usual}
 	d, err := p.load(src, o.Library, o.Print)
 	if err != nil {
 		return nil, err
@@ -184,10 +178,14 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 // Collective returns the collective of a request on a machine, divided into
 // chunks: a built-in one, or one that the template defines.
 func (t *Template) Collective(m Machine, q Request, chunks int) (collective.Collective, error) {
-	c := &call{t, m.numbered(), q, nil}
+	c := &call{t, m, q, nil}
 	if !t.Defines(q.Collective) {
 		return c.collective(chunks, nil)
 	}
+	if err := m.check(); err != nil {
+		return collective.Collective{}, err
+	}
+	c.machine = m.numbered()
 	table, err := t.code.table(c)
 	if err != nil {
 		return collective.Collective{}, err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -21,12 +22,13 @@ import (
 // needed, ends when it is idle, and is replaced after a function that could not be
 // stopped. What it answers is checked, and its operations are traced here once more.
 type worker struct {
-	file    string
-	source  []byte
-	library map[string]string
+	name   string // of the work that the process does
+	file   string
+	source ask // for the file to be loaded
 
 	mu       sync.Mutex // held during an exchange
 	process  *child.Process
+	machine  *machineID // whose links the process knows, if it is known by itself
 	used     time.Time
 	idle     *time.Timer
 	declared *declaration
@@ -37,7 +39,6 @@ const (
 	idleTime   = 2 * time.Second // after which an idle process ends
 	maxSilence = 5 * time.Minute // for which a process sends nothing; it stops itself long before
 	maxRunning = 4               // processes, but for those at work
-	maxPrinted = 1 << 14         // messages that a function prints
 )
 
 // LoadApart reads a template from src, the text of file name. It is executed in a child
@@ -45,15 +46,19 @@ const (
 // and operations. The program's main must call child.Dispatch first. An error in the
 // template is an *Error or several of them, with positions in src.
 func LoadApart(name string, src []byte, o Options) (*Template, error) {
-	w := workerOf(name, src, o.Library)
+	return loadApart(name, src, o, usual)
+}
+
+func loadApart(name string, src []byte, o Options, l limits) (*Template, error) {
+	w := workerOf(&ask{Function: "load", File: name, Source: slices.Clone(src), Library: o.Library, Limits: l})
 	d, printed, err := w.load()
-	if err != nil {
-		return nil, err
-	}
 	if o.Print != nil {
 		for _, text := range printed {
 			o.Print(text)
 		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	return newTemplate(name, d, o.Print, w), nil
 }
@@ -66,28 +71,31 @@ var workers = struct {
 	running []*worker // those with a process, the latest last
 }{by: map[[sha256.Size]byte]*worker{}}
 
-func workerOf(file string, src []byte, library map[string]string) *worker {
-	text, err := json.Marshal(ask{File: file, Source: src, Library: library})
+func workerOf(load *ask) *worker {
+	text, err := json.Marshal(load)
 	if err != nil {
-		text = src // strings and bytes: it can't fail
+		text = load.Source // strings and numbers: it can't fail
 	}
 	key := sha256.Sum256(text)
 	workers.Lock()
 	defer workers.Unlock()
 	w := workers.by[key]
 	if w == nil {
-		w = &worker{file: file, source: slices.Clone(src), library: library}
-		w.idle = time.AfterFunc(idleTime, func() {
-			if w.rest(idleTime) {
-				workers.Lock()
-				defer workers.Unlock()
-				if workers.by[key] == w {
-					delete(workers.by, key)
-				}
-			}
-		})
+		w = newWorker(workerName, load)
 		workers.by[key] = w
 	}
+	return w
+}
+
+func newWorker(name string, load *ask) *worker {
+	w := &worker{name: name, file: load.File, source: *load}
+	w.idle = time.AfterFunc(idleTime, func() {
+		if w.rest(idleTime) {
+			workers.Lock()
+			defer workers.Unlock()
+			maps.DeleteFunc(workers.by, func(_ [sha256.Size]byte, o *worker) bool { return o == w })
+		}
+	})
 	return w
 }
 
@@ -123,7 +131,7 @@ func (w *worker) rest(idle time.Duration) bool {
 func (w *worker) stop() {
 	if w.process != nil {
 		w.process.Kill()
-		w.process = nil
+		w.process, w.machine = nil, nil
 	}
 }
 
@@ -134,9 +142,9 @@ func (w *worker) load() (*declaration, []string, error) {
 	if w.declared == nil {
 		var printed []string
 		e := &exchange{print: func(text string) { printed = append(printed, text) }}
-		a, err := w.exchange(e, &ask{Function: "load", File: w.file, Source: w.source, Library: w.library})
+		a, err := w.exchange(e, w.source)
 		if err != nil {
-			return nil, nil, err
+			return nil, printed, err
 		}
 		if err := a.Declared.check(); err != nil {
 			w.stop()
@@ -160,12 +168,12 @@ func (w *worker) callIn(function string, c *call, e *exchange) (*answer, error) 
 		return nil, asError(w.file, err)
 	}
 	e.machine, e.print = c.machine, c.template.print
-	a, err := w.exchange(e, &ask{
+	a, err := w.exchange(e, ask{
 		Function: function, GPUs: c.machine.GPUsPerNode, Linked: c.machine.Linked == nil,
 		Request: c.request, Params: c.params, Budget: b.left(),
 	})
 	if a != nil {
-		b.spend(a.Steps)
+		b.spend(a.Steps, 0)
 	}
 	return a, err
 }
@@ -219,12 +227,14 @@ func (w *worker) table(c *call) (*collective.Table, error) {
 
 func (w *worker) trace(c *call) (*lang.Program, error) {
 	e := &exchange{call: c}
-	if _, err := w.callIn("trace", c, e); err != nil {
+	a, err := w.callIn("trace", c, e)
+	if err != nil {
 		return nil, err
 	}
 	if e.trace == nil {
 		return nil, w.garbled()
 	}
+	e.trace.At(a.End)
 	return finish(w.file, e.trace)
 }
 
@@ -253,12 +263,12 @@ func (e *lost) Error() string { return e.why }
 // exchange asks, and handles what the child sends until its answer. If the child is
 // lost, all is repeated once with the position of every line: a template does the same
 // each time, and its user wants to know where that is.
-func (w *worker) exchange(e *exchange, q *ask) (*answer, error) {
+func (w *worker) exchange(e *exchange, q ask) (*answer, error) {
 	defer func() {
 		w.used = time.Now()
 		w.idle.Reset(idleTime)
 	}()
-	a, err := w.once(e, q)
+	a, err := w.once(e, &q)
 	var gone *lost
 	if !errors.As(err, &gone) {
 		return a, err
@@ -266,7 +276,7 @@ func (w *worker) exchange(e *exchange, q *ask) (*answer, error) {
 	w.stop()
 	q.Lines = true
 	e.trace, e.printed, e.repeated = nil, 0, e.printed
-	if a, err = w.once(e, q); !errors.As(err, &gone) {
+	if a, err = w.once(e, &q); !errors.As(err, &gone) {
 		return a, err
 	}
 	w.stop()
@@ -286,15 +296,14 @@ func (w *worker) once(e *exchange, q *ask) (*answer, error) {
 		w.stop()
 	}
 	if w.process == nil {
-		p, err := child.Start(child.Options{Name: workerName, Memory: usual.heapGrowth + usual.heapGrowth/2})
+		p, err := child.Start(child.Options{Name: w.name, Memory: w.source.Limits.memoryCap()})
 		if err != nil {
 			return nil, fmt.Errorf("template %s: %w", w.file, err)
 		}
 		w.process = p
 		w.started()
 		if q.Function != "load" {
-			again := &ask{Function: "load", File: w.file, Source: w.source, Library: w.library}
-			if _, err := w.converse(&exchange{}, again); err != nil {
+			if _, err := w.converse(&exchange{}, &w.source); err != nil {
 				return nil, err
 			}
 		}
@@ -304,9 +313,13 @@ func (w *worker) once(e *exchange, q *ask) (*answer, error) {
 
 // converse sends a question and handles the child's frames.
 func (w *worker) converse(e *exchange, q *ask) (*answer, error) {
+	q.Same = e.machine.id != nil && e.machine.id == w.machine
 	text, err := json.Marshal(q)
 	if err != nil {
 		return nil, err
+	}
+	if q.Function != "load" {
+		w.machine = e.machine.id
 	}
 	if err := w.process.Send(text); err != nil {
 		return nil, w.lost(e, err)
@@ -346,7 +359,7 @@ var errGarbled = errors.New("garbled")
 func (w *worker) handle(e *exchange, kind byte, body []byte) (*answer, error) {
 	switch kind {
 	case framePrint:
-		if e.printed++; e.printed > maxPrinted {
+		if e.printed++; len(body) > maxPrint+len("…") {
 			return nil, errGarbled
 		}
 		if e.print != nil && e.printed > e.repeated {
@@ -430,7 +443,7 @@ func (w *worker) lost(e *exchange, err error) error {
 		if e.trace != nil {
 			ops = e.trace.Len()
 		}
-		return &lost{tooMuchMemory(usual.heapGrowth + bytesPerOp*int64(ops))}
+		return &lost{tooMuchMemory(w.source.Limits.Memory + bytesPerOp*int64(ops))}
 	}
 	said, _, _ := strings.Cut(strings.TrimSpace(p.Tail()), "\n")
 	return &lost{strings.TrimSuffix(fmt.Sprintf("the process that evaluates it ended (%s): %s", p.State(), said), ": ")}
