@@ -67,7 +67,9 @@ func (p *problem) partitionBound(name string, groups int, group func(rank int) i
 		f := newFlow(net)
 		total := new(big.Int)
 		for i, g := range some {
-			p.checkDeadline()
+			if p.ended() {
+				return bandwidthBound{}
+			}
 			for r := range inside {
 				inside[r] = group(r) == g
 			}

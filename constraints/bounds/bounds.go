@@ -112,7 +112,7 @@ var bandwidthRules = map[string]func(p *problem) bandwidthBound{
 // problem is a topology and a collective, with the flow networks in both
 // directions.
 type problem struct {
-	ctx                  context.Context // see checkDeadline
+	ctx                  context.Context // see ended
 	t                    *topologies.Topology
 	c                    collective.Collective
 	n                    int
@@ -134,7 +134,6 @@ func newProblem(ctx context.Context, t *topologies.Topology, c collective.Collec
 // collective has no bound here, that the ranks do not match, or that there are no
 // links.
 func Of(ctx context.Context, t *topologies.Topology, c collective.Collective) (b Bound, err error) {
-	defer recoverDeadline(&err)
 	rule, ok := bandwidthRules[collective.Plain(c.Name)]
 	asTable := c.Counts != nil || c.Custom != nil
 	switch {
@@ -174,8 +173,11 @@ func Of(ctx context.Context, t *topologies.Topology, c collective.Collective) (b
 			l.ofTotal(c.Ranks)
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return Bound{}, err
+	}
 	p.fill(&b, l)
-	return b, nil
+	return b, ctx.Err()
 }
 
 // ofTotal converts a bound on what each rank sends into one on what all ranks send,

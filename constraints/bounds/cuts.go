@@ -16,7 +16,9 @@ const (
 func (p *problem) cuts(onlySizes bool, try func(inside []bool)) {
 	inside := make([]bool, p.n)
 	both := func(member func(r int) bool) {
-		p.checkDeadline()
+		if p.ended() {
+			return
+		}
 		some, all := false, true
 		for r := range inside {
 			inside[r] = member(r)

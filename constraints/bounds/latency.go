@@ -32,7 +32,9 @@ func (p *problem) latency() (steps int, us float64) {
 	w := newLatencySearch(p, turned)
 	var targets []int
 	for looked, a := range p.spreadOut(sources) {
-		p.checkDeadline()
+		if p.ended() {
+			break
+		}
 		if w.work > maxWork {
 			p.skip(looked, len(sources), "ranks' latencies")
 			break

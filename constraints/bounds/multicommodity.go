@@ -43,7 +43,7 @@ type commodities struct {
 // is too large, it returns the known bound.
 func (p *problem) multicommodity(d demand, part int64, known bandwidthBound, o orbits) bandwidthBound {
 	rows := len(o.links) + len(o.sources)
-	if rows > maxRows {
+	if rows > maxRows || p.ended() {
 		return known
 	}
 	c := &commodities{p: p, d: d, o: o, paths: newShortestPaths(p.forward), length: make([]float64, len(p.forward.Arcs)), work: maxMasterWork}
@@ -116,8 +116,7 @@ func (c *commodities) solve() *master {
 			}
 			enter = tree
 		}
-		c.p.checkDeadline()
-		if !m.enter(enter) {
+		if c.p.ended() || !m.enter(enter) {
 			return m
 		}
 		c.work -= len(m.basis) * len(m.basis)
@@ -139,7 +138,6 @@ func (c *commodities) setLengths(m *master, even float64) {
 
 // tree returns the column of the shortest paths from a source to the ranks it sends to.
 func (c *commodities) tree(source int) column {
-	c.p.checkDeadline()
 	from := c.o.sources[source]
 	c.paths.from(from, c.length)
 	c.work -= len(c.length) + c.p.n

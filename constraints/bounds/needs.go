@@ -104,7 +104,9 @@ func (p *problem) needsLatency(k *needs) (steps int, us float64) {
 		if len(targets) == 0 {
 			continue
 		}
-		p.checkDeadline()
+		if p.ended() {
+			break
+		}
 		w.from(a, targets)
 		for _, b := range targets {
 			steps, us = max(steps, int(w.hops[b])), max(us, w.latency[b])

@@ -66,9 +66,7 @@ func (p *problem) generators() [][]int {
 // automorphisms returns generators of a graph's automorphisms, or of a subgroup if the
 // work limit is met.
 func (p *problem) automorphisms(g *symmetry.Graph) [][]int {
-	generators := symmetry.Find(p.ctx, g, symmetryWork).Generators
-	p.checkDeadline()
-	return generators
+	return symmetry.Find(p.ctx, g, symmetryWork).Generators
 }
 
 // orbitsUnder returns the orbits of the group that the automorphisms generate.

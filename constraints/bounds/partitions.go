@@ -30,7 +30,9 @@ func (p *problem) capacitiesOut(net *scaledNetwork) []int64 {
 	out := make([]int64, 1<<p.n)
 	inside := make([]bool, p.n)
 	for set := 1; set < len(out)-1; set++ {
-		p.checkDeadline()
+		if p.ended() {
+			break
+		}
 		for r := range inside {
 			inside[r] = set>>r&1 == 1
 		}

@@ -120,7 +120,9 @@ func (p *problem) pointToPoint(d demand) (best bandwidthBound) {
 	}
 	if part == 1 && !d.every && p.c.Counts == nil { // the minimum cut between each pair
 		for a := range p.n {
-			p.checkDeadline()
+			if p.ended() {
+				break
+			}
 			if p.nodesInterchangeable && p.t.Ranks[a].Node > 0 && a < p.n-1 {
 				continue // the same as a pair of the first node, or one leaving it
 			}
@@ -163,7 +165,9 @@ func (p *problem) hopBound(d demand, part int64) bandwidthBound {
 	}
 	hops := make([]int32, p.forward.Vertices)
 	for i, a := range sources {
-		p.checkDeadline()
+		if p.ended() {
+			return bandwidthBound{}
+		}
 		far := breadthFirst(next, int32(a), hops)
 		d.to(p.n, a, func(b int, parts int64) { links += times[i] * parts * int64(far[b]) })
 	}

@@ -16,6 +16,9 @@ func (p *problem) minRootedCut(net *scaledNetwork, root int, others []int) (leas
 	least = unlimited
 	looked := 0
 	for _, i := range bitReversed(len(others)) {
+		if p.ended() {
+			break
+		}
 		got := m.flow(others[i], least)
 		if m.f.limitReached() {
 			p.skip(looked, len(others), "ranks as seen from one")
@@ -26,6 +29,9 @@ func (p *problem) minRootedCut(net *scaledNetwork, root int, others []int) (leas
 	}
 	m = p.newMergingFlow(net, root)
 	for _, v := range others {
+		if p.ended() {
+			break
+		}
 		if m.flow(v, least+1) == least && !m.f.limitReached() {
 			return least, v
 		}
@@ -34,17 +40,14 @@ func (p *problem) minRootedCut(net *scaledNetwork, root int, others []int) (leas
 }
 
 // mergingFlow is a flow towards a growing set of merged ranks.
-type mergingFlow struct {
-	p *problem
-	f *flow
-}
+type mergingFlow struct{ f *flow }
 
 func (p *problem) newMergingFlow(net *scaledNetwork, root int) *mergingFlow {
 	turned := p.backward
 	if net == p.backward {
 		turned = p.forward
 	}
-	m := &mergingFlow{p: p, f: newFlow(turned)}
+	m := &mergingFlow{newFlow(turned)}
 	m.f.setSink(root, unlimited)
 	m.f.g.MaxFlow(root, m.f.sink, 0) // lays out the network
 	return m
@@ -53,7 +56,6 @@ func (p *problem) newMergingFlow(net *scaledNetwork, root int) *mergingFlow {
 // flow returns the flow from a rank to the merged ranks, or most if that is less, and
 // merges the rank.
 func (m *mergingFlow) flow(v int, most int64) int64 {
-	m.p.checkDeadline()
 	got := m.f.g.Augment(v, m.f.sink, most)
 	m.f.g.Raise(m.f.sinkArc(v), unlimited)
 	return got

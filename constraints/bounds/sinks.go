@@ -41,8 +41,7 @@ func (p *problem) allToSinks(net *scaledNetwork, sinks []int) bandwidthBound {
 	}
 	looked := 0
 	for _, v := range p.spreadOut(sinks) {
-		for {
-			p.checkDeadline()
+		for !p.ended() {
 			// In units of 1/q: links carry q times their capacity, and every rank
 			// puts in shards of p.
 			shard, scale := x.algbw.Num().Int64(), x.algbw.Denom().Int64()
