@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/colltune/colltune/constraints"
 )
 
 // run is one asynchronous try: whenever a link is free, it sends a chunk that its source has
@@ -71,7 +69,6 @@ func newRun(n *network, chunks int, part float64) *run {
 // asynchronous makes one try. Once that takes longer than most microseconds, it returns no
 // messages. The error is the context's, or says that not every rank can be reached.
 func (r *run) asynchronous(p policy, most float64) (sends []Send, end float64, err error) {
-	defer constraints.RecoverDeadline(&err)
 	r.policy = p
 	r.reset()
 	r.arrival = nil
@@ -86,7 +83,7 @@ func (r *run) asynchronous(p policy, most float64) (sends []Send, end float64, e
 	}
 	for {
 		if !r.assign(most) {
-			return nil, most, nil
+			return nil, most, r.ctx.Err()
 		}
 		if left == 0 {
 			break
@@ -191,13 +188,17 @@ func (r *run) assign(most float64) bool {
 	}
 	r.picked = r.picked[:0]
 	for _, v := range r.affected {
-		r.checkDeadline()
+		if r.ctx.Err() != nil {
+			return false
+		}
 		r.dirty[v] = false
 		r.serve(v)
 	}
 	if !r.disjoint {
 		for _, v := range r.affected {
-			r.checkDeadline()
+			if r.ctx.Err() != nil {
+				return false
+			}
 			for r.effort = maxReassignWork; r.lacks[v] > 0 && r.canReceive(v) && r.reassign(v, maxReassignDepth); {
 			}
 		}

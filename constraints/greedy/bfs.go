@@ -21,7 +21,9 @@ func (n *network) breadthFirst(chunks int) []message {
 	order, nearest := make([]int32, n.ranks), make([]uint64, n.ranks)
 	e := &loadBalancer{n: n, chunks: chunks, allowed: make([][]int32, n.ranks)}
 	for v := range n.ranks {
-		n.checkDeadline()
+		if n.ctx.Err() != nil {
+			return nil
+		}
 		// Nearest first, and from v on, so that equivalent ranks choose equivalently.
 		for i := range nearest {
 			s := (v + i) % n.ranks
@@ -74,7 +76,9 @@ func (n *network) distances() (far [][]int32) {
 	}
 	queue := make([]int32, 0, n.ranks)
 	for s := range n.ranks {
-		n.checkDeadline()
+		if n.ctx.Err() != nil {
+			break
+		}
 		for v := range far {
 			far[v][s] = -1
 		}
@@ -178,8 +182,8 @@ func (e *loadBalancer) balance() {
 	}
 	via := make([]augmentStep, len(e.load))
 	for i := range len(e.n.hops) + e.n.ranks*e.chunks {
-		if i%checkInterval == 0 {
-			e.n.checkDeadline()
+		if i%checkInterval == 0 && e.n.ctx.Err() != nil {
+			return
 		}
 		top := e.fullest()
 		if len(e.given[top]) == 0 {

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/bounds"
 	"github.com/colltune/colltune/topologies"
 )
@@ -96,7 +95,6 @@ func bound(ctx context.Context, t *topologies.Topology, o Options) (float64, err
 
 // find makes schedules and returns the best. least is the bound.
 func find(ctx context.Context, t *topologies.Topology, o Options, least float64) (best *Schedule, err error) {
-	defer constraints.RecoverDeadline(&err)
 	n := len(t.Ranks)
 	forward, err := newNetwork(ctx, t, false, o.Alpha)
 	if err != nil {
@@ -139,7 +137,6 @@ func find(ctx context.Context, t *topologies.Topology, o Options, least float64)
 // fill fills in the sends and their times. It may give up on schedules that are no better
 // than best, which is of the same collective or nil.
 func (s *Schedule) fill(o Options, forward, backward *network, best *Schedule) (err error) {
-	defer constraints.RecoverDeadline(&err)
 	switch chunks, part := s.Chunks, s.chunkBytes(); o.Collective {
 	case "allgather":
 		s.Sends, s.TimeUS, s.Method, err = forward.route(chunks, part, o, best)
@@ -156,6 +153,9 @@ func (s *Schedule) fill(o Options, forward, backward *network, best *Schedule) (
 		if back, _, _, err = forward.route(chunks, part, o, nil); err == nil {
 			s.Sends, s.TimeUS = forward.play(append(forward.reverse(there), forward.messages(back)...), chunks, part)
 		}
+	}
+	if err == nil && s.Sends == nil {
+		err = forward.ctx.Err()
 	}
 	return err
 }
@@ -208,7 +208,6 @@ func (a *attempts) optimal() bool { return a.end <= a.lowerBound }
 // tryMethods makes schedules by each method until one is optimal. After an error, the best
 // schedule so far is still valid.
 func (a *attempts) tryMethods(o Options) (err error) {
-	defer constraints.RecoverDeadline(&err)
 	n, few := a.n, a.arrivals <= maxImprovedMessages
 	// With one chunk for each rank and links of several speeds, slow links should
 	// sometimes wait, which asynchronous schedules rarely find.
@@ -224,7 +223,7 @@ func (a *attempts) tryMethods(o Options) (err error) {
 	}
 	tries := o.tries(a.chunks, a.arrivals)
 	if tries == 0 || a.optimal() {
-		return nil
+		return n.ctx.Err()
 	}
 	found, took, err := a.bestAsynchronous(o.Seed, tries)
 	if err != nil {
@@ -240,7 +239,7 @@ func (a *attempts) tryMethods(o Options) (err error) {
 		got, took := n.improve(a.chunks, a.part, found, a.lowerBound, o.Seed, tries)
 		a.keepBest(got, took, "local search")
 	}
-	return nil
+	return n.ctx.Err()
 }
 
 // tryMatching assigns chunks to messages that meet the lower bound, if possible.

@@ -31,7 +31,9 @@ func (n *network) match(chunks int, part, floor float64) []message {
 	m := &matching{}
 	var list []plannedSend
 	for v := range n.ranks {
-		n.checkDeadline()
+		if n.ctx.Err() != nil {
+			return nil
+		}
 		m.slots = m.slots[:0]
 		for _, h := range n.in[v] {
 			count := min(math.Floor((floor-arrive[h])/took[h])+1, float64((n.ranks-1)*chunks))
@@ -128,7 +130,9 @@ func (n *network) earliest(arrive []float64) []float64 {
 	all := make([]float64, n.ranks*n.ranks)
 	queue, waits := make([]int32, 0, n.ranks), make([]bool, n.ranks)
 	for s := range n.ranks {
-		n.checkDeadline()
+		if n.ctx.Err() != nil {
+			break
+		}
 		at := all[s*n.ranks : (s+1)*n.ranks]
 		for v := range at {
 			at[v] = math.Inf(1)

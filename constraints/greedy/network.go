@@ -3,9 +3,9 @@ package greedy
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
-	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -57,7 +57,9 @@ func newNetwork(ctx context.Context, t *topologies.Topology, turned bool, alpha 
 func (n *network) tooManyPairs() bool {
 	across := 0
 	for a := range n.t.Ranks {
-		n.checkDeadline()
+		if n.ctx.Err() != nil {
+			break
+		}
 		for b := range n.t.Ranks {
 			if n.t.Ranks[a].Node != n.t.Ranks[b].Node && across <= maxFullPairs && n.t.Linked(a, b) {
 				across++
@@ -73,10 +75,12 @@ func (n *network) listHops(turned bool) error {
 	edges := make([]int32, 0, len(t.Edges)) // storage for the edges of all hops
 	var chosen *nodePairs
 	if n.tooManyPairs() {
-		chosen = newNodePairs(t, n.checkDeadline)
+		chosen = newNodePairs(n.ctx, t)
 	}
 	for a := range t.Ranks {
-		n.checkDeadline()
+		if err := n.ctx.Err(); err != nil {
+			return err
+		}
 		for b := range t.Ranks {
 			from, to := a, b
 			if turned {
@@ -133,9 +137,6 @@ func (n *network) listEnds(turned bool) error {
 	return nil
 }
 
-// checkDeadline panics if the context has ended: see constraints.RecoverDeadline.
-func (n *network) checkDeadline() { constraints.CheckDeadline(n.ctx) }
-
 // checkInterval is the number of short operations, such as playing a message, between two
 // checks of the context.
 const checkInterval = 1 << 10
@@ -191,7 +192,8 @@ type message struct {
 
 // play assigns times to messages: in their order, each starts as soon as its chunks are there
 // and its edges are free. end is when the last one arrives. In a reduction, a chunk is ready
-// when all messages before that combine into it have arrived.
+// when all messages before that combine into it have arrived. If the context ends, there are
+// no sends, and end is infinite.
 func (n *network) play(list []message, chunks int, part float64) (sends []Send, end float64) {
 	total := n.ranks * chunks
 	free := make([]float64, len(n.t.Edges))
@@ -199,8 +201,8 @@ func (n *network) play(list []message, chunks int, part float64) (sends []Send, 
 	sends = make([]Send, len(list))
 	var busy []float64
 	for i, m := range list {
-		if i%checkInterval == 0 {
-			n.checkDeadline()
+		if i%checkInterval == 0 && n.ctx.Err() != nil {
+			return nil, math.Inf(1)
 		}
 		hop := &n.hops[m.hop]
 		start := 0.0

@@ -1,6 +1,10 @@
 package greedy
 
-import "github.com/colltune/colltune/topologies"
+import (
+	"context"
+
+	"github.com/colltune/colltune/topologies"
+)
 
 // nodePairs is the pairs of ranks in different nodes that a large network has hops for,
 // because all pairs would be too many: GPUs with the same number in their nodes, and for
@@ -13,8 +17,8 @@ type nodePairs struct {
 	chosen []uint64 // by pair
 }
 
-// newNodePairs chooses the pairs. It calls checkDeadline for each node.
-func newNodePairs(t *topologies.Topology, checkDeadline func()) *nodePairs {
+// newNodePairs chooses the pairs, or some of them if ctx ends.
+func newNodePairs(ctx context.Context, t *topologies.Topology) *nodePairs {
 	c := &nodePairs{ranks: len(t.Ranks)}
 	c.chosen = make([]uint64, (c.ranks*c.ranks+63)/64)
 	nodes := make([][]int, t.Nodes)
@@ -22,7 +26,9 @@ func newNodePairs(t *topologies.Topology, checkDeadline func()) *nodePairs {
 		nodes[node] = t.NodeRanks(node)
 	}
 	for _, from := range nodes {
-		checkDeadline()
+		if ctx.Err() != nil {
+			break
+		}
 		for _, to := range nodes {
 			if from[0] != to[0] {
 				c.choose(t, from, to)

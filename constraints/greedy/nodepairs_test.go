@@ -17,7 +17,7 @@ func TestCrossings(t *testing.T) {
 		{resolve(t, "dgx-2-teccl", 9), 8},
 		{resolve(t, "dgx-a100", 10), 8},
 	} {
-		chosen, count := newNodePairs(c.top, func() {}), 0
+		chosen, count := newNodePairs(t.Context(), c.top), 0
 		for from := range c.top.Ranks {
 			for to := range c.top.Ranks {
 				if !chosen.has(from, to) {
