@@ -111,8 +111,10 @@ func (f *Formula) Rows() int { return len(f.rows) }
 // and may be empty.
 func (f *Formula) Bool(name string) Lit {
 	f.count(1)
-	if f.variables >= MaxVariables {
+	if f.err == nil && f.variables >= MaxVariables {
 		f.fail("%w: %d variables", ErrTooLarge, MaxVariables)
+	}
+	if f.err != nil {
 		return True
 	}
 	f.variables++

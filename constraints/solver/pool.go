@@ -225,29 +225,6 @@ func (s *Pool) inOrder(first []string) []*backend {
 	return order
 }
 
-// SolveBy asks one solver by name. It is an error if that solver is not in use.
-func (s *Pool) SolveBy(ctx context.Context, f *constraints.Formula, name string) (Answer, error) {
-	return s.solveBy(ctx, 0, f, name)
-}
-
-// SolveByWithin is SolveBy with a limit on the solver's work: see SolveWithin. Errors are
-// SolveBy's.
-func (s *Pool) SolveByWithin(ctx context.Context, work time.Duration, f *constraints.Formula, name string) (Answer, error) {
-	if err := checkWork(work); err != nil {
-		return Answer{}, err
-	}
-	return s.solveBy(ctx, work, f, name)
-}
-
-func (s *Pool) solveBy(ctx context.Context, work time.Duration, f *constraints.Formula, name string) (Answer, error) {
-	for _, b := range s.backends {
-		if b.name == name {
-			return s.solve(ctx, f, []*backend{b}, work, true)
-		}
-	}
-	return Answer{}, fmt.Errorf("solver %q is not in use: want one of %s", name, strings.Join(s.Solvers(), ", "))
-}
-
 // orderOf returns a name's position in a list, or the list's length if it is not
 // there.
 func orderOf(names []string, name string) int {

@@ -50,7 +50,7 @@ func (p *problem) widestUnit() units.Bandwidth {
 	slices.Sort(widths)
 	widths = slices.Compact(widths)
 	ways := func(unit units.Bandwidth) (count int) {
-		net, err := newNetwork(p.Topology, unit, p.ctx)
+		net, err := newNetwork(p.ctx, p.Topology, unit)
 		if err != nil {
 			return 0
 		}
@@ -200,6 +200,47 @@ func (p *problem) refuteAllSplits(ctx context.Context, demands []demand) *Refuta
 		return &Refutation{p.describe(d)}
 	}
 	return nil
+}
+
+// boundSums returns the splits of rounds that are not excluded for sums wanted
+// everywhere, by two conditions:
+//
+//   - what any rank contributes must come to any other that wants the sum: as
+//     many chunks as the data have, and so out of every set of ranks too
+//   - each chunk takes 2(n-1) sends: by the time some rank first has the whole
+//     sum all others have sent once, and after that all others receive
+func (p *problem) boundSums(ctx context.Context) (open [][]int, refuted *Refutation, err error) {
+	spread := *p
+	spread.items = nil
+	for _, class := range p.classes { // chunks of one are as far
+		for r := range p.net.ranks {
+			spread.items = append(spread.items, item{source: r, wanted: p.items[class[0]].wanted})
+		}
+	}
+	if r := spread.outOfReach(); r != nil {
+		return nil, r, nil
+	}
+	if sends, room := p.sends(); sends > room*p.Rounds {
+		return nil, &Refutation{fmt.Sprintf("%d chunks take at least %d sends, 2(n-1) each where all want them, and the links into all ranks carry %d in %d rounds", len(p.items), sends, room*p.Rounds, p.Rounds)}, nil
+	}
+	demands := p.sumDemands()
+	return p.openSplits(ctx, &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: upTo(len(demands))})
+}
+
+// sends returns how many sends the sums take at least, and how many can arrive
+// anywhere in a round at most.
+func (p *problem) sends() (least, room int) {
+	for _, it := range p.items {
+		if least += p.net.ranks - 1; len(it.wanted) == p.net.ranks {
+			least += p.net.ranks - 1
+		}
+	}
+	for _, l := range p.net.links {
+		if int(l.to) < p.net.ranks {
+			room += l.capacity
+		}
+	}
+	return least, room
 }
 
 // describe describes an infeasible demand.

@@ -14,10 +14,10 @@ import (
 
 // TestBoundsAgainstBruteForce holds what bounds say of chunks that are copied to
 // random small systems where everything was tried: no split of rounds that has a
-// routing is excluded, by flows, by the best tolls or by any, and no R/C that has one
-// is below a bound. The routings that mixes find are among those that there are.
+// routing is excluded, by flows, by the best prices or by any, and no R/C that has one
+// is below a bound. The routings that packings find are among those that there are.
 func TestBoundsAgainstBruteForce(t *testing.T) {
-	routed, excludes, mixes := 0, map[string]int{}, 0
+	routed, excludes, packed := 0, map[string]int{}, 0
 	check := func(t *rapid.T) {
 		ranks, switches, links := drawn(t)
 		spec := collective.Spec{Ranks: ranks, Chunks: rapid.IntRange(1, 3).Draw(t, "chunks")}
@@ -34,11 +34,11 @@ func TestBoundsAgainstBruteForce(t *testing.T) {
 		steps := rapid.IntRange(1, 3).Draw(t, "steps")
 		q := Query{Topology: system(ranks, switches, links), Collective: c, Steps: steps,
 			Rounds: steps + rapid.IntRange(0, 3).Draw(t, "more"), Unit: gb}
-		p, err := newProblem(q)
+		p, err := newProblem(context.Background(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := p.branch()
+		b := p.newPricing()
 		if b == nil {
 			return // of two ranks, or too far apart: flows and distances are all
 		}
@@ -47,10 +47,10 @@ func TestBoundsAgainstBruteForce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range rapid.IntRange(0, 3).Draw(t, "cuts") { // any tolls will do
-			tolls := rapid.SliceOfN(rapid.Float64Range(0, 1), len(b.width)*steps, len(b.width)*steps).Draw(t, "tolls")
-			if slices.Max(tolls) > 0 {
-				c, _ := b.cut(tolls, never)
+		for range rapid.IntRange(0, 3).Draw(t, "cuts") { // any prices will do
+			prices := rapid.SliceOfN(rapid.Float64Range(0, 1), len(b.width)*steps, len(b.width)*steps).Draw(t, "prices")
+			if slices.Max(prices) > 0 {
+				c, _ := b.cut(prices, never)
 				b.cuts = append(b.cuts, c)
 			}
 		}
@@ -62,10 +62,10 @@ func TestBoundsAgainstBruteForce(t *testing.T) {
 			}
 			some = some || can
 			said := map[string]bool{
-				"flows":    refuted != nil || !slices.ContainsFunc(open, func(o []int) bool { return slices.Equal(o, split) }),
-				"any toll": b.excludes(spec.Chunks, split),
+				"flows":      refuted != nil || !slices.ContainsFunc(open, func(o []int) bool { return slices.Equal(o, split) }),
+				"any prices": b.excludes(spec.Chunks, split),
 			}
-			said["the best tolls"] = b.judge(spec.Chunks, split, never) == excluded
+			said["the best prices"] = b.judge(spec.Chunks, split, never) == excluded
 			for who, says := range said {
 				if says && can {
 					t.Fatalf("%s of %d chunks on %v in rounds %v: excluded by %s, and there is a routing", spec.Name, spec.Chunks, links, split, who)
@@ -74,12 +74,11 @@ func TestBoundsAgainstBruteForce(t *testing.T) {
 					excludes[who]++
 				}
 			}
-			if !said["the best tolls"] && mixes < 200 {
-				w := &weighed{branches: b, p: p, ask: byWork(context.Background(), time.Hour), good: [][]int{split}}
-				if sched := w.mixed(100_000); sched != nil {
-					mixes++
+			if !said["the best prices"] && packed < 200 {
+				if sched := b.pack(context.Background(), byWork(time.Hour), p, [][]int{split}, 100_000); sched != nil {
+					packed++
 					if err := Replay(q, p.net.unit, p.names(), sched); err != nil || !can {
-						t.Fatalf("%s of %d chunks on %v in rounds %v: a mix, and there is no routing (%v)", spec.Name, spec.Chunks, links, split, err)
+						t.Fatalf("%s of %d chunks on %v in rounds %v: a packing, and there is no routing (%v)", spec.Name, spec.Chunks, links, split, err)
 					}
 				}
 			}
@@ -90,14 +89,14 @@ func TestBoundsAgainstBruteForce(t *testing.T) {
 		routed++
 		has := big.NewRat(int64(p.Rounds), int64(spec.Chunks))
 		floors := map[string]*big.Rat{"flows of any number of steps": p.leastRatio()}
-		if f := p.branch().least(nil, never); f != nil {
-			floors["the best tolls"] = f.ratio
+		if f := p.newPricing().least(nil, never); f != nil {
+			floors["the best prices"] = f.ratio
 		}
-		one, err := p.oneChunk(steps)
+		one, err := p.withChunks(1, steps, steps)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f, err := one.cutBound(byWork(context.Background(), time.Hour), big.NewRat(1, 1000)); err != nil {
+		if f, err := one.cutBound(context.Background(), byWork(time.Hour), big.NewRat(1, 1000)); err != nil {
 			t.Fatal(err)
 		} else if f != nil {
 			floors["flows in so many steps"] = f.ratio
@@ -111,8 +110,8 @@ func TestBoundsAgainstBruteForce(t *testing.T) {
 	for range 10 * times() {
 		rapid.Check(t, check)
 	}
-	t.Logf("%d with a routing, %v splits excluded, %d mixes", routed, excludes, mixes)
-	if routed < 100 || len(excludes) < 3 || mixes < 20 {
-		t.Errorf("%d with a routing, %v splits excluded, %d mixes: too few to mean much", routed, excludes, mixes)
+	t.Logf("%d with a routing, %v splits excluded, %d packed", routed, excludes, packed)
+	if routed < 100 || len(excludes) < 3 || packed < 20 {
+		t.Errorf("%d with a routing, %v splits excluded, %d packed: too few to mean much", routed, excludes, packed)
 	}
 }

@@ -257,7 +257,7 @@ func TestBruteForce(t *testing.T) {
 		if want == sat {
 			found++
 		}
-		p, err := newProblem(q)
+		p, err := newProblem(context.Background(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -396,7 +396,7 @@ func TestBruteForceSums(t *testing.T) {
 		default:
 			none++
 		}
-		p, err := newProblem(q)
+		p, err := newProblem(context.Background(), q)
 		if err != nil {
 			t.Fatal(err)
 		}

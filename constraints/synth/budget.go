@@ -11,132 +11,121 @@ import (
 	"github.com/colltune/colltune/constraints/solver"
 )
 
-// solveBudget limits solvers: by time, in which case they run in parallel; or by work, in
-// which case they run one after the other, so that the answer is the same on every machine:
-//
-//	by time   until 10:42:07      now() is the time             in parallel
-//	by work   until 7.5 s         now() is the work done        in order
+// solveBudget limits what a query may take: until a deadline, with solvers side by side; or an
+// amount of counted work, with solvers one after the other, so that the answer is the same on
+// every machine. The zero value limits nothing.
 type solveBudget struct {
-	ctx     context.Context
-	net     *network  // for a frontier: the network, if it is already built
-	meter   *meter    // nil means by time
-	until   time.Time // zero means only the solvers' time limit
-	atLeast bool      // R/C is known to be at least the bound's
-	hopeful bool      // one chunk can be summed in as many steps
-	mixed   bool      // only look for a mix of courses
-	// gathered keeps, during a frontier search, the courses found for sums, by number of
-	// steps: see mixing.
-	gathered map[int]*tollkeeper
-	branches forest // the same for branchings of chunks that are copied
+	deadline time.Time // zero: none
+	work     *work     // nil: not counted
 }
 
-// meter is the work that solvers have done.
-type meter struct{ done time.Duration }
+// work is counted in the time that it takes on a quiet machine.
+type work struct {
+	left time.Duration
+	of   *work // what this is a part of, or nil
+}
 
 // clockShare is the ratio of a query's time limit to its work limit, so that slow or busy
 // machines get the same answer.
 const clockShare = 8
 
-// now returns the current time, or the work done so far as a time.
-func (a solveBudget) now() time.Time {
-	if a.meter == nil {
-		return time.Now()
-	}
-	return time.Unix(0, 0).Add(a.meter.done)
-}
-
 // left returns the time or work that is left: an hour if there is no limit.
-func (a solveBudget) left() time.Duration {
-	if a.until.IsZero() {
-		return time.Hour
+func (b solveBudget) left() time.Duration {
+	switch {
+	case b.work != nil:
+		left := b.work.left
+		for w := b.work.of; w != nil; w = w.of {
+			left = min(left, w.left)
+		}
+		return left
+	case !b.deadline.IsZero():
+		return time.Until(b.deadline)
 	}
-	return a.until.Sub(a.now())
+	return time.Hour
 }
 
-// within limits the budget to an amount.
-func (a solveBudget) within(limit time.Duration) solveBudget {
-	a.until = a.now().Add(min(limit, a.left()))
-	return a
-}
-
-// query limits the budget to that of one query: the solvers' time limit, or an amount of
-// work for which the time limit is seldom met.
-func (a solveBudget) query(s *solver.Pool) solveBudget {
-	if a.meter != nil {
-		return a.within(s.Timeout() / clockShare)
+// within returns a part of the budget.
+func (b solveBudget) within(limit time.Duration) solveBudget {
+	limit = min(limit, b.left())
+	if b.work != nil {
+		return solveBudget{work: &work{limit, b.work}}
 	}
-	return a.within(s.Timeout())
+	return solveBudget{deadline: time.Now().Add(limit)}
 }
 
-// share limits the budget to a fraction of it.
-func (a solveBudget) share(some, parts time.Duration) solveBudget {
-	return a.within(a.left() / parts * some)
-}
-
-// boundContext returns the context for bounds. With a limit on time it ends then; with a
-// limit on work it does not, because bounds limit their own work.
-func (a solveBudget) boundContext() (context.Context, context.CancelFunc) {
-	if a.meter != nil || a.until.IsZero() {
-		return context.WithCancel(a.ctx)
+// query returns the part for one query: the solvers' time limit, or an amount of work for
+// which the time limit is seldom met.
+func (b solveBudget) query(s *solver.Pool) solveBudget {
+	if b.work != nil {
+		return b.within(s.Timeout() / clockShare)
 	}
-	return context.WithDeadline(a.ctx, a.until)
+	return b.within(s.Timeout())
 }
 
-// onlyLate reports whether an error only means that boundContext ended.
-func (a solveBudget) onlyLate(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) && a.ctx.Err() == nil
+// share returns a fraction of the budget.
+func (b solveBudget) share(some, parts time.Duration) solveBudget {
+	return b.within(b.left() / parts * some)
 }
 
-// ask has solvers answer a formula. If nothing is left, the answer is Timeout.
-func (a solveBudget) ask(s *solver.Pool, st encoding) (solver.Answer, error) {
+// spend counts work.
+func (b solveBudget) spend(done time.Duration) {
+	for w := b.work; w != nil; w = w.of {
+		w.left -= done
+	}
+}
+
+// context returns the context for bounds. It ends with the deadline; work does not end it,
+// because bounds limit their own.
+func (b solveBudget) context(ctx context.Context) (context.Context, context.CancelFunc) {
+	if b.deadline.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, b.deadline)
+}
+
+// spent reports whether the deadline, or ctx, has ended.
+func (b solveBudget) spent(ctx context.Context) bool {
+	return ctx.Err() != nil || b.work == nil && b.left() <= 0
+}
+
+// onlyLate reports whether an error only means that the budget's deadline has passed.
+func onlyLate(ctx context.Context, err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
+}
+
+// solve has solvers answer a formula, the preferred one first where work is counted. If
+// nothing is left, the answer is Timeout.
+func (b solveBudget) solve(ctx context.Context, s *solver.Pool, f *constraints.Formula, preferred string) (solver.Answer, error) {
 	by := s.Solvers()[0]
-	suited := slices.Contains(s.Solvers(), st.preferred)
-	if suited {
-		by = st.preferred
+	if slices.Contains(s.Solvers(), preferred) {
+		by = preferred
 	}
-	if errors.Is(st.formula.Err(), constraints.ErrTooLarge) {
-		return solver.Answer{Status: solver.Timeout, By: by, Counted: true, Detail: st.formula.Err().Error()}, nil
+	late := solver.Answer{Status: solver.Timeout, By: by, Detail: "no answer in time"}
+	if errors.Is(f.Err(), constraints.ErrTooLarge) {
+		late.Counted, late.Detail = true, f.Err().Error()
+		return late, nil
 	}
-	limit := a.left()
+	limit := b.left()
 	if limit < time.Microsecond {
-		return solver.Answer{Status: solver.Timeout, By: by, Detail: "no answer in time"}, a.ctx.Err()
+		return late, ctx.Err()
 	}
-	if a.meter != nil {
-		return a.askByWork(s, st, suited, limit)
+	if b.work == nil {
+		short, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		got, err := s.Solve(short, f)
+		if onlyLate(ctx, err) {
+			return late, nil
+		}
+		return got, err
 	}
-	short, cancel := context.WithTimeout(a.ctx, limit)
-	defer cancel()
-	var got solver.Answer
-	var err error
-	if st.only && suited {
-		got, err = s.SolveBy(short, st.formula, st.preferred)
-	} else {
-		got, err = s.Solve(short, st.formula)
-	}
-	if a.onlyLate(err) {
-		return solver.Answer{Status: solver.Timeout, By: by, Detail: "no answer in time"}, nil
-	}
-	return got, err
-}
-
-// askByWork is ask with a limit on work. It sends a notice if a time limit was met.
-func (a solveBudget) askByWork(s *solver.Pool, st encoding, suited bool, limit time.Duration) (got solver.Answer, err error) {
-	if st.only && suited {
-		got, err = s.SolveByWithin(a.ctx, limit, st.formula, st.preferred)
-	} else {
-		got, err = s.SolveWithin(a.ctx, limit, st.formula, st.preferred)
-	}
-	a.meter.done += got.Work
+	got, err := s.SolveWithin(ctx, limit, f, preferred)
+	b.spend(got.Work)
 	if err == nil && !got.Counted {
-		s.Notice(fmt.Sprintf("%s: %s met a limit (%s) before its work came to an end: a faster machine may find more", st.formula.Name, got.By, orText(got.Detail, "of time")))
+		why := got.Detail
+		if why == "" {
+			why = "of time"
+		}
+		s.Notice(fmt.Sprintf("%s: %s met a limit (%s) before its work came to an end: a faster machine may find more", f.Name, got.By, why))
 	}
 	return got, err
-}
-
-// orText returns text, or other if text is empty.
-func orText(text, other string) string {
-	if text != "" {
-		return text
-	}
-	return other
 }

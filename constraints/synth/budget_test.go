@@ -13,9 +13,7 @@ import (
 )
 
 // byWork asks within so much work in all.
-func byWork(ctx context.Context, work time.Duration) solveBudget {
-	return solveBudget{ctx: ctx, meter: &meter{}}.within(work)
-}
+func byWork(limit time.Duration) solveBudget { return solveBudget{work: &work{left: limit}} }
 
 // What is found by work is the same where solvers are four times as slow, also
 // where the work is over before all is found.
@@ -69,8 +67,7 @@ func TestTimeIsTheLastResort(t *testing.T) {
 	}
 	defer s.Close()
 	p := sumsOf(t, resolve(t, "dgx-1", 0), 48, 5, 14)
-	ask := byWork(context.Background(), time.Hour)
-	a, err := ask.ask(s, p.encode(nil, true))
+	a, err := byWork(time.Hour).solve(context.Background(), s, p.encode(nil, true).formula, "pb")
 	if err != nil || a.Status != solver.Timeout || len(said) != 1 || !strings.Contains(said[0], "a faster machine may find more") {
 		t.Errorf("%+v, %v, said %q", a, err, said)
 	}
@@ -82,8 +79,7 @@ func TestTooLargeToState(t *testing.T) {
 	for f.Err() == nil {
 		f.Bool("")
 	}
-	ask := solveBudget{ctx: context.Background()}
-	a, err := ask.ask(open(t, "pb"), encoding{formula: f, preferred: "pb"})
+	a, err := solveBudget{}.solve(context.Background(), open(t, "pb"), f, "pb")
 	if err != nil || a.Status != solver.Timeout || !strings.Contains(a.Detail, "too large") {
 		t.Errorf("%+v, %v", a, err)
 	}

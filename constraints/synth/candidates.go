@@ -36,11 +36,12 @@ func Candidates(ctx context.Context, s *solver.Pool, t *topologies.Topology, c c
 	if c.Ranks > candidateRanks || c.Ranks < 2 {
 		return nil, nil
 	}
-	w := FrontierOptions{Work: work, meter: &meter{}}
-	points, err := w.points(ctx, s, t, c)
+	w := FrontierOptions{Work: work}
+	budget := w.budget()
+	points, err := w.points(ctx, s, budget, t, c)
 	var found []Synthesised
 	for _, pt := range points {
-		made, madeErr := w.candidate(ctx, s, t, c, pt)
+		made, madeErr := w.candidate(ctx, s, budget, t, c, pt)
 		if made != nil {
 			found = append(found, *made)
 		}
@@ -59,7 +60,7 @@ func Candidates(ctx context.Context, s *solver.Pool, t *topologies.Topology, c c
 }
 
 // points returns the points of the frontier up to candidateSteps beyond the fewest steps.
-func (w FrontierOptions) points(ctx context.Context, s *solver.Pool, t *topologies.Topology, c collective.Collective) ([]Point, error) {
+func (w FrontierOptions) points(ctx context.Context, s *solver.Pool, budget solveBudget, t *topologies.Topology, c collective.Collective) ([]Point, error) {
 	asked := c
 	if c.Name == "allreduce" {
 		// The frontier of an allreduce takes long to compute, those of its two
@@ -76,7 +77,7 @@ func (w FrontierOptions) points(ctx context.Context, s *solver.Pool, t *topologi
 		return nil, &QueryError{err}
 	}
 	q := Query{Topology: t, Collective: one, Steps: 1, Rounds: 1}
-	p, err := newProblem(q)
+	p, err := newProblem(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -85,14 +86,14 @@ func (w FrontierOptions) points(ctx context.Context, s *solver.Pool, t *topologi
 		return nil, err
 	}
 	w.Steps = least + candidateSteps
-	points, _, err := Frontier(ctx, s, q, w)
+	points, _, err := frontier(ctx, s, budget, q, w)
 	return points, err
 }
 
 // candidate converts a point of the frontier into a program. For an allreduce, the point is
 // the allgather's; a reducescatter with the reversed schedule precedes it.
-func (w FrontierOptions) candidate(ctx context.Context, s *solver.Pool, t *topologies.Topology, c collective.Collective, pt Point) (*Synthesised, error) {
-	chunks, steps, rounds, answer, proof := pt.Chunks, pt.Steps, pt.Rounds, pt.Answer, pt.Proof
+func (w FrontierOptions) candidate(ctx context.Context, s *solver.Pool, budget solveBudget, t *topologies.Topology, c collective.Collective, pt Point) (*Synthesised, error) {
+	chunks, steps, rounds, found, proof := pt.Chunks, pt.Steps, pt.Rounds, pt.Answer, pt.Proof
 	twice := c.Name == "allreduce"
 	if twice {
 		chunks, steps, rounds = chunks*c.Ranks, 2*steps, 2*rounds
@@ -109,14 +110,15 @@ func (w FrontierOptions) candidate(ctx context.Context, s *solver.Pool, t *topol
 	}
 	q := Query{Topology: t, Collective: whole, Steps: steps, Rounds: rounds}
 	if twice {
-		if answer, err = w.find(s, q, w.budget(ctx)); err != nil || answer.Status != solver.Sat {
+		found, err = answer(ctx, s, w.share(budget), func(until context.Context) (*problem, error) { return newProblem(until, q) })
+		if err != nil || found.Status != solver.Sat {
 			return nil, err
 		}
 		proof = "a reducescatter and an allgather, each of which " + proof
 	}
-	program, err := Program(q, answer, "synthesised")
+	program, err := Program(q, found, "synthesised")
 	if err != nil {
 		return nil, err
 	}
-	return &Synthesised{program, chunks, steps, rounds, answer.By, proof}, nil
+	return &Synthesised{program, chunks, steps, rounds, found.By, proof}, nil
 }

@@ -157,3 +157,66 @@ func (p *problem) eachSet(yield func(in []bool)) {
 		}
 	}
 }
+
+// manyPairs is the number of ranks up to which all pairs are examined.
+const manyPairs = 16
+
+// sumDemands returns the demands of sums: for each chunk that is wanted at a rank, one chunk
+// must come there from every other contributor. If all chunks are wanted everywhere, this
+// also covers cuts of sets of ranks, because every set has a rank inside and one outside.
+func (p *problem) sumDemands() []demand {
+	n := p.net.ranks
+	var all []demand
+	pairs := make([][]int, 0)
+	for _, image := range p.rankImages() {
+		becomes := make([]int, n*n)
+		for at := range becomes {
+			becomes[at] = image[at/n]*n + image[at%n]
+		}
+		pairs = append(pairs, becomes)
+	}
+	needs := make([]int64, n) // by rank
+	for _, it := range p.items {
+		for _, r := range it.wanted {
+			needs[r]++
+		}
+	}
+	tried := make([]bool, n*n) // by the first pair of an orbit
+	for at, first := range symmetry.Orbits(n*n, pairs) {
+		a, b := at/n, at%n
+		if a == b || tried[first] || n > manyPairs && b != (a+1)%n && !p.farthest(a, b) {
+			continue
+		}
+		tried[first] = true
+		d := demand{from: make([]int64, n), into: make([]int64, n), set: []int{a, b}, kind: fromTo, need: needs[b]}
+		if d.from[a], d.into[b] = d.need, d.need; d.need > 0 {
+			all = append(all, d)
+		}
+	}
+	if p.wantedEverywhere() {
+		return all
+	}
+	p.eachSet(func(in []bool) {
+		d := demand{from: make([]int64, n), into: make([]int64, n), kind: intoSet}
+		for _, it := range p.items {
+			if slices.ContainsFunc(it.wanted, func(r int) bool { return in[r] }) {
+				d.need++
+			}
+		}
+		for r := range n {
+			if in[r] {
+				d.set = append(d.set, r)
+				d.into[r] = d.need
+			} else {
+				d.from[r] = d.need
+			}
+		}
+		if len(d.set) > 0 && len(d.set) < n && d.need > 0 {
+			all = append(all, d)
+		}
+	})
+	return all
+}
+
+// farthest reports whether b is as far from a as any rank is.
+func (p *problem) farthest(a, b int) bool { return p.net.dist[a][b] == slices.Max(p.net.dist[a]) }

@@ -81,7 +81,7 @@ func TestDemandsLoseNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		steps := rapid.IntRange(1, 3).Draw(t, "steps")
-		p, err := newProblem(Query{Topology: top, Collective: c, Steps: steps, Rounds: steps + rapid.IntRange(0, 1).Draw(t, "more"), Unit: gb})
+		p, err := newProblem(context.Background(), Query{Topology: top, Collective: c, Steps: steps, Rounds: steps + rapid.IntRange(0, 1).Draw(t, "more"), Unit: gb})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestRateRefutesMore(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := Query{Topology: system(n, 0, links), Collective: c, Steps: 1, Rounds: 1}
-		p, err := newProblem(q)
+		p, err := newProblem(context.Background(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestRateRefutesMore(t *testing.T) {
 		}
 		q.Steps = least + r.IntN(2)
 		for q.Rounds = q.Steps; ; q.Rounds++ {
-			if p, err = newProblem(q); err != nil {
+			if p, err = newProblem(context.Background(), q); err != nil {
 				t.Fatal(err)
 			}
 			_, no, err := p.bound(context.Background())

@@ -9,28 +9,26 @@
 // over all lanes (paths from rank to rank) that use it. S stands for latency, R/C for
 // bandwidth.
 //
-//	query ─▶ bound ─▶ flow ─▶ encoding ─▶ solvers ─▶ schedule ─▶ replay ─▶ program
-//	           │ unsat   │ sat              │ unsat, timeout       checks, on the
-//	           ▼         ▼                  ▼                      topology alone
+//	query ─▶ known routings ─▶ bounds ─▶ one flow ─▶ branchings, solvers ─▶ schedule ─▶ replay ─▶ program
+//	              │ sat           │ unsat    │ sat         │ unsat, timeout      checks, on the
+//	              ▼               ▼          ▼             ▼                     topology alone
 //
-// Known routings are tried before all of these. Bounds come next: distances, package bounds, and maximum flows over the network
-// unrolled in steps. Solvers get the queries that these do not settle.
+// Bounds are distances, package bounds, and maximum flows over the network unrolled in
+// steps. Solvers get the queries that these do not settle.
 //
 //   - Chunks with one destination each are an integer flow for each source. With one
 //     source or one destination in all they need no solver.
-//   - Chunks with several destinations are tracked by name. They are also bounded by
-//     dual prices of the links in each step (tolls), and found by column packing: a
-//     selection of single chunks' branchings (arborescences, after Edmonds) that fits
-//     the links.
+//   - Chunks with several destinations are tracked by name. On two nodes, whose narrow
+//     links solvers handle badly, they are also bounded by dual prices of the links in each
+//     step, and routed by packing branchings (arborescences, after Edmonds).
 //   - Reductions to one place (reduce, reducescatter) are copies from there (broadcast,
 //     allgather) on the reversed network, reversed in time.
-//   - Sums wanted in several places (allreduce) are bounded by dual prices for a single
-//     chunk too. Routings are looked for by column packing of single chunks' routings
-//     (courses), among those that are invariant under automorphisms of the system or
-//     under time reversal, and by a direct encoding with symmetry breaking.
+//   - Sums wanted in several places (allreduce) are looked for as a reducescatter and an
+//     allgather, and then by a direct encoding with symmetry breaking.
 //
 // Terms of this package: a lane is a path from rank to rank; an item is a chunk, or the
-// place of a sum; a demand is a flow that every routing contains.
+// place of a sum; a demand is a flow that every routing contains; a split divides the rounds
+// among the steps.
 //
 // Invariants: every schedule returned has passed Replay, which uses the topology and the
 // collective's postcondition only; Answer.By names the bound or solver that proved Unsat;
@@ -38,4 +36,14 @@
 // work, and with a limit of work its answer is the same on every machine.
 //
 // It does not measure, and does not schedule threadblocks: the compiler does.
+//
+// Files, in an order to read them in:
+//
+//	query       network.go schedule.go query.go symmetry.go
+//	answer      replay.go program.go known_read.go known.go
+//	bounds      flow.go demands.go bound.go bound_rate.go bound_cuts.go
+//	encodings   encode_chunks.go encode_flow.go encode_sum.go
+//	solving     budget.go solve.go branch.go branch_prices.go branch_packing.go
+//	            branch_search.go
+//	search      compose.go find.go ratios.go proof.go frontier.go candidates.go
 package synth

@@ -27,9 +27,12 @@ type chunkEncoding struct {
 // encodeChunks states a problem, with the rounds of each step limited to those of the open
 // splits.
 func (p *problem) encodeChunks(name string, open [][]int) *chunkEncoding {
-	e := &chunkEncoding{p: p, f: p.formula(name)}
+	e := &chunkEncoding{p: p, f: constraints.NewFormula(name).Until(p.ctx)}
 	e.rounds = encodeRounds(e.f, p, open)
 	for i := range p.items {
+		if e.f.Err() != nil {
+			return e // too large or too late: it is not solved
+		}
 		e.encodeItem(i)
 	}
 	e.limitLinks()

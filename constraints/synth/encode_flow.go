@@ -43,7 +43,7 @@ func (p *problem) singleDestination() bool {
 }
 
 func (p *problem) encodeFlow(name string, open [][]int, shortest bool) *flowEncoding {
-	e := &flowEncoding{p: p, f: p.formula(name), shortest: shortest}
+	e := &flowEncoding{p: p, f: constraints.NewFormula(name).Until(p.ctx), shortest: shortest}
 	e.rounds = encodeRounds(e.f, p, open)
 	at := map[int]int{}
 	for x := range p.items {
@@ -62,6 +62,9 @@ func (p *problem) encodeFlow(name string, open [][]int, shortest bool) *flowEnco
 		e.groups[i].total++
 	}
 	for i := range e.groups {
+		if e.f.Err() != nil {
+			return e // too large or too late: it is not solved
+		}
 		e.encodeGroup(&e.groups[i])
 	}
 	e.limitLinks()

@@ -1,6 +1,8 @@
 package synth
 
 import (
+	"slices"
+
 	"github.com/colltune/colltune/constraints"
 )
 
@@ -21,19 +23,20 @@ type sumEncoding struct {
 	adds, puts [][][]constraints.Lit   // by item, lane, step 0…S-1
 }
 
-func (p *problem) encodeSum(name string, open [][]int) *sumEncoding {
-	e := p.encodeSumWithoutLinks(name, open)
-	e.limitLinks()
-	return e
-}
-
-// encodeSumWithoutLinks states everything except the capacities of links.
-func (p *problem) encodeSumWithoutLinks(name string, open [][]int) *sumEncoding {
-	e := &sumEncoding{p: p, f: p.formula(name)}
+// encodeSum states a problem, with the rounds of each step limited to those of the open
+// splits. Without links, it leaves out their capacities.
+func (p *problem) encodeSum(name string, open [][]int, links bool) *sumEncoding {
+	e := &sumEncoding{p: p, f: constraints.NewFormula(name).Until(p.ctx)}
 	e.rounds = encodeRounds(e.f, p, open)
 	for x := range p.items {
+		if e.f.Err() != nil {
+			return e // too large or too late: it is not solved
+		}
 		e.values(x)
 		e.moves(x)
+	}
+	if links {
+		e.limitLinks()
 	}
 	return e
 }
@@ -161,4 +164,103 @@ func (e *sumEncoding) schedule(model []bool) Schedule {
 		}
 	}
 	return s
+}
+
+// thin drops sends one by one as long as the schedule remains correct.
+func (p *problem) thin(s Schedule) Schedule {
+	items := p.names()
+	for i := range s {
+		for j := 0; j < len(s[i].Sends); {
+			less := slices.Clone(s)
+			less[i].Sends = slices.Delete(slices.Clone(s[i].Sends), j, j+1)
+			if Replay(p.Query, p.net.unit, items, less) == nil {
+				s = less
+			} else {
+				j++
+			}
+		}
+	}
+	return s
+}
+
+// breakSymmetry admits only the lexicographically largest of equivalent routings. Chunks of a
+// class are ordered by the sends of the first step. The number of chunks of a class that the
+// first step sends over each lane does not depend on that order, so the vectors of these
+// numbers are compared with their images under automorphisms (lex-leader constraints).
+func (e *sumEncoding) breakSymmetry() {
+	if e.f.Err() != nil {
+		return
+	}
+	p := e.p
+	sends := make([][][]constraints.Lit, len(p.classes)) // by class and lane: how many are added, and how many replace
+	for i, class := range p.classes {
+		var last []constraints.Lit
+		for at, x := range class {
+			var row []constraints.Lit
+			for l := range p.net.lanes {
+				row = append(row, e.adds[x][l][0], e.puts[x][l][0])
+			}
+			if at > 0 {
+				lexAtLeast(e.f, last, row)
+			}
+			last = row
+		}
+		for l := range p.net.lanes {
+			var adds, puts []constraints.Lit
+			for _, x := range class {
+				adds, puts = append(adds, e.adds[x][l][0]), append(puts, e.puts[x][l][0])
+			}
+			sends[i] = append(sends[i], append(unary(e.f, adds), unary(e.f, puts)...))
+		}
+	}
+	for _, r := range p.automorphisms() {
+		var before, after []constraints.Lit
+		for i := range sends {
+			for lane, bits := range sends[i] {
+				before = append(before, bits...)
+				after = append(after, sends[r.classes[i]][r.lanes[lane]]...)
+			}
+		}
+		lexAtLeast(e.f, before, after)
+	}
+}
+
+// maxLexLength is the number of positions of two vectors that are compared; later ones seldom
+// decide.
+const maxLexLength = 256
+
+// lexAtLeast requires that before is lexicographically at least after.
+func lexAtLeast(f *constraints.Formula, before, after []constraints.Lit) {
+	same := constraints.True // the rows are equal so far
+	for i := range min(len(before), maxLexLength) {
+		a, b := before[i], after[i]
+		if a == b {
+			continue
+		}
+		f.Implies([]constraints.Lit{same, b}, a)
+		// next must hold if the vectors are equal so far, and is free otherwise.
+		next := f.Bool("")
+		f.Implies([]constraints.Lit{same, a, b}, next)
+		f.Implies([]constraints.Lit{same, a.Not(), b.Not()}, next)
+		same = next
+	}
+}
+
+// unary returns the number of literals that hold, in order encoding: the larger of two
+// numbers has the lexicographically larger bits.
+func unary(f *constraints.Formula, lits []constraints.Lit) []constraints.Lit {
+	if len(lits) < 2 {
+		return lits
+	}
+	x := f.Int("", 0, len(lits))
+	terms := x.Terms(-1)
+	for _, l := range lits {
+		terms = append(terms, constraints.Term{Weight: 1, Lit: l})
+	}
+	f.SumExactly(0, terms...)
+	bits := make([]constraints.Lit, len(lits))
+	for i := range bits {
+		bits[i] = x.AtLeast(i + 1)
+	}
+	return bits
 }

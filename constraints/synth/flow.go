@@ -160,18 +160,68 @@ func (u *unrolled) paths(yield func(source, dest int, hops []hop)) (ok bool) {
 	return true
 }
 
-// hop is the use of a lane in a step.
-type hop struct {
-	lane int32
-	step int
-}
-
-// lane returns the number of the lane between two ranks, or -1 if there is none.
-func (n *network) lane(from, to int) int32 {
-	for _, l := range n.out[from] {
-		if int(n.lanes[l].to) == to {
-			return l
+// flowRouting answers, without a solver, a query in which all chunks have the same source or
+// the same destination: then the flow is a routing.
+func (p *problem) flowRouting(open [][]int) (Schedule, bool) {
+	if len(open) == 0 || !p.singleDestination() {
+		return nil, false
+	}
+	source, dest := -1, -1 // -2: several
+	waiting := map[[2]int][]int{}
+	d := demand{from: make([]int64, p.net.ranks), into: make([]int64, p.net.ranks)}
+	for x := range p.items {
+		it := &p.items[x]
+		for _, r := range it.destinations() {
+			if source = commonValue(source, it.source); dest == -2 {
+				dest = -2
+			} else {
+				dest = commonValue(dest, r)
+			}
+			waiting[[2]int{it.source, r}] = append(waiting[[2]int{it.source, r}], x)
+			d.from[it.source]++
+			d.into[r]++
+			d.need++
 		}
 	}
-	return -1
+	if source == -2 && dest == -2 {
+		return nil, false
+	}
+	u := p.net.unroll(p.Steps)
+	u.setRounds(open[0])
+	if !u.feasible(&d) {
+		return nil, false
+	}
+	s := make(Schedule, p.Steps)
+	for t, n := range open[0] {
+		s[t].Rounds = n
+	}
+	ok := u.paths(func(from, to int, hops []hop) {
+		k := [2]int{from, to}
+		x := waiting[k][0]
+		waiting[k] = waiting[k][1:]
+		for _, h := range hops {
+			l := p.net.lanes[h.lane]
+			s[h.step].Sends = append(s[h.step].Sends, Send{Item: x, From: int(l.from), To: int(l.to)})
+		}
+	})
+	return p.prune(s), ok
+}
+
+// commonValue returns the common value of all seen so far: was is -1 before the first
+// value, and -2 after different ones.
+func commonValue(was, now int) int {
+	if was == -1 || was == now {
+		return now
+	}
+	return -2
+}
+
+// singleStep returns the network of one step in which chunks can pass through ranks. A bound
+// on it holds for any number of steps.
+func (n *network) singleStep() *unrolled {
+	u := n.unroll(1)
+	for r := range n.ranks {
+		u.g.Arc(u.rank(r, 1), u.rank(r, 0), maxflow.Unlimited>>8)
+	}
+	return u
 }

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/solver"
 )
 
@@ -52,11 +49,7 @@ type FrontierOptions struct {
 	// on every machine with the same solvers. Time limits remain as a last resort; if
 	// one is met, the solvers' Notice is called. 0 means that only the solvers' time
 	// limit applies, to each query.
-	Work  time.Duration
-	meter *meter // the work done so far
-
-	gathered map[int]*tollkeeper // by steps: see solveBudget
-	branches forest
+	Work time.Duration
 	// OnAnswer, if not nil, is called with each query when it is answered, on the
 	// caller's goroutine.
 	OnAnswer func(chunks, steps, rounds int, a Answer)
@@ -72,13 +65,21 @@ type FrontierOptions struct {
 // context.DeadlineExceeded also if only the part of the time for some number of steps
 // ended. The points found until then are returned.
 func Frontier(ctx context.Context, s *solver.Pool, q Query, w FrontierOptions) (points []Point, least *big.Rat, err error) {
-	defer constraints.RecoverDeadline(&err)
+	return frontier(ctx, s, w.budget(), q, w)
+}
+
+// budget returns the budget of all queries.
+func (w FrontierOptions) budget() solveBudget {
+	if w.Work == 0 {
+		return solveBudget{}
+	}
+	return solveBudget{work: &work{left: w.Work}}
+}
+
+func frontier(ctx context.Context, s *solver.Pool, budget solveBudget, q Query, w FrontierOptions) (points []Point, least *big.Rat, err error) {
 	least = new(big.Rat) // nothing is known yet
 	q.Steps, q.Rounds = 1, 1
-	p, err := q.problemOn(nil, ctx)
-	if err == nil {
-		err = p.addItems()
-	}
+	p, err := newProblem(ctx, q)
 	if err != nil {
 		return nil, least, err
 	}
@@ -89,9 +90,6 @@ func Frontier(ctx context.Context, s *solver.Pool, q Query, w FrontierOptions) (
 			w.Chunks = 6 * p.net.ranks
 		}
 		w.Chunks = min(w.Chunks, most)
-	}
-	if w.Work > 0 && w.meter == nil {
-		w.meter = &meter{}
 	}
 	if w.Chunks > most {
 		return nil, least, &QueryError{fmt.Errorf("%d chunks: want at most %d of %s over %d ranks", w.Chunks, most, q.Collective.Name, q.Collective.Ranks)}
@@ -119,12 +117,12 @@ func Frontier(ctx context.Context, s *solver.Pool, q Query, w FrontierOptions) (
 	case w.Steps < from:
 		return nil, least, &TooFewStepsError{fmt.Errorf("%s on %s takes %s or more: there is none in %d", q.Collective.Name, q.Topology.Name, plural(from, "step"), w.Steps)}
 	}
-	w.gathered, w.branches = map[int]*tollkeeper{}, forest{}
+	p.frontier = &frontierCache{pricings: map[string]*pricing{}}
 	var best *big.Rat
 	var late error // of numbers of steps whose part of the time ended
 	for steps := from; steps <= w.Steps && (best == nil || best.Cmp(least) > 0); steps++ {
 		part, cancel := w.timeFor(ctx, w.Steps-steps+1)
-		point, err := p.pointAt(part, s, w, steps, least, best)
+		point, err := p.pointAt(part, s, budget, w, steps, least, best)
 		cancel()
 		if point != nil {
 			points = append(points, *point)
@@ -178,11 +176,11 @@ func (p *problem) chunkCounts(most int) []int {
 }
 
 // pointAt finds the least R/C in a number of steps that is below best, which may be nil.
-func (p *problem) pointAt(ctx context.Context, s *solver.Pool, w FrontierOptions, steps int, least, best *big.Rat) (*Point, error) {
+func (p *problem) pointAt(ctx context.Context, s *solver.Pool, budget solveBudget, w FrontierOptions, steps int, least, best *big.Rat) (*Point, error) {
 	if p.ratioQueue(w, steps, least, best).Len() == 0 {
 		return nil, nil // with so few chunks there is no ratio to try
 	}
-	low, err := p.boundAt(ctx, s, w, steps, least)
+	low, err := p.boundAt(ctx, s, w.share(budget), steps, least)
 	if err != nil || low != nil && low.ratio == nil {
 		return nil, err
 	}
@@ -193,8 +191,7 @@ func (p *problem) pointAt(ctx context.Context, s *solver.Pool, w FrontierOptions
 	if low != nil {
 		from = low.ratio
 	}
-	c := &ratioSearch{p: p, s: s, w: w, steps: steps}
-	point, err := c.run(ctx, p.ratioQueue(w, steps, from, best))
+	point, err := p.leastAt(ctx, s, budget, w, steps, p.ratioQueue(w, steps, from, best))
 	if point.Chunks == 0 || err != nil && ctx.Err() == nil {
 		return nil, err
 	}
@@ -221,113 +218,90 @@ func (w FrontierOptions) timeFor(ctx context.Context, left int) (context.Context
 // boundAt returns a lower bound on R/C in a number of steps, by flows and dual prices. It is
 // nil if it is not above least, the bound for any number of steps, or not found in time. It
 // has no ratio if there is no routing in that number of steps.
-func (p *problem) boundAt(ctx context.Context, s *solver.Pool, w FrontierOptions, steps int, least *big.Rat) (low *ratioBound, err error) {
-	defer constraints.RecoverDeadline(&err)
-	ask := w.budget(ctx).query(s)
-	one, err := p.oneChunk(steps)
-	if err != nil {
-		return nil, err
-	}
-	none, err := p.singleChunkInfeasible(s, ask.share(1, 8), steps)
+func (p *problem) boundAt(ctx context.Context, s *solver.Pool, budget solveBudget, steps int, least *big.Rat) (low *ratioBound, err error) {
+	budget = budget.query(s)
+	none, err := p.singleChunkInfeasible(ctx, s, budget.share(1, 8), steps)
 	if none != nil || err != nil {
 		return none, err
 	}
-	low, err = one.cutBound(ask, least)
-	if low != nil {
-		least = low.ratio
-	}
+	one, err := p.withChunks(1, steps, steps)
 	if err != nil {
 		return nil, err
 	}
-	if b := w.branches.grow(one); b != nil {
-		from := b.sums
-		if f := b.least(least, func() bool { return b.sums-from > boundOperations || ask.over() }); f != nil && f.ratio.Cmp(least) > 0 {
-			low, least = f, f.ratio
-		}
-		ask.charge(b.sums - from)
-		err = ask.ctx.Err()
+	low, err = one.cutBound(ctx, budget, least)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		var tolls *ratioBound
-		if tolls, err = one.tolled(s, ask, steps, least); tolls != nil {
-			low = tolls
+	if low != nil {
+		least = low.ratio
+	}
+	if b := p.frontier.pricing(one); b != nil {
+		if priced := b.least(least, b.limit(ctx, budget, boundOperations)); priced != nil && priced.ratio.Cmp(least) > 0 {
+			low = priced
 		}
 	}
-	return low, err
+	return low, ctx.Err()
 }
 
 // boundOperations limits the additions for the bound by dual prices, to about a second.
 const boundOperations = 400_000_000
 
-// describeTried says which numbers of chunks are tried.
-func (p *problem) describeTried(w FrontierOptions) string {
-	if p.Collective.Name == "allreduce" && w.Chunks > 2 {
-		return fmt.Sprintf("1, 2 or a multiple of %d up to %d chunks", p.net.ranks, w.Chunks)
-	}
-	return fmt.Sprintf("up to %d chunks", w.Chunks)
-}
-
-// describeProof puts the proof of a point into a sentence, with the time taken if timed.
-func (pt *Point) describeProof(tried string, low *ratioBound, timed bool) string {
-	ratio := big.NewRat(int64(pt.Rounds), int64(pt.Chunks))
-	below := ""
-	if low != nil {
-		below = fmt.Sprintf("%s in %s, whatever the chunks, by %s%s: %s", formatRatio(low.ratio), plural(pt.Steps, "step"), low.by, formatTook(low.seconds, timed), low.why)
-	}
-	switch {
-	case pt.Optimal:
-		return "meets the bound of " + formatRatio(ratio)
-	case low != nil && low.ratio.Cmp(ratio) == 0:
-		return "meets the bound of " + below
-	case low != nil:
-		return pt.describeRefutations(tried, timed) + "; the bound is " + below
-	}
-	return pt.describeRefutations(tried, timed)
-}
-
-func formatTook(seconds float64, timed bool) string {
-	if !timed {
-		return ""
-	}
-	return fmt.Sprintf(" in %.2f s", seconds)
-}
-
-// formatRatio prints R/C.
-func formatRatio(ratio *big.Rat) string {
-	if ratio.Cmp(big.NewRat(1, 1)) == 0 {
-		return "1 round a chunk"
-	}
-	return ratio.RatString() + " rounds a chunk"
-}
-
-// describeRefutations says which queries were asked before the point was found.
-func (pt *Point) describeRefutations(tried string, timed bool) string {
-	if len(pt.Refuted) == 0 {
-		return fmt.Sprintf("no smaller R/C is possible in %s with %s", plural(pt.Steps, "step"), tried)
-	}
-	count, seconds := map[string]int{}, map[string]float64{}
-	var by, open []string
-	for _, r := range pt.Refuted {
-		if r.Status != solver.Unsat {
-			open = append(open, fmt.Sprintf("(%d,%d,%d)", r.Chunks, r.Steps, r.Rounds))
+// leastAt asks for one ratio after another until there is a routing. If there is none, or the
+// context ends, the point has no chunks.
+func (p *problem) leastAt(ctx context.Context, s *solver.Pool, budget solveBudget, w FrontierOptions, steps int, l *ratioQueue) (*Point, error) {
+	point := &Point{Steps: steps, Proved: true}
+	var open ratioSkip
+	var refuted refutedSet
+	for {
+		try, last, more := l.next()
+		if !more {
+			return point, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return point, err
+		}
+		if refuted.covers(try) {
+			point.Implied++
 			continue
 		}
-		if count[r.By] == 0 {
-			by = append(by, r.By)
+		if open.skips(try, last) {
+			point.Skipped++
+			continue
 		}
-		count[r.By]++
-		seconds[r.By] += r.Seconds
+		a, err := p.ask(ctx, s, w.share(budget), try, steps)
+		if err != nil {
+			return point, err
+		}
+		if w.OnAnswer != nil {
+			w.OnAnswer(try.chunks, steps, try.rounds, a)
+		}
+		switch a.Status {
+		case solver.Sat:
+			point.Answer, point.Chunks, point.Rounds = a, try.chunks, try.rounds
+			return point, nil
+		case solver.Timeout:
+			point.Proved = false
+			open.widen(try)
+		default:
+			refuted.add(try)
+		}
+		point.Refuted = append(point.Refuted, Refuted{try.chunks, steps, try.rounds, a.Status, a.By, a.Seconds, a.Detail})
 	}
-	slices.Sort(by)
-	for i, b := range by {
-		by[i] = fmt.Sprintf("%d by %s%s", count[b], b, formatTook(seconds[b], timed))
+}
+
+// ask answers one query of the frontier.
+func (p *problem) ask(ctx context.Context, s *solver.Pool, budget solveBudget, try rcRatio, steps int) (Answer, error) {
+	return answer(ctx, s, budget, func(until context.Context) (*problem, error) {
+		on := *p
+		on.ctx = until
+		return on.withChunks(try.chunks/p.perChunk(), steps, try.rounds)
+	})
+}
+
+// share returns the budget of a query: a part of the work of the frontier.
+func (w FrontierOptions) share(budget solveBudget) solveBudget {
+	if w.Work == 0 {
+		return budget
 	}
-	var said []string
-	if len(open) > 0 {
-		said = append(said, fmt.Sprintf("not proved: %s not settled in time, %d not asked", strings.Join(open, " "), pt.Skipped))
-	}
-	if len(by) > 0 {
-		said = append(said, fmt.Sprintf("smaller R/C in %s with %s refuted: %s", plural(pt.Steps, "step"), tried, strings.Join(by, ", ")))
-	}
-	return strings.Join(said, "; ")
+	return budget.within(w.Work / workShare)
 }

@@ -44,19 +44,21 @@ const maxRanks = 256
 
 // newNetwork reads the lanes from a topology. unit is the bandwidth of a chunk a
 // round; 0 stands for the bandwidth of the slowest link of any lane. Links slower
-// than that are left out.
-func newNetwork(t *topologies.Topology, unit units.Bandwidth, until context.Context) (*network, error) {
+// than that are left out. The error is ctx's, or a *QueryError.
+func newNetwork(ctx context.Context, t *topologies.Topology, unit units.Bandwidth) (*network, error) {
 	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices), unit: unit}
 	if n.ranks > maxRanks {
-		return nil, fmt.Errorf("%s has %d ranks: routing step by step takes at most %d", t.Name, n.ranks, maxRanks)
+		return nil, &QueryError{fmt.Errorf("%s has %d ranks: routing step by step takes at most %d", t.Name, n.ranks, maxRanks)}
 	}
 	if unit < 0 {
-		return nil, fmt.Errorf("unit %v: want more than 0", unit)
+		return nil, &QueryError{fmt.Errorf("unit %v: want more than 0", unit)}
 	}
 	var paths []topologies.Path
 	slowest := units.Bandwidth(0)
 	for a := range n.ranks {
-		checkDeadline(until)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		for b := range n.ranks {
 			p, ok := t.Path(a, b)
 			if !ok {
@@ -162,6 +164,22 @@ func (n *network) index() {
 			}
 		}
 	}
+}
+
+// hop is the use of a lane in a step.
+type hop struct {
+	lane int32
+	step int
+}
+
+// lane returns the number of the lane between two ranks, or -1 if there is none.
+func (n *network) lane(from, to int) int32 {
+	for _, l := range n.out[from] {
+		if int(n.lanes[l].to) == to {
+			return l
+		}
+	}
+	return -1
 }
 
 // reversed is the network with all lanes and links reversed. Lanes keep their

@@ -2,6 +2,7 @@ package synth
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 // output at ranks that want it, and in scratch at others. The error is a *QueryError or
 // lang's.
 func Program(q Query, a Answer, name string) (*lang.Program, error) {
-	p, err := newProblem(q)
+	p, err := newProblem(context.Background(), q)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/symmetry"
 )
 
@@ -37,8 +36,10 @@ func (p *problem) findAutomorphisms() (all []automorphism) {
 	if p.net.ranks > symmetryRanks {
 		return nil
 	}
-	found := symmetry.Find(p.context(), p.graph(), symmetryWork)
-	p.checkDeadline() // if time is up, do not return a part of the group
+	found := symmetry.Find(p.ctx, p.graph(), symmetryWork)
+	if p.ctx.Err() != nil {
+		return nil // rather than a part of the group
+	}
 	for _, image := range found.Generators {
 		r := automorphism{ranks: image[:p.net.ranks]}
 		if p.mapLanes(&r) && p.mapClasses(&r) && !isIdentity(r.ranks) {
@@ -176,81 +177,25 @@ func (p *problem) mapClasses(r *automorphism) bool {
 	return true
 }
 
-// breakSymmetry admits only the lexicographically largest of equivalent routings. Chunks of a
-// class are ordered by the sends of the first step. The number of chunks of a class that the
-// first step sends over each lane does not depend on that order, so the vectors of these
-// numbers are compared with their images under automorphisms (lex-leader constraints).
-func (e *sumEncoding) breakSymmetry() {
-	p := e.p
-	sends := make([][][]constraints.Lit, len(p.classes)) // by class and lane: how many are added, and how many replace
-	for i, class := range p.classes {
-		var last []constraints.Lit
-		for at, x := range class {
-			var row []constraints.Lit
-			for l := range p.net.lanes {
-				row = append(row, e.adds[x][l][0], e.puts[x][l][0])
-			}
-			if at > 0 {
-				lexAtLeast(e.f, last, row)
-			}
-			last = row
-		}
-		for l := range p.net.lanes {
-			var adds, puts []constraints.Lit
-			for _, x := range class {
-				adds, puts = append(adds, e.adds[x][l][0]), append(puts, e.puts[x][l][0])
-			}
-			sends[i] = append(sends[i], append(unary(e.f, adds), unary(e.f, puts)...))
-		}
-	}
-	for _, r := range p.automorphisms() {
-		var before, after []constraints.Lit
-		for i := range sends {
-			for lane, bits := range sends[i] {
-				before = append(before, bits...)
-				after = append(after, sends[r.classes[i]][r.lanes[lane]]...)
+// linksAlike groups the links that automorphisms map to each other, without those
+// whose capacity is implied by others'.
+func (p *problem) linksAlike(automorphisms []automorphism) [][]int {
+	var images [][]int
+	for _, r := range automorphisms {
+		image := upTo(len(p.net.links))
+		for i, l := range p.net.lanes {
+			for k, e := range l.links {
+				image[e] = int(p.net.lanes[r.lanes[i]].links[k])
 			}
 		}
-		lexAtLeast(e.f, before, after)
+		images = append(images, image)
 	}
-}
-
-// maxLexLength is the number of positions of two vectors that are compared; later ones seldom
-// decide.
-const maxLexLength = 256
-
-// lexAtLeast requires that before is lexicographically at least after.
-func lexAtLeast(f *constraints.Formula, before, after []constraints.Lit) {
-	same := constraints.True // the rows are equal so far
-	for i := range min(len(before), maxLexLength) {
-		a, b := before[i], after[i]
-		if a == b {
-			continue
-		}
-		f.Implies([]constraints.Lit{same, b}, a)
-		// next must hold if the vectors are equal so far, and is free otherwise.
-		next := f.Bool("")
-		f.Implies([]constraints.Lit{same, a, b}, next)
-		f.Implies([]constraints.Lit{same, a.Not(), b.Not()}, next)
-		same = next
+	orbits := make([][]int, len(p.net.links))
+	for e, first := range symmetry.Orbits(len(p.net.links), images) {
+		orbits[first] = append(orbits[first], e)
 	}
-}
-
-// unary returns the number of literals that hold, in order encoding: the larger of two
-// numbers has the lexicographically larger bits.
-func unary(f *constraints.Formula, lits []constraints.Lit) []constraints.Lit {
-	if len(lits) < 2 {
-		return lits
-	}
-	x := f.Int("", 0, len(lits))
-	terms := x.Terms(-1)
-	for _, l := range lits {
-		terms = append(terms, constraints.Term{Weight: 1, Lit: l})
-	}
-	f.SumExactly(0, terms...)
-	bits := make([]constraints.Lit, len(lits))
-	for i := range bits {
-		bits[i] = x.AtLeast(i + 1)
-	}
-	return bits
+	tight := p.net.undominated()
+	return slices.DeleteFunc(orbits, func(links []int) bool {
+		return !slices.ContainsFunc(links, func(e int) bool { return slices.Contains(tight, int32(e)) })
+	})
 }

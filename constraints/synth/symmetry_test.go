@@ -70,7 +70,7 @@ func TestSymmetryChangesNoStatus(t *testing.T) {
 				t.Fatal(err)
 			}
 			steps := rapid.IntRange(1, 3).Draw(t, "steps")
-			p, err := newProblem(Query{Topology: top, Collective: c, Steps: steps, Rounds: steps + rapid.IntRange(0, 2).Draw(t, "more"), Unit: gb})
+			p, err := newProblem(context.Background(), Query{Topology: top, Collective: c, Steps: steps, Rounds: steps + rapid.IntRange(0, 2).Draw(t, "more"), Unit: gb})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestRenamings(t *testing.T) {
 		top := turning(t)
 		c := asked(t, len(top.Ranks))
 		q := Query{Topology: top, Collective: c, Steps: 3, Rounds: 6, Unit: gb}
-		p, err := newProblem(q)
+		p, err := newProblem(context.Background(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestKnownSymmetries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := newProblem(Query{Topology: top, Collective: coll, Steps: 4, Rounds: 4})
+		p, err := newProblem(context.Background(), Query{Topology: top, Collective: coll, Steps: 4, Rounds: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func BenchmarkSums(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := newProblem(Query{Topology: top, Collective: c, Steps: 3, Rounds: 5})
+	p, err := newProblem(context.Background(), Query{Topology: top, Collective: c, Steps: 3, Rounds: 5})
 	if err != nil {
 		b.Fatal(err)
 	}

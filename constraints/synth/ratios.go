@@ -53,7 +53,7 @@ func (l *ratioQueue) contains(r rcRatio) bool {
 // next returns the next ratio, if there is one. last means that it is the last with its
 // R/C.
 func (l *ratioQueue) next() (r rcRatio, last, ok bool) {
-	if len(l.heap) == 0 || !l.contains(l.heap[0]) { // a fallback routing lowers the limit
+	if len(l.heap) == 0 {
 		return rcRatio{}, false, false
 	}
 	r = l.heap[0]

@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/big"
@@ -22,6 +23,14 @@ import (
 // there are none (a cutting-plane method). It computes in floating point; the weights are
 // then rounded to whole numbers, which can weaken the bound slightly but not invalidate it.
 
+// ratioBound is a lower bound on R/C in a number of steps, for any number of chunks.
+type ratioBound struct {
+	ratio   *big.Rat // nil means that there is no routing at all
+	by      string   // Bound, or the solver that found it
+	why     string
+	seconds float64
+}
+
 // cutInequality is a number of chunks that must cross a cut, and the cut's capacity in a
 // round of each step.
 type cutInequality struct {
@@ -40,13 +49,15 @@ func (c cutInequality) ratio() *big.Rat {
 const (
 	// maxCuts limits the cuts.
 	maxCuts = 200
+	// finest is the largest weight of a cut.
+	finest = 5000
 	// fineRounds is the number of parts into which a round is divided for integer flows.
 	fineRounds = 1 << 20
 )
 
 // cutBound returns the bound by cuts for a problem of one chunk. It is nil if it is not above
 // the known bound, or not found in time.
-func (p *problem) cutBound(ask solveBudget, known *big.Rat) (*ratioBound, error) {
+func (p *problem) cutBound(ctx context.Context, budget solveBudget, known *big.Rat) (*ratioBound, error) {
 	start := time.Now()
 	one := p
 	demands := []demand(nil)
@@ -71,7 +82,7 @@ func (p *problem) cutBound(ask solveBudget, known *big.Rat) (*ratioBound, error)
 	for len(rows) < maxCuts {
 		found := false
 		for i := range demands {
-			if err := ask.ctx.Err(); err != nil || ask.left() <= 0 || work > maxFlowWork {
+			if err := ctx.Err(); err != nil || budget.left() <= 0 || work > maxFlowWork {
 				return nil, err
 			}
 			work += u.steps * (len(u.net.links) + u.net.ranks)
@@ -87,7 +98,7 @@ func (p *problem) cutBound(ask solveBudget, known *big.Rat) (*ratioBound, error)
 			return nil, nil
 		}
 	}
-	ratio := whole(rows, taken, p.Steps)
+	ratio := wholeBound(rows, taken, p.Steps)
 	if ratio != nil {
 		ratio.Quo(ratio, big.NewRat(int64(p.perChunk()), 1))
 	}
@@ -157,28 +168,13 @@ func solveCutLP(rows []cutInequality, steps int) (split, taken []float64, ok boo
 	return split, taken, true
 }
 
-// whole returns the bound that the inequalities prove with integer weights near the given
+// wholeBound returns the bound that the inequalities prove with integer weights near the given
 // ones, or nil.
-func whole(rows []cutInequality, taken []float64, steps int) *big.Rat {
-	most := 0.0
-	for _, x := range taken {
-		most = max(most, x)
-	}
-	if most == 0 {
+func wholeBound(rows []cutInequality, taken []float64, steps int) *big.Rat {
+	if len(taken) == 0 || slices.Max(taken) <= 0 {
 		return nil
 	}
-	times := make([]int64, len(taken))
-	for scale := 1.0; scale <= finest; scale++ {
-		fits := true
-		for i, x := range taken {
-			x *= scale / most
-			times[i] = int64(math.Round(x))
-			fits = fits && math.Abs(x-math.Round(x)) < 1e-6*scale
-		}
-		if fits {
-			break
-		}
-	}
+	times := wholes(taken, finest)
 	need, room := int64(0), int64(0)
 	for t := range steps {
 		passes := int64(0)
@@ -191,4 +187,49 @@ func whole(rows []cutInequality, taken []float64, steps int) *big.Rat {
 		need += times[i] * row.need
 	}
 	return big.NewRat(need, room)
+}
+
+// wholes scales numbers to integers of at most finest, keeping their proportions.
+func wholes(xs []float64, finest int) []int64 {
+	most := slices.Max(xs)
+	all := make([]int64, len(xs))
+	for scale := 1; most > 0 && scale <= finest; scale++ {
+		misfit := func(x float64) bool {
+			x *= float64(scale) / most
+			return math.Abs(x-math.Round(x)) >= 1e-6*float64(scale)
+		}
+		if scale == finest || !slices.ContainsFunc(xs, misfit) {
+			for i, x := range xs {
+				all[i] = int64(math.Round(x * float64(scale) / most))
+			}
+			break
+		}
+	}
+	return all
+}
+
+// excludes reports whether a cut proves that so many chunks don't get through in
+// this split of rounds.
+func (c cutInequality) excludes(chunks int, split []int) bool {
+	passes := int64(0)
+	for t, n := range split {
+		passes += c.capacity[t] * int64(n)
+	}
+	return passes < c.need*int64(chunks)
+}
+
+// exhausted reports whether, with the given rounds of the first steps, a cut can't
+// be met however the remaining rounds are split.
+func (c cutInequality) exhausted(chunks int, first []int, left int) bool {
+	passes, most := int64(0), int64(0)
+	for t, room := range c.capacity {
+		if t < len(first) {
+			passes += room * int64(first[t])
+			continue
+		}
+		passes += room // every step has at least one
+		left--
+		most = max(most, room)
+	}
+	return passes+most*int64(left) < c.need*int64(chunks)
 }

@@ -20,7 +20,7 @@ func spreading(t testing.TB, q Query, name string, chunks int) *problem {
 		t.Fatal(err)
 	}
 	q.Collective = c
-	p, err := newProblem(q)
+	p, err := newProblem(context.Background(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func never() bool { return false }
 
 // leastOfAll is the least that any choice of lanes in steps costs by which all who
 // want a chunk have it, by trying all of them: it knows of no sets.
-func leastOfAll(net *network, steps, source int, wanted []int, toll []int64) int64 {
+func leastOfAll(net *network, steps, source int, wanted []int, price []int64) int64 {
 	best := int64(dear)
 	for choice := range 1 << (len(net.lanes) * steps) {
 		has := uint(1) << source
@@ -41,7 +41,7 @@ func leastOfAll(net *network, steps, source int, wanted []int, toll []int64) int
 			now := has
 			for l, lane := range net.lanes {
 				if at := l*steps + t; choice>>at&1 == 1 {
-					if cost += toll[at]; has>>lane.from&1 == 1 {
+					if cost += price[at]; has>>lane.from&1 == 1 {
 						now |= 1 << lane.to
 					}
 				}
@@ -61,7 +61,7 @@ func leastOfAll(net *network, steps, source int, wanted []int, toll []int64) int
 
 // pays is what a branching from rank 0 costs, which is held to bring the chunk to all
 // who want it, each rank sending only what it had before.
-func (br branching) pays(t *rapid.T, net *network, wanted []int, steps int, toll []int64) (paid int64) {
+func (br branching) pays(t *rapid.T, net *network, wanted []int, steps int, price []int64) (paid int64) {
 	has := uint(1)
 	for i, h := range br {
 		lane := net.lanes[h.lane]
@@ -74,7 +74,7 @@ func (br branching) pays(t *rapid.T, net *network, wanted []int, steps int, toll
 			t.Fatalf("%v: rank %d sends what it does not have", br, lane.from)
 		}
 		has |= 1 << lane.to
-		paid += toll[int(h.lane)*steps+h.step]
+		paid += price[int(h.lane)*steps+h.step]
 	}
 	for _, r := range wanted {
 		if has>>r&1 == 0 {
@@ -106,35 +106,35 @@ func TestCheapestBranching(t *testing.T) {
 				wanted = append(wanted, r)
 			}
 		}
-		toll := rapid.SliceOfN(rapid.Int64Range(0, 9), len(net.lanes)*steps, len(net.lanes)*steps).Draw(t, "toll")
+		price := rapid.SliceOfN(rapid.Int64Range(0, 9), len(net.lanes)*steps, len(net.lanes)*steps).Draw(t, "price")
 		for _, r := range wanted {
 			if d := net.dist[0][r]; d < 0 || int(d) > steps {
 				return
 			}
 		}
 		tried++
-		want := leastOfAll(net, steps, 0, wanted, toll)
+		want := leastOfAll(net, steps, 0, wanted, price)
 		b := newBrancher(newSets(n, steps), net, steps, 0, wanted)
 		for range 2 { // the sets are left as they were found
-			br, cost := b.cheapest(toll, dear, never)
+			br, cost := b.cheapest(price, dear, never)
 			if cost != want {
 				t.Fatalf("the cheapest branching costs %d, want %d", cost, want)
 			}
-			if paid := br.pays(t, net, wanted, steps, toll); paid != want {
+			if paid := br.pays(t, net, wanted, steps, price); paid != want {
 				t.Fatalf("%v costs %d, want %d", br, paid, want)
 			}
-			hasty := b.hasty(toll)
-			if paid := hasty.pays(t, net, wanted, steps, toll); paid < want {
-				t.Fatalf("%v costs %d, less than the cheapest's %d", hasty, paid, want)
+			earliest := b.earliest(price)
+			if paid := earliest.pays(t, net, wanted, steps, price); paid < want {
+				t.Fatalf("%v costs %d, less than the cheapest's %d", earliest, paid, want)
 			}
-			for _, h := range hasty {
+			for _, h := range earliest {
 				if to := net.lanes[h.lane].to; h.step+1 != int(net.dist[0][to]) {
-					t.Fatalf("%v: rank %d has it %d steps late", hasty, to, h.step+1-int(net.dist[0][to]))
+					t.Fatalf("%v: rank %d has it %d steps late", earliest, to, h.step+1-int(net.dist[0][to]))
 				}
 			}
 		}
 		if want < dear {
-			if br, cost := b.cheapest(toll, want, never); br != nil || cost != want {
+			if br, cost := b.cheapest(price, want, never); br != nil || cost != want {
 				t.Fatalf("a branching of %d below a limit of %d", cost, want)
 			}
 		}
@@ -148,9 +148,9 @@ func TestCheapestBranching(t *testing.T) {
 // nothing is said; later it is.
 func TestBranchingEnds(t *testing.T) {
 	p := spreading(t, Query{Topology: resolve(t, "ndv2", 2), Steps: 4, Rounds: 4}, "allgather", 1)
-	b := p.branch()
+	b := p.newPricing()
 	looks := 0
-	if b.begin(func() bool { looks++; return true }); looks == 0 || b.known() > 0 || !b.stems[0].spent {
+	if b.begin(func() bool { looks++; return true }); looks == 0 || b.known() > 0 || !b.orbits[0].spent {
 		t.Fatalf("%d branchings after %d looks: want none after a few", b.known(), looks)
 	}
 	if c, news := b.cut(slices.Repeat([]float64{1}, len(b.width)*b.steps), func() bool { return true }); c.need != 0 || news {
@@ -161,11 +161,11 @@ func TestBranchingEnds(t *testing.T) {
 	}
 }
 
-// What tolls say no routing does, solvers find none of; what a mix is said to be
+// What prices say no routing does, solvers find none of; what a mix is said to be
 // stands up to a replay.
 func TestBranchingsAgreeWithSolvers(t *testing.T) {
 	s := open(t, "pb")
-	refuted, mixes := 0, 0
+	refuted, packed := 0, 0
 	check := func(t *rapid.T) {
 		top := turning(t)
 		name := rapid.SampledFrom([]string{"allgather", "broadcast"}).Draw(t, "collective")
@@ -176,26 +176,27 @@ func TestBranchingsAgreeWithSolvers(t *testing.T) {
 			return
 		}
 		q.Collective = c
-		p, err := newProblem(q)
+		p, err := newProblem(context.Background(), q)
 		if err != nil {
 			return
 		}
-		ask := byWork(context.Background(), 2*time.Second)
+		budget := byWork(2 * time.Second)
 		all := splits(p.Steps, p.Rounds)
-		w := p.weigh(s, ask, all)
-		if w == nil {
+		b := p.newPricing()
+		if b == nil {
 			return
 		}
-		if len(w.left) == 0 {
+		left, fitting := b.judgeSplits(p, all, b.limit(context.Background(), budget, 50_000_000))
+		if len(left) == 0 {
 			refuted++
-			a, err := p.solve(s, byWork(context.Background(), 10*time.Second), all)
+			a, err := p.solve(context.Background(), s, byWork(10*time.Second), all)
 			if err != nil || a.Status == solver.Sat {
 				t.Fatalf("%s of %d chunks in %d steps of %d rounds on %s: refuted, %v (%v)", name, chunks, steps, q.Rounds, top.Name, a.Status, err)
 			}
 			return
 		}
-		if sched := w.mixed(20_000_000); sched != nil {
-			mixes++
+		if sched := b.pack(context.Background(), budget, p, fitting, 20_000_000); sched != nil {
+			packed++
 			if err := Replay(q, p.net.unit, p.names(), sched); err != nil {
 				t.Fatal(err)
 			}
@@ -204,18 +205,17 @@ func TestBranchingsAgreeWithSolvers(t *testing.T) {
 	for range times() {
 		rapid.Check(t, check)
 	}
-	t.Logf("%d refuted, %d mixed", refuted, mixes)
-	if refuted < 5 || mixes < 5 {
-		t.Errorf("%d refuted, %d mixed: too few to mean much", refuted, mixes)
+	t.Logf("%d refuted, %d packed", refuted, packed)
+	if refuted < 5 || packed < 5 {
+		t.Errorf("%d refuted, %d packed: too few to mean much", refuted, packed)
 	}
 }
 
 // Two NDv2 share a wire so narrow that no solver settles how often it is best
-// crossed: tolls refute, and mixes answer.
+// crossed: prices refute, and packings answer.
 func TestBranchesBetweenNodes(t *testing.T) {
 	top := resolve(t, "ndv2", 2)
-	s := open(t, "pb")
-	trees, work := forest{}, time.Duration(0)
+	shared, spent := &frontierCache{pricings: map[string]*pricing{}}, time.Duration(0)
 	for _, w := range []struct {
 		chunks, steps, rounds int
 		status                solver.Status
@@ -225,23 +225,22 @@ func TestBranchesBetweenNodes(t *testing.T) {
 		{1, 7, 8, unsat}, {6, 7, 48, unsat}, // in so many steps not even the first branching is found by all sets
 	} {
 		p := spreading(t, Query{Topology: top, Steps: w.steps, Rounds: w.rounds}, "allgather", w.chunks)
-		ask := byWork(context.Background(), time.Minute)
-		ask.branches = trees
-		all := splits(p.Steps, p.Rounds)
-		got := p.weigh(s, ask, all)
-		switch refuted := got.all && len(got.left) == 0; {
+		budget := byWork(time.Minute)
+		b := shared.pricing(p)
+		left, fitting := b.judgeSplits(p, splits(p.Steps, p.Rounds), b.limit(t.Context(), budget, 1_500_000_000))
+		switch refuted := left != nil && len(left) == 0; {
 		case refuted != (w.status == unsat):
 			t.Errorf("%v: refuted is %v", w, refuted)
 		case w.status == sat:
-			if sched := got.mixed(4_000_000_000); sched == nil {
-				t.Errorf("%v: no mix", w)
+			if sched := b.pack(t.Context(), budget, p, fitting, 4_000_000_000); sched == nil {
+				t.Errorf("%v: no packing", w)
 			} else if err := Replay(p.Query, p.net.unit, p.names(), sched); err != nil {
 				t.Errorf("%v: %v", w, err)
 			}
 		}
-		work += ask.meter.done
+		spent += time.Minute - budget.left()
 	}
-	if work <= 0 {
+	if spent <= 0 {
 		t.Error("no work was counted")
 	}
 }

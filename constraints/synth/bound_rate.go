@@ -1,10 +1,66 @@
 package synth
 
 import (
+	"context"
+	"fmt"
 	"math/big"
+	"slices"
 
+	"github.com/colltune/colltune/constraints/bounds"
 	"github.com/colltune/colltune/constraints/maxflow"
+	"github.com/colltune/colltune/topologies"
 )
+
+// rateBound returns the bound of package bounds: the least rounds for any number of steps, and
+// the proof. It is tighter than single flows if chunks have a single destination each
+// (multicommodity flow) and if sums are wanted in several places; otherwise it is nil.
+func (p *problem) rateBound() (*big.Rat, string) {
+	if p.reduces && !p.sumsEverywhere() || !p.reduces && !p.singleDestination() {
+		return nil, ""
+	}
+	b, err := bounds.Of(p.ctx, p.roundedTopology(), p.Collective)
+	if err != nil || b.AlgbwBps == nil {
+		return nil, ""
+	}
+	size := big.NewRat(int64(p.Collective.LoopChunks())*int64(p.net.unit), 1) // in bytes a second, for a round's bandwidth
+	return size.Quo(size, b.AlgbwBps), fmt.Sprintf("no routing of any number of steps beats %s GB/s: %s", b.Exact, b.Proof)
+}
+
+// roundedTopology returns the topology with the bandwidth of each link rounded down to a
+// whole number of chunks a round; it is unchanged if some link would carry none.
+func (p *problem) roundedTopology() *topologies.Topology {
+	t := p.Topology
+	if slices.ContainsFunc(t.Edges, func(e topologies.Edge) bool { return e.Bandwidth < p.net.unit }) {
+		return t
+	}
+	edges := slices.Clone(t.Edges)
+	for i := range edges {
+		edges[i].Bandwidth -= edges[i].Bandwidth % p.net.unit
+	}
+	return &topologies.Topology{Name: t.Name, Nodes: t.Nodes, Ranks: t.Ranks, Vertices: t.Vertices, Edges: edges,
+		Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, Protocols: t.Protocols}
+}
+
+// belowRateBound refutes a query with fewer rounds than package bounds allows.
+func (p *problem) belowRateBound() *Refutation {
+	if p.unreachable() {
+		return nil // the bound by distances covers this
+	}
+	if least, why := p.rateBound(); least != nil && least.Cmp(big.NewRat(int64(p.Rounds), 1)) > 0 {
+		return &Refutation{fmt.Sprintf("there must be %s rounds at least: %s", least.RatString(), why)}
+	}
+	return nil
+}
+
+// unreachable reports whether some rank has no path to another.
+func (p *problem) unreachable() bool {
+	for a := range p.net.dist {
+		if slices.Contains(p.net.dist[a], -1) {
+			return true
+		}
+	}
+	return false
+}
 
 // Ratio returns a lower bound on R/C for any number of steps and chunks, by flows and package
 // bounds: the maximum, over all demands and cuts, of the chunks that must cross the cut over
@@ -12,13 +68,14 @@ import (
 // to move. The error is a *QueryError.
 func Ratio(q Query) (*big.Rat, error) {
 	q.Steps, q.Rounds = 1, 1
-	p, err := newProblem(q)
+	p, err := newProblem(context.Background(), q)
 	if err != nil {
 		return nil, err
 	}
 	return p.leastRatio(), nil
 }
 
+// leastRatio returns that bound for the problem. It means nothing once its context has ended.
 func (p *problem) leastRatio() *big.Rat {
 	least := new(big.Rat)
 	var demands []demand
@@ -37,7 +94,9 @@ func (p *problem) leastRatio() *big.Rat {
 	}
 	u := net.singleStep()
 	for i := range demands {
-		p.checkDeadline()
+		if p.ctx.Err() != nil {
+			return nil
+		}
 		u.raiseRounds(&demands[i], least)
 	}
 	if least.Sign() == 0 {
@@ -51,35 +110,6 @@ func (p *problem) leastRatio() *big.Rat {
 	// least counts rounds for each of the collective's own chunks, whereas C
 	// counts an alltoall's inputs.
 	return least.Quo(least, big.NewRat(int64(p.Collective.Chunks*p.perChunk()), 1))
-}
-
-// perChunk returns the number of chunks, as the literature counts them, for each of the
-// collective's.
-func (p *problem) perChunk() int {
-	if p.Collective.Name == "alltoall" {
-		return p.net.ranks
-	}
-	return 1
-}
-
-// sumsEverywhere reports whether sums are wanted in more than one place.
-func (p *problem) sumsEverywhere() bool {
-	for _, it := range p.items {
-		if len(it.wanted) > 1 {
-			return p.reduces
-		}
-	}
-	return false
-}
-
-// singleStep returns the network of one step in which chunks can pass through ranks. A bound
-// on it holds for any number of steps.
-func (n *network) singleStep() *unrolled {
-	u := n.unroll(1)
-	for r := range n.ranks {
-		u.g.Arc(u.rank(r, 1), u.rank(r, 0), maxflow.Unlimited>>8)
-	}
-	return u
 }
 
 // raiseRounds raises the rounds until a demand is feasible. Each violated cut gives the next

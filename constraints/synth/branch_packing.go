@@ -7,22 +7,23 @@ import (
 	"slices"
 )
 
-// A routing of chunks that are copied consists of a branching for each chunk. The
-// branchings found with tolls are combined by simulated annealing: one is picked
-// for each chunk, and picks are replaced as long as links are overloaded, for
-// splits of the rounds that mixes fit in fractions:
+// A fractional solution of the linear program (branch_prices.go) is rounded by simulated
+// annealing: a branching is picked for each chunk, those with a large share more often, and
+// picks are replaced as long as links are overloaded:
 //
 //	chunk 0 of rank 0   branching 17
-//	chunk 0 of rank 1   branching 4 of rank 0's, renamed       what each link carries in
+//	chunk 0 of rank 1   branching 4 of rank 0's, its image     what each link carries in
 //	…                                                          each step beyond its room
 //
 // This refutes nothing. It looks at the clock only to give up.
 
-// manyPicks is after how many changes the annealing starts over, and manyNoised
-// how many branchings of nearly the least cost are looked for first.
 const (
+	// manyPicks is after how many changes the annealing starts over, and manyNoised how
+	// many branchings of nearly the least cost are looked for first.
 	manyPicks  = 400_000
 	manyNoised = 60
+	// maxImages limits the automorphisms by which a class can follow from its orbit.
+	maxImages = 16
 )
 
 // annealed is the state of the annealing.
@@ -37,14 +38,14 @@ type annealed struct {
 
 // way is a branching, renamed for a class.
 type way struct {
-	of    int // its index among the stem's
-	moved int
+	of    int // its index among the orbit's
+	image int
 	fill  []int32 // indices of room that it loads with a chunk each
-	upto  float64 // cumulative share in the best mix, for drawing
+	upto  float64 // cumulative share in the best fractional solution, for drawing
 }
 
-// mix picks branchings for a split of the rounds, or returns nil if it finds none.
-func (b *branches) mix(p *problem, split []int, over func() bool) Schedule {
+// packSplit picks branchings for a split of the rounds, or returns nil if it finds none.
+func (b *pricing) packSplit(p *problem, split []int, over func() bool) Schedule {
 	chance := rand.New(rand.NewPCG(3, 3))
 	b.vary(split, chance, over)
 	if over() {
@@ -63,32 +64,32 @@ func (b *branches) mix(p *problem, split []int, over func() bool) Schedule {
 	return nil
 }
 
-// vary looks for branchings of nearly the least cost, by perturbing the tolls;
-// lanes without a toll get a small one.
-func (b *branches) vary(split []int, chance *rand.Rand, over func() bool) {
+// vary looks for branchings of nearly the least cost, by perturbing the prices;
+// lanes without a price get a small one.
+func (b *pricing) vary(split []int, chance *rand.Rand, over func() bool) {
 	for range manyPriced {
 		if over() {
 			return
 		}
-		tolls, _ := b.set(split)
-		if tolls == nil {
+		prices, _ := b.set(split)
+		if prices == nil {
 			return
 		}
-		if _, news := b.cut(tolls, over); !news {
+		if _, news := b.cut(prices, over); !news {
 			break
 		}
 	}
-	tolls, _ := b.set(split)
-	if tolls == nil || over() {
+	prices, _ := b.set(split)
+	if prices == nil || over() {
 		return
 	}
-	most := slices.Max(tolls)
+	most := slices.Max(prices)
 	for try := range manyNoised {
 		if over() || b.known() > manyBranchings {
 			return
 		}
-		noised := make([]int64, len(tolls))
-		for i, x := range tolls {
+		noised := make([]int64, len(prices))
+		for i, x := range prices {
 			x += most * 0.02 * float64(1+try%5) * chance.Float64()
 			noised[i] = int64(x/most*1000*(0.9+0.2*chance.Float64())) + 1
 		}
@@ -98,9 +99,9 @@ func (b *branches) vary(split []int, chance *rand.Rand, over func() bool) {
 }
 
 // annealed lists the branchings of each class with the links they load. Those with
-// a large share in the best mix are picked more often.
-func (b *branches) annealed(p *problem, split []int) *annealed {
-	b.move()
+// a large share in the best fractional solution are picked more often.
+func (b *pricing) annealed(p *problem, split []int) *annealed {
+	b.findImages()
 	net := p.net
 	a := &annealed{room: make([]int32, len(net.links)*b.steps), picks: make([]int, len(p.items)), class: make([]int, len(p.items)), ways: make([][]way, len(p.classes))}
 	a.load = make([]int32, len(a.room))
@@ -122,16 +123,16 @@ func (b *branches) annealed(p *problem, split []int) *annealed {
 
 // ways lists the branchings of a class with the tight links that they load, and the
 // shares by which they are drawn.
-func (b *branches) ways(p *problem, class int, tight []bool) (all []way) {
-	s, upto := b.stems[b.stemOf[class]], 0.0
+func (b *pricing) ways(p *problem, class int, tight []bool) (all []way) {
+	s, upto := b.orbits[b.orbitOf[class]], 0.0
 	for i, br := range s.all {
 		share := 1e-3 / float64(len(s.all))
 		if i < len(s.share) {
 			share += s.share[i]
 		}
-		for m, lanes := range b.moved[class] {
+		for m, lanes := range b.images[class] {
 			upto += share
-			w := way{of: i, moved: m, upto: upto}
+			w := way{of: i, image: m, upto: upto}
 			for _, h := range br {
 				for _, e := range p.net.lanes[lanes[h.lane]].links {
 					if tight[e] {
@@ -204,7 +205,7 @@ func (a *annealed) turn(chance *rand.Rand, heat float64) int {
 }
 
 // scheduled turns the picks into a routing.
-func (b *branches) scheduled(p *problem, split []int, a *annealed) Schedule {
+func (b *pricing) scheduled(p *problem, split []int, a *annealed) Schedule {
 	s := make(Schedule, b.steps)
 	for t := range s {
 		s[t].Rounds = split[t]
@@ -212,11 +213,44 @@ func (b *branches) scheduled(p *problem, split []int, a *annealed) Schedule {
 	for c, class := range p.classes {
 		for _, x := range class {
 			w := a.ways[c][a.picks[x]]
-			for _, h := range b.stems[b.stemOf[c]].all[w.of] {
-				l := p.net.lanes[b.moved[c][w.moved][h.lane]]
+			for _, h := range b.orbits[b.orbitOf[c]].all[w.of] {
+				l := p.net.lanes[b.images[c][w.image][h.lane]]
 				s[h.step].Sends = append(s[h.step].Sends, Send{Item: x, From: int(l.from), To: int(l.to)})
 			}
 		}
 	}
 	return s
+}
+
+// findImages lists the automorphisms of an orbit's lanes for each class: all of them, or as
+// many as are found first.
+func (b *pricing) findImages() {
+	if b.images != nil {
+		return
+	}
+	p := b.one
+	b.images = make([][][]int32, len(p.classes))
+	for _, s := range b.orbits {
+		type place struct {
+			class int
+			lanes []int32
+		}
+		same := make([]int32, len(p.net.lanes))
+		for l := range same {
+			same[l] = int32(l)
+		}
+		b.images[s.class] = [][]int32{same}
+		for queue := []place{{s.class, same}}; len(queue) > 0; queue = queue[1:] {
+			for _, r := range p.automorphisms() {
+				to, lanes := r.classes[queue[0].class], make([]int32, len(same))
+				for l, at := range queue[0].lanes {
+					lanes[l] = r.lanes[at]
+				}
+				if len(b.images[to]) < maxImages && !slices.ContainsFunc(b.images[to], func(o []int32) bool { return slices.Equal(o, lanes) }) {
+					b.images[to] = append(b.images[to], lanes)
+					queue = append(queue, place{to, lanes})
+				}
+			}
+		}
+	}
 }

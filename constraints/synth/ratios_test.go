@@ -6,12 +6,10 @@ import (
 	"math/big"
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/constraints/solver"
 )
 
 // A queue has the ratios between two R/C, in their order, and none twice.
@@ -20,7 +18,7 @@ func TestLadderIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newProblem(Query{Topology: resolve(t, "ring:4", 0), Collective: c, Steps: 2, Rounds: 2})
+	p, err := newProblem(context.Background(), Query{Topology: resolve(t, "ring:4", 0), Collective: c, Steps: 2, Rounds: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +89,7 @@ func TestFlowingIsABound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := newProblem(Query{Topology: top, Collective: c, Steps: steps, Rounds: rounds})
+			p, err := newProblem(context.Background(), Query{Topology: top, Collective: c, Steps: steps, Rounds: rounds})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +99,7 @@ func TestFlowingIsABound(t *testing.T) {
 		if far, err := one.minSteps(); err != nil || far > steps {
 			return
 		}
-		low, err := one.cutBound(solveBudget{ctx: context.Background()}, new(big.Rat))
+		low, err := one.cutBound(context.Background(), solveBudget{}, new(big.Rat))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,11 +161,11 @@ func TestFlowingDGX1(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := newProblem(Query{Topology: resolve(t, "dgx-1", 0), Collective: c, Steps: w.steps, Rounds: w.steps})
+		p, err := newProblem(context.Background(), Query{Topology: resolve(t, "dgx-1", 0), Collective: c, Steps: w.steps, Rounds: w.steps})
 		if err != nil {
 			t.Fatal(err)
 		}
-		low, err := p.cutBound(solveBudget{ctx: context.Background()}, p.leastRatio())
+		low, err := p.cutBound(context.Background(), solveBudget{}, p.leastRatio())
 		if err != nil || (low == nil) != (w.want == "") || low != nil && low.ratio.RatString() != w.want {
 			t.Errorf("%s in %d steps: %+v, %v; want %s", w.name, w.steps, low, err, w.want)
 		}
@@ -194,46 +192,17 @@ func TestFrontierOfManyChunks(t *testing.T) {
 	}
 }
 
-// What is leapt over is asked only while it has taken no longer than what made the search
-// leap, and where there is something to mix. (No query has 0 steps: that it was asked
-// shows.)
-func TestLeaptOver(t *testing.T) {
-	p := spreading(t, Query{Topology: resolve(t, "ring:4", 0), Steps: 2, Rounds: 2}, "allgather", 1)
-	b := p.branch()
-	for _, w := range []struct {
-		what  string
-		spare time.Duration
-		begun bool
-		asked bool
-	}{
-		{"nothing to mix", time.Second, false, false},
-		{"no time left", 0, true, false},
-		{"time, and branchings", time.Second, true, true},
-	} {
-		if w.begun {
-			b.begin(never)
-		}
-		walk := FrontierOptions{branches: forest{}}
-		walk.branches["allgather 0"] = b
-		c := &ratioSearch{p: p, s: open(t, "pb"), w: walk, spare: w.spare}
-		a, err := c.ask(context.Background(), rcRatio{1, 3}, true)
-		var bad *QueryError
-		if asked := errors.As(err, &bad); asked != w.asked || !asked && (err != nil || a.Status != solver.Timeout) {
-			t.Errorf("%s: asked is %v (%v, %v)", w.what, asked, a.Status, err)
-		}
-	}
-}
-
 // No bound is looked for where the search's chunks leave nothing to ask: less than 1/2
 // in four steps takes more than 8 of them.
 func TestNothingToAsk(t *testing.T) {
 	p := spreading(t, Query{Topology: resolve(t, "dgx-1", 0), Steps: 1, Rounds: 1}, "broadcast", 1)
 	for chunks, asked := range map[int]bool{8: false, 9: true} {
-		w := FrontierOptions{Chunks: chunks, branches: forest{}, gathered: map[int]*tollkeeper{}}
-		if _, err := p.pointAt(context.Background(), open(t, "pb"), w, 4, p.leastRatio(), big.NewRat(1, 2)); err != nil {
+		w := FrontierOptions{Chunks: chunks}
+		p.frontier = &frontierCache{pricings: map[string]*pricing{}}
+		if _, err := p.pointAt(context.Background(), open(t, "pb"), solveBudget{}, w, 4, p.leastRatio(), big.NewRat(1, 2)); err != nil {
 			t.Fatal(err)
 		}
-		if looked := w.branches.of("broadcast", 4) != nil; looked != asked {
+		if looked := len(p.frontier.pricings) > 0; looked != asked {
 			t.Errorf("%d chunks: whether bounds were looked for is %v", chunks, looked)
 		}
 	}

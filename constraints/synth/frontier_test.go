@@ -3,48 +3,11 @@ package synth
 import (
 	"context"
 	"errors"
-	"math/big"
 	"testing"
 	"time"
 
 	"github.com/colltune/colltune/compiler/collective"
 )
-
-// What is found above a query that was not settled ends the queue: of an allreduce on
-// a ring of 5, (1,3,3) and then (2,3,3), above which nothing is asked.
-func TestFoothold(t *testing.T) {
-	col, err := collective.New(collective.Spec{Name: "allreduce", Ranks: 5, Chunks: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := newProblem(Query{Topology: resolve(t, "ring:5", 0), Collective: col, Steps: 3, Rounds: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := FrontierOptions{Chunks: 2, branches: forest{}, gathered: map[int]*tollkeeper{}}
-	var told []rcRatio
-	w.OnAnswer = func(chunks, steps, rounds int, _ Answer) { told = append(told, rcRatio{chunks, rounds}) }
-	c := &ratioSearch{p: p, s: open(t, "pb"), w: w, steps: 3}
-	point, l := &Point{}, p.ratioQueue(w, 3, big.NewRat(1, 2), nil)
-	if err := c.foothold(t.Context(), point, rcRatio{2, 1}, l); err != nil {
-		t.Fatal(err)
-	}
-	if point.Chunks != 2 || point.Rounds != 3 || point.Status != sat || len(told) != 2 {
-		t.Errorf("(%d,3,%d) %v after %v, want (2,3,3) after (1,3,3)", point.Chunks, point.Rounds, point.Status, told)
-	}
-	for {
-		r, _, more := l.next()
-		if !more {
-			break
-		}
-		if r.compare(rcRatio{2, 3}) >= 0 {
-			t.Errorf("(%d,3,%d) is still to be asked", r.chunks, r.rounds)
-		}
-	}
-	if c.brief != 0 || c.spare != 0 {
-		t.Errorf("%v and %v are left of its limits", c.brief, c.spare)
-	}
-}
 
 // A number of steps gets a part of the time there is, where that is the clock's; the
 // last one all of it.

@@ -14,14 +14,14 @@ import (
 type branching []hop
 
 // brancher finds the cheapest branching from a source to all ranks that want a
-// chunk, where each lane has a toll for each step. It enumerates the sets of ranks
+// chunk, where each lane has a price in each step. It enumerates the sets of ranks
 // that can hold the chunk after each step, and discards those for which even a
 // lower bound on the remaining cost is too high:
 //
 //	after step 1   {0} {0,3} {0,1} …      a step adds ranks, each over the cheapest
 //	after step 2   {0,1,3,4} …            lane from a rank that the set has
 //
-// The result is exact and needs no solver. There are very many sets; hearingRanks
+// The result is exact and needs no solver. There are very many sets; branchRanks
 // ranks are as many as can be handled in a moment.
 type brancher struct {
 	net    *network
@@ -30,7 +30,7 @@ type brancher struct {
 	wants  uint32 // as a set of ranks, without the source
 	reach  [][]bool
 
-	toll  []int64   // by lane × steps + step
+	price []int64   // by lane × steps + step
 	ahead [][]int64 // by step and rank: the least cost of reaching it in this step or later
 	limit int64     // branchings of this cost or more are of no use
 
@@ -105,10 +105,10 @@ func newBrancher(s *sets, net *network, steps, source int, wanted []int) *branch
 }
 
 // cheapest returns the branching of least cost, or nil if none costs less than the
-// limit. If that takes too much work or time, it sets spent, and the result means
-// nothing.
-func (b *brancher) cheapest(toll []int64, limit int64, over func() bool) (branching, int64) {
-	b.toll, b.spent, b.most, b.over = toll, false, b.work+manySets, over
+// limit. If that takes too much work, or over says that time is up, it sets spent, and
+// the result means nothing.
+func (b *brancher) cheapest(price []int64, limit int64, over func() bool) (branching, int64) {
+	b.price, b.spent, b.most, b.over = price, false, b.work+manySets, over
 	b.limit = min(limit, b.soonest()+1)
 	b.foresee()
 	b.clear()
@@ -144,7 +144,7 @@ func (b *brancher) soonest() (pays int64) {
 		least := int64(dear)
 		for _, l := range b.net.in[r] {
 			if int(b.net.dist[b.source][b.net.lanes[l].from]) == d-1 {
-				least = min(least, b.toll[int(l)*b.steps+d-1])
+				least = min(least, b.price[int(l)*b.steps+d-1])
 			}
 		}
 		pays += least
@@ -152,10 +152,10 @@ func (b *brancher) soonest() (pays int64) {
 	return pays
 }
 
-// hasty is a branching that spreads the chunk as early as possible, always over
+// earliest is a branching that spreads the chunk as early as possible, always over
 // the cheapest lane.
-func (b *brancher) hasty(toll []int64) branching {
-	b.toll = toll
+func (b *brancher) earliest(price []int64) branching {
+	b.price = price
 	set := uint32(1) << b.source
 	for t := range b.steps {
 		more := set
@@ -180,7 +180,7 @@ func (b *brancher) foresee() {
 		copy(b.ahead[t], b.ahead[t+1])
 		for i, l := range b.net.lanes {
 			if b.reach[t][l.from] {
-				b.ahead[t][l.to] = min(b.ahead[t][l.to], b.toll[i*b.steps+t])
+				b.ahead[t][l.to] = min(b.ahead[t][l.to], b.price[i*b.steps+t])
 			}
 		}
 	}
@@ -203,7 +203,7 @@ func (b *brancher) grow(set uint32) {
 		}
 		for _, l := range b.net.in[r] {
 			if set>>b.net.lanes[l].from&1 == 1 {
-				a.now = min(a.now, b.toll[int(l)*b.steps+b.step])
+				a.now = min(a.now, b.price[int(l)*b.steps+b.step])
 			}
 		}
 		last := b.step == b.steps-1
@@ -276,7 +276,7 @@ func (b *brancher) retrace(set uint32) branching {
 			least := int64(dear)
 			for _, l := range b.net.in[r] {
 				from := b.net.lanes[l].from
-				if pays := b.toll[int(l)*b.steps+t]; was>>from&1 == 1 && pays < least {
+				if pays := b.price[int(l)*b.steps+t]; was>>from&1 == 1 && pays < least {
 					least, by[r] = pays, came{hop{l, t}, from}
 				}
 			}

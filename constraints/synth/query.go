@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -20,6 +20,26 @@ type Query struct {
 	Unit       units.Bandwidth // bandwidth of one chunk a round; 0 means that of the slowest link any lane uses
 	Known      []KnownRouting  // tried before the built-in ones
 }
+
+// Answer is the outcome of a query.
+type Answer struct {
+	Status solver.Status
+	// By is the method that settled it: Bound, Known, Packing, or the name of the solver.
+	By       string
+	Detail   string   // Unsat by a bound: the argument; Known: the file; Timeout: which limit was met
+	Schedule Schedule // Sat: confirmed by Replay
+	Items    []Item   // by Send.Item
+	Unit     units.Bandwidth
+	Seconds  float64 // wall-clock time
+}
+
+// Values of Answer.By for bounds, for known routings, and for routings found by packing
+// branchings.
+const (
+	Bound   = "bound"
+	Known   = "known"
+	Packing = "packing"
+)
 
 // ChunksOf converts the number of chunks as the literature counts them, which for
 // an alltoall divides a rank's whole input, into the collective's own.
@@ -53,12 +73,8 @@ type problem struct {
 	// wanted by the same ranks.
 	classes           [][]int
 	automorphismCache *[]automorphism // the automorphisms, once looked for
-	ctx               context.Context // limit for stating formulas; nil means none
-}
-
-// formula returns an empty formula for the problem.
-func (p *problem) formula(name string) *constraints.Formula {
-	return constraints.NewFormula(name).Until(p.ctx)
+	ctx               context.Context // ends bounds and formulas; their results then mean nothing
+	frontier          *frontierCache  // nil for a query by itself
 }
 
 // Limits of a query that is stated to a solver.
@@ -78,78 +94,72 @@ type TooFewStepsError struct{ error }
 
 func (e *TooFewStepsError) Unwrap() error { return e.error }
 
-// newProblem builds a query's network and items without a time limit.
-func newProblem(q Query) (*problem, error) {
-	p, err := q.problemOn(nil, nil)
-	if err == nil {
-		err = p.addItems()
+// newProblem builds a query's network and items.
+func newProblem(ctx context.Context, q Query) (*problem, error) {
+	if err := q.validate(); err != nil {
+		return nil, err
 	}
+	net, err := newNetwork(ctx, q.Topology, q.Unit)
 	if err != nil {
 		return nil, err
 	}
+	return q.problemOn(ctx, net)
+}
+
+// problemOn returns the problem of a valid query on its topology's network. If ctx ends while
+// items are listed, it returns ctx's error.
+func (q Query) problemOn(ctx context.Context, net *network) (*problem, error) {
+	p := &problem{Query: q, net: net, forward: net, ctx: ctx}
+	if err := p.listItems(); err != nil {
+		return nil, err
+	}
+	p.classify()
 	return p, nil
 }
 
-// problemOn returns the problem of a query on its topology's network, which is built if
-// net is nil. It has no items yet.
-func (q Query) problemOn(net *network, until context.Context) (*problem, error) {
+// withCollective returns the problem of another collective on the same network, with the
+// same context.
+func (p *problem) withCollective(c collective.Collective, steps, rounds int) (*problem, error) {
+	q := Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: rounds, Unit: p.net.unit, Known: p.Known}
 	if err := q.validate(); err != nil {
-		return nil, &QueryError{err}
+		return nil, err
 	}
-	if net == nil {
-		var err error
-		if net, err = newNetwork(q.Topology, q.Unit, until); err != nil {
-			return nil, &QueryError{err}
-		}
+	o, err := q.problemOn(p.ctx, p.forward)
+	if err == nil {
+		o.frontier = p.frontier
 	}
-	return &problem{Query: q, net: net, forward: net, ctx: until}, nil
+	return o, err
 }
 
-// withCollective returns the problem of another collective on the same network, with the
-// same deadline.
-func (p *problem) withCollective(c collective.Collective, steps, rounds int) (*problem, error) {
-	o, err := Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: rounds, Unit: p.net.unit}.problemOn(p.forward, p.ctx)
-	if err == nil {
-		err = o.addItems()
-	}
+// withChunks returns the problem of other numbers of chunks, steps and rounds. Chunks are the
+// collective's own.
+func (p *problem) withChunks(chunks, steps, rounds int) (*problem, error) {
+	spec := p.Collective.Spec
+	spec.Chunks = chunks
+	c, err := collective.New(spec)
 	if err != nil {
 		return nil, err
 	}
-	return o, nil
+	return p.withCollective(c, steps, rounds)
 }
 
-// checkDeadline panics if the problem's context has ended: see
-// constraints.RecoverDeadline.
-func (p *problem) checkDeadline() { checkDeadline(p.ctx) }
-
-// checkDeadline panics if the context, which may be nil, has ended.
-func checkDeadline(until context.Context) {
-	if until != nil {
-		constraints.CheckDeadline(until)
-	}
-}
-
+// validate returns a *QueryError if the query is invalid.
 func (q Query) validate() error {
 	c := q.Collective
+	var err error
 	switch {
 	case q.Topology == nil || c.Ranks != len(q.Topology.Ranks):
-		return fmt.Errorf("%s over %s: want as many as the topology has", c.Name, plural(c.Ranks, "rank"))
+		err = fmt.Errorf("%s over %s: want as many as the topology has", c.Name, plural(c.Ranks, "rank"))
 	case c.Ranks < 2:
-		return fmt.Errorf("%s over %s moves nothing: want 2 ranks or more", c.Name, plural(c.Ranks, "rank"))
+		err = fmt.Errorf("%s over %s moves nothing: want 2 ranks or more", c.Name, plural(c.Ranks, "rank"))
 	case q.Steps < 1 || q.Steps > maxSteps:
-		return fmt.Errorf("%d steps: want 1 to %d", q.Steps, maxSteps)
+		err = fmt.Errorf("%d steps: want 1 to %d", q.Steps, maxSteps)
 	case q.Rounds < q.Steps || q.Rounds > maxRound:
-		return fmt.Errorf("rounds R=%d for steps S=%d: want at least one a step, and at most %d", q.Rounds, q.Steps, maxRound)
+		err = fmt.Errorf("rounds R=%d for steps S=%d: want at least one a step, and at most %d", q.Rounds, q.Steps, maxRound)
 	}
-	return nil
-}
-
-// addItems adds the problem's items and classes.
-func (p *problem) addItems() error {
-	if err := p.listItems(); err != nil {
+	if err != nil {
 		return &QueryError{err}
 	}
-	p.classify()
 	return nil
 }
 
@@ -163,20 +173,23 @@ func (p *problem) mostChunks() int {
 func (p *problem) tooManyChunks() error {
 	c := p.Collective
 	if c.Chunks > 1 {
-		if one, err := p.oneChunk(1); err == nil {
+		if one, err := p.withChunks(1, 1, 1); err == nil {
 			return &QueryError{fmt.Errorf("%d chunks: want at most %d of %s over %d ranks", c.Chunks*p.perChunk(), one.mostChunks(), c.Name, c.Ranks)}
 		}
 	}
 	return &QueryError{fmt.Errorf("%s over %d ranks has more than %d chunks: want fewer ranks", c.Name, c.Ranks, maxItems)}
 }
 
-// listItems derives the items from the collective's postcondition.
+// listItems derives the items from the collective's postcondition. The error is a
+// *QueryError, or that of the problem's context.
 func (p *problem) listItems() error {
 	c := p.Collective
 	type key struct{ source, index int }
 	number := map[key]int{}
 	for r := range c.Ranks {
-		p.checkDeadline()
+		if err := p.ctx.Err(); err != nil {
+			return err
+		}
 		for i := range c.OutChunks(r) {
 			w := c.Want(r, i)
 			k := key{w.Rank, w.Index}
@@ -187,7 +200,7 @@ func (p *problem) listItems() error {
 				p.reduces = true
 				k.source = -1
 			case collective.WantSum:
-				return fmt.Errorf("%s sums some ranks' chunks only: routings of such are not synthesised", c.Name)
+				return &QueryError{fmt.Errorf("%s sums some ranks' chunks only: routings of such are not synthesised", c.Name)}
 			}
 			at, ok := number[k]
 			if !ok {
@@ -207,7 +220,7 @@ func (p *problem) listItems() error {
 	}
 	for _, it := range p.items {
 		if p.reduces && it.source >= 0 {
-			return fmt.Errorf("%s both copies and reduces: routings of such are not synthesised", c.Name)
+			return &QueryError{fmt.Errorf("%s both copies and reduces: routings of such are not synthesised", c.Name)}
 		}
 	}
 	slices.SortStableFunc(p.items, func(a, b item) int {
@@ -229,7 +242,6 @@ func (p *problem) classify() {
 			p.classes[last] = append(p.classes[last], i)
 			continue
 		}
-		p.checkDeadline()
 		k := fmt.Sprint(it.source, it.wanted)
 		at, ok := number[k]
 		if !ok {
@@ -259,4 +271,60 @@ func (it *item) destinations() []int {
 		}
 	}
 	return ranks
+}
+
+// reversedProblem returns the problem of copying chunks on the reversed network from the
+// ranks that want their sums to all ranks.
+func (p *problem) reversedProblem() *problem {
+	dual := *p
+	dual.reduces = false
+	dual.net = p.net.reversed()
+	dual.items = make([]item, len(p.items))
+	for i, it := range p.items {
+		dual.items[i] = item{source: it.wanted[0], index: it.index, wanted: upTo(p.net.ranks)}
+	}
+	dual.classes, dual.automorphismCache = nil, nil
+	dual.classify()
+	return &dual
+}
+
+// names lists the items as Replay wants them.
+func (p *problem) names() []Item {
+	var items []Item
+	for _, it := range p.items {
+		items = append(items, Item{it.source, it.index})
+	}
+	return items
+}
+
+// name returns the query's name for dumps.
+func (p *problem) name() string {
+	return fmt.Sprintf("%s on %s: %d chunks, %d steps, %d rounds", p.Collective.Name, p.Topology.Name, p.Collective.Chunks, p.Steps, p.Rounds)
+}
+
+func upTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// perChunk returns the number of chunks, as the literature counts them, for each of the
+// collective's.
+func (p *problem) perChunk() int {
+	if p.Collective.Name == "alltoall" {
+		return p.net.ranks
+	}
+	return 1
+}
+
+// sumsEverywhere reports whether sums are wanted in more than one place.
+func (p *problem) sumsEverywhere() bool {
+	for _, it := range p.items {
+		if len(it.wanted) > 1 {
+			return p.reduces
+		}
+	}
+	return false
 }

@@ -1,6 +1,8 @@
 package synth
 
 import (
+	"context"
+
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/solver"
 )
@@ -10,7 +12,6 @@ type encoding struct {
 	formula   *constraints.Formula
 	decode    func(model []bool) Schedule
 	preferred string // the solver that is faster at such formulas, as measured
-	only      bool   // by so much that no other is asked as well
 }
 
 // encode chooses the encoding: flowEncoding if every chunk has a single destination,
@@ -20,7 +21,7 @@ type encoding struct {
 func (p *problem) encode(open [][]int, breaking bool) encoding {
 	switch {
 	case p.sumsEverywhere():
-		e := p.encodeSum(p.name(), open)
+		e := p.encodeSum(p.name(), open, true)
 		if breaking {
 			e.breakSymmetry()
 		}
@@ -38,10 +39,10 @@ func (p *problem) encode(open [][]int, breaking bool) encoding {
 
 // solve has the solvers answer a query that bounds leave open. For flowEncoding it first
 // tries shortest paths only, which is a smaller query.
-func (p *problem) solve(s *solver.Pool, ask solveBudget, open [][]int) (Answer, error) {
+func (p *problem) solve(ctx context.Context, s *solver.Pool, budget solveBudget, open [][]int) (Answer, error) {
 	if !p.reduces && p.singleDestination() {
-		e := p.encodeFlow(p.name()+", shortest ways", open, true)
-		got, err := ask.share(1, 8).ask(s, encoding{formula: e.f, preferred: "z3"})
+		e := p.encodeFlow(p.name()+", shortest paths", open, true)
+		got, err := budget.share(1, 8).solve(ctx, s, e.f, "z3")
 		if err != nil {
 			return Answer{}, err
 		}
@@ -49,14 +50,14 @@ func (p *problem) solve(s *solver.Pool, ask solveBudget, open [][]int) (Answer, 
 			return Answer{Status: got.Status, By: got.By, Schedule: e.schedule(got.Model)}, nil
 		}
 	}
-	st := p.encode(open, true)
-	got, err := ask.ask(s, st)
+	e := p.encode(open, true)
+	got, err := budget.solve(ctx, s, e.formula, e.preferred)
 	if err != nil {
 		return Answer{}, err
 	}
 	a := Answer{Status: got.Status, By: got.By, Detail: got.Detail}
 	if got.Status == solver.Sat {
-		a.Schedule = st.decode(got.Model)
+		a.Schedule = e.decode(got.Model)
 	}
 	return a, nil
 }
@@ -65,7 +66,7 @@ func (p *problem) solve(s *solver.Pool, ask solveBudget, open [][]int) (Answer, 
 // It does not use bounds, and breaks no symmetries other than the order of interchangeable
 // chunks. The error is a *QueryError or the formula's.
 func Encode(q Query) (*constraints.Formula, error) {
-	p, err := newProblem(q)
+	p, err := newProblem(context.Background(), q)
 	if err != nil {
 		return nil, err
 	}
