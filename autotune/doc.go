@@ -24,4 +24,16 @@
 // journal before Run returns.
 //
 // It makes no candidates and verifies no programs.
+//
+// Files, in an order to read them in:
+//
+//	problem.go             what is tuned, and the options of a run
+//	run.go                 Run: the cells one after another
+//	candidates.go          equal programs merged; what can be run nowhere, and why
+//	classes.go             for whom a trial counts
+//	cell.go bybound.go     one size and placement; the next trials by their bounds
+//	batch.go trials.go     trials run together; one trial, and the outcome that each of an
+//	                       executor's errors becomes (outcomeOf)
+//	repeat.go neartiles.go choosefiles.go   trials beyond those by bound
+//	event.go unanswered.go what is told while a run goes on, and at its end
 package autotune

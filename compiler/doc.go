@@ -15,7 +15,8 @@
 //	        │
 //	channels ▸ (depths ▸ order ▸ threadblocks ▸ place local ▸ synchronise ▸ slots) ▸ emit
 //
-// What stands in brackets is the schedule, which is made again until its slots suffice.
+// What stands in brackets is the schedule, which is made again until its slots suffice
+// (compile.go; relax in pass_slots.go).
 //
 // The pipeline is the table in passes.go. Each pass is a file pass_NAME.go; dumps
 // are printed and read in dump_*.go.

@@ -8,7 +8,8 @@ import (
 )
 
 // The kinds of error that callers tell apart. An error of host.Host wraps at most one of
-// them; any other error of Run is the executor's own, and fails this trial alone.
+// them; any other error of Run is the executor's own, and fails this trial alone. Package
+// autotune makes outcomes of them (outcomeOf in trials.go).
 var (
 	// ErrLost: the executor doesn't start any more. There will be no more measurements.
 	ErrLost = errors.New("executor lost")

@@ -18,5 +18,9 @@
 // fingerprint stay in the journal and never enter a table. A plan or a journal that
 // was changed is refused, and the error names the line.
 //
+// A search that goes on reads campaign.toml and trials.jsonl (open.go), and its
+// candidates (cache.go). Package search makes the problem of the plan (FromPlan), and
+// takes candidates in its own cache.go.
+//
 // It does not decide what to run (package autotune), and it runs nothing.
 package results

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
 )
 
 // Outcome is how a trial ended.
@@ -243,7 +244,7 @@ func (t *Trial) check() error {
 		return fmt.Errorf("bytes %d: want at least 1", t.Bytes)
 	case t.Placement != "in" && t.Placement != "out":
 		return fmt.Errorf("placement %.80q: want in or out", t.Placement)
-	case !isProtocol(t.Protocol) && !(t.IsNative() && t.Protocol == ProtocolAuto):
+	case !slices.Contains(topologies.ProtocolNames(), t.Protocol) && !(t.IsNative() && t.Protocol == ProtocolAuto):
 		return fmt.Errorf("protocol %.80q: want LL, LL128 or Simple", t.Protocol)
 	case t.TileBytes < 1 && !(t.IsNative() && t.TileBytes == 0):
 		return fmt.Errorf("tile_bytes %d: want at least 1", t.TileBytes)

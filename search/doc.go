@@ -1,7 +1,7 @@
 // Package search enumerates candidate routings for a problem, checks them,
 // compiles and verifies them, and hands the survivors to autotune.
 //
-//	families × parameters ─▶ trace ─▶ links exist? ─▶ × instances ─▶ too many? ─▶ compile ─▶ fits the GPU? ─▶ verify ─▶ candidates
+//	families × parameters ─▶ trace ─▶ links exist? ─▶ × instances ─▶ too many? ─▶ compile ─▶ fits the GPU? ─▶ verify ─▶ the same program? ─▶ candidates
 //	     ▲ holes (ring orders) filled by constraints        each refusal is kept with its reason
 //	     ▲ routings nobody wrote: trees packed, found by a solver, scheduled greedily
 //
@@ -19,9 +19,17 @@
 // It does not time anything, and it does not choose among candidates, but where
 // those of a large system are too many to be compiled (shortlist.go).
 //
+// The baseline is the times in a file (baselinefile.go), or the executor's library left to
+// choose (natives.go), or what a model of the library chooses (baselines.go): a program
+// with its protocol and tile, whose time is that of its trial. space.go decides between the
+// last two. Package results/table compares each winner with it.
+//
+// Refusals: build.go, from compiling to the comparison with equal programs (collect);
+// enumerate.go, of what is traced; routing.go, of instances that need not be compiled.
+//
 // Files, in an order to read them in:
 //
-//	request       refusal.go observer.go options.go protocols.go problem.go
+//	request       refusal.go observer.go options.go runtimeprotocols.go problem.go
 //	              baselinefile.go plan.go budget.go
 //	helpers       abandon.go limited.go bound.go
 //	cost          elision.go schedule.go critical.go cost.go cost_json.go estimate.go

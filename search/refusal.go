@@ -8,13 +8,13 @@ import (
 // Reason is why a candidate was refused; its text is a key of the tables.
 type Reason string
 
-// The reasons, in the order the checks are made.
+// The reasons, roughly in the order of the checks; doc.go names the files that make them.
+// A search has others while it tunes: see autotune/candidates.go.
 const (
 	NotApplicable Reason = "not-applicable" // by its own word the family makes no sense on this system
 	NoHole        Reason = "no-routing"     // no value for a hole exists, or none was found
 	NoLink        Reason = "no-link"        // a transfer between ranks that are not linked
 	BadProgram    Reason = "bad-program"    // stale or uninitialised chunks, or a wrong result
-	Duplicate     Reason = "duplicate"      // the same program as an earlier candidate
 	TooLarge      Reason = "too-large"      // more operations than a search handles
 	NoMemory      Reason = "memory"         // more memory than the command may use
 	Outranked     Reason = "outranked"      // on a large system, less promising than those that are tried
@@ -23,6 +23,7 @@ const (
 	Slots         Reason = "fifo-slots"     // sends get further ahead of receives than any protocol allows
 	Unverified    Reason = "unverified"     // the verifier found the IR wrong
 	Runtime       Reason = "runtime"        // the runtime asked for would not load or use it
+	Duplicate     Reason = "duplicate"      // the same program as an earlier candidate
 )
 
 // Refusal is a candidate that was not pursued, and why.

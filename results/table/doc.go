@@ -8,4 +8,9 @@
 // A cell is one placement and one size. Invariants: equal trials give equal tables,
 // byte for byte, whatever the order they were made in; only the seconds spent differ.
 // A configuration that gave wrong data once wins nothing.
+//
+//	measured.go evidence.go   trials as measurements, and how far to believe them
+//	table.go                  Build; a row's baseline, speedup and bound (Row.compare)
+//	format.go                 a table's columns, and its forms
+//	curves.go difference.go   times over sizes; two tables
 package table
