@@ -16,17 +16,17 @@ import (
 	"github.com/colltune/colltune/executor/data"
 )
 
-// source is what NVRTC compiles: the same files as clang, of which it built the
-// embedded PTX.
+// source is the kernels' source for NVRTC: the files of which clang built the embedded
+// PTX.
 //
 //go:embed kernel/*.cu kernel/*.h kernel/device/*.h
 var source embed.FS
 
-// code says what makes machine code of the kernels.
+// code is the kernels' code for devices: the embedded PTX, or NVRTC's output.
 type code struct {
-	compiler *nvrtc.Library // nil: the driver does, of the embedded PTX
+	compiler *nvrtc.Library // nil: the driver compiles the embedded PTX
 	sm       int            // the first device's, for the fingerprint
-	defines  []string       // of the compiler: the source has variants to compare
+	defines  []string       // -D of variants of the source, for comparing them
 	built    map[build][]byte
 }
 
@@ -37,8 +37,8 @@ type build struct {
 	defines string
 }
 
-// String is the code's entry in the fingerprint, so that times of two builds are
-// never mixed.
+// String returns the code's entry in the fingerprint, so that times of two builds are never
+// mixed.
 func (c *code) String() string {
 	if c.compiler == nil {
 		return "PTX " + embeddedHash()
@@ -46,7 +46,7 @@ func (c *code) String() string {
 	return strings.Join(append([]string{fmt.Sprintf("NVRTC %s sm_%d %s", c.compiler.Version, c.sm, sourceHash())}, c.defines...), " ")
 }
 
-// of is the code that a device is to load.
+// of returns the code of an element type for a device. The error is NVRTC's.
 func (c *code) of(d data.DType, v *driver.Device) ([]byte, error) {
 	if c.compiler == nil {
 		return ptxOf(d)
@@ -56,7 +56,7 @@ func (c *code) of(d data.DType, v *driver.Device) ([]byte, error) {
 		return b, nil
 	}
 	if !c.compiler.Compiles(key.sm) {
-		return nil, fmt.Errorf("%s, NVRTC %s, compiles for none of sm_%d: it knows %v", c.compiler.Name, c.compiler.Version, key.sm, c.compiler.Architectures)
+		return nil, fmt.Errorf("%s, NVRTC %s, does not compile for sm_%d: it has %v", c.compiler.Name, c.compiler.Version, key.sm, c.compiler.Architectures)
 	}
 	options := append([]string{"--std=c++17", fmt.Sprintf("--gpu-architecture=sm_%d", key.sm), "-DELEMENT=" + elementStruct(d)}, c.defines...)
 	b, err := c.compiler.Compile(kernelSource(), options...)
@@ -70,7 +70,7 @@ func (c *code) of(d data.DType, v *driver.Device) ([]byte, error) {
 	return b, nil
 }
 
-// kernelSource is the source under the names that its own includes use.
+// kernelSource returns the source under the names that its own includes use.
 func kernelSource() nvrtc.Source {
 	s := nvrtc.Source{Name: "kernels.cu", Headers: map[string]string{}}
 	eachSource(func(name string, text []byte) {
@@ -80,14 +80,14 @@ func kernelSource() nvrtc.Source {
 			s.Headers[name] = string(text)
 		}
 	})
-	// NVRTC looks for a header under the name that includes it, and not in the
-	// folder of the header which does.
+	// NVRTC looks for a header by the name in the include, and not in the including
+	// header's folder.
 	s.Headers["compiler.h"] = s.Headers["device/compiler.h"]
 	return s
 }
 
-// eachSource gives the files in order, by their names in the folder kernel.
-func eachSource(give func(name string, text []byte)) {
+// eachSource calls visit for the files in order, by their names in the folder kernel.
+func eachSource(visit func(name string, text []byte)) {
 	for _, folder := range []string{"kernel", "kernel/device"} {
 		entries, err := source.ReadDir(folder)
 		if err != nil {
@@ -99,7 +99,7 @@ func eachSource(give func(name string, text []byte)) {
 				if err != nil {
 					panic(err)
 				}
-				give(strings.TrimPrefix(file, "kernel/"), text)
+				visit(strings.TrimPrefix(file, "kernel/"), text)
 			}
 		}
 	}
@@ -121,13 +121,12 @@ func embeddedHash() string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
-// compile decides what compiles the kernels, and loads those of one type on the
-// first device to see that it works.
+// compile selects the compiler, and loads the kernels of one type on the first device as a
+// test.
 //
-// The driver compiles PTX for the very device it has, so NVRTC can do nothing with
-// the kernels that the driver could not; either may turn out faster on a given
-// device. But if the driver has no compiler, one that is too old, or one that it
-// may not use, NVRTC takes its place.
+// The driver compiles PTX for its own device, so NVRTC offers nothing that the driver does
+// not; either may turn out faster on a given device. But if the driver has no compiler, one
+// that is too old, or one that it may not use, NVRTC takes its place.
 func (g *gpus) compile(who compiledBy) error {
 	first := g.all[0]
 	if who != byNVRTC {
@@ -136,7 +135,7 @@ func (g *gpus) compile(who compiledBy) error {
 			return named(first, err)
 		}
 		if e := g.compileHere(); e != nil {
-			err = fmt.Errorf("%w\nand NVRTC cannot take the driver's place: %w", err, e)
+			err = fmt.Errorf("%w\nand NVRTC can't take the driver's place: %w", err, e)
 			if errors.Is(e, nvrtc.ErrMissing) {
 				err = executor.Unavailable(err)
 			}
@@ -153,7 +152,7 @@ func (g *gpus) compile(who compiledBy) error {
 	return nil
 }
 
-// compileHere makes NVRTC compile from now on.
+// compileHere switches to NVRTC.
 func (g *gpus) compileHere() error {
 	l, err := nvrtc.Open()
 	if err != nil {
@@ -171,7 +170,7 @@ func named(g *gpu, err error) error {
 	return fmt.Errorf("device %d, %s: %w", g.device.Index, g.device.Name, err)
 }
 
-// load loads the kernels of a type on a device, unless they are there.
+// load loads the kernels of a type on a device, unless they are loaded.
 func (g *gpu) load(d data.DType, c *code) error {
 	if g.modules[d] != nil {
 		return nil

@@ -82,11 +82,11 @@ func TestWhoCompiles(t *testing.T) {
 		{"NVRTC, as asked for", byNVRTC, "", "", "NVRTC 12.4 sm_90 ", nil},
 		{"NVRTC, as the driver has no compiler", byEither, "fail=cuModuleLoadDataEx:1:221", "", "NVRTC 12.4 sm_90 ", nil},
 		{"NVRTC, as the driver's is too old", byEither, "load=0", "", "NVRTC 12.4 sm_90 ", nil},
-		{"nobody", byEither, "load=0", none, "", []string{"what is this?", "NVRTC cannot take the driver's place: no libnvrtc", none}},
+		{"nobody", byEither, "load=0", none, "", []string{"what is this?", "NVRTC can't take the driver's place: no libnvrtc", none}},
 		{"the driver alone, in vain", byDriver, "load=0", "", "", []string{"device 0, Fake 0: cuModuleLoadDataEx", "what is this?"}},
 		{"an error that no compiler mends", byEither, "fail=cuModuleGetFunction:3:500", "", "", []string{"kernel interpret_Simple: cuModuleGetFunction"}},
 		{"NVRTC is not there", byNVRTC, "", none, "", []string{"compiler is nvrtc for executor cuda: no libnvrtc", none}},
-		{"NVRTC knows another device", byNVRTC, "", "sm=80", "", []string{"NVRTC 12.4, compiles for none of sm_90: it knows [80]"}},
+		{"NVRTC knows another device", byNVRTC, "", "sm=80", "", []string{"NVRTC 12.4, does not compile for sm_90: it has [80]"}},
 		{"NVRTC does not take the source", byNVRTC, "", "error=1", "", []string{"kernels of f32: nvrtcCompileProgram: NVRTC_ERROR_COMPILATION", "move.h(17): error: what is this?"}},
 		{"NVRTC gives nothing", byNVRTC, "", "error=2", "", []string{"no machine code for --std=c++17 --gpu-architecture=sm_90"}},
 		{"the driver does not take what NVRTC gives", byNVRTC, "image=0", "", "", []string{"device 0, Fake 0: cuModuleLoadDataEx: CUDA_ERROR_OF_THE_TEST (200)"}},
@@ -100,7 +100,7 @@ func TestWhoCompiles(t *testing.T) {
 			}
 			s := defaults()
 			s.compiler = tc.asked
-			b := &backend{settings: s}
+			b := &gpuExecutor{settings: s}
 			d, err := b.Describe(context.Background())
 			if tc.kernels != "" {
 				if err != nil {
@@ -134,7 +134,7 @@ func TestCodeIsCompiledOnce(t *testing.T) {
 	fakeCompiler(t, "")
 	s := defaults()
 	s.compiler = byNVRTC
-	b := &backend{settings: s}
+	b := &gpuExecutor{settings: s}
 	if _, err := b.Run(context.Background(), trialOfPair(t)); err != nil {
 		t.Fatal(err)
 	}

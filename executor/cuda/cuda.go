@@ -22,45 +22,47 @@ const Version = "3"
 // Name is the executor's name.
 const Name = "cuda"
 
-// Register makes the executor known, with its settings and what doctor says of it.
+// Register registers the executor, its settings, and Needs for doctor.
 func Register() {
 	executor.RegisterBuiltin(Name, New)
 	executor.RegisterSettings(Name, registered)
 	executor.RegisterDoctor(Name, Needs)
 }
 
-// backend is the GPUs as an executor. They are opened when first asked for, so
-// that a process that only lists executors never touches the driver.
-type backend struct {
+// gpuExecutor is the executor of this host's GPUs. They are opened by the first call, so that a
+// process that only lists executors never touches the driver.
+type gpuExecutor struct {
 	settings settings
-	mistake  error // in the settings
+	wrong    error // of the settings
 	mu       sync.Mutex
 	g        *gpus
 }
 
-// New returns the executor that the settings of this process describe.
+// New returns the executor that the settings of this process describe. Wrong settings are
+// the error of its Describe.
 func New() executor.Executor {
 	s, err := readSettings(executor.Setting)
-	return &backend{settings: s, mistake: err}
+	return &gpuExecutor{settings: s, wrong: err}
 }
 
 // open opens the GPUs, unless they are open.
-func (b *backend) open() (*gpus, error) {
-	if b.g != nil || b.mistake != nil {
-		return b.g, b.mistake
+func (e *gpuExecutor) open() (*gpus, error) {
+	if e.g != nil || e.wrong != nil {
+		return e.g, e.wrong
 	}
-	g, err := openGPUs(b.settings)
+	g, err := openGPUs(e.settings)
 	if err == nil {
-		b.g = g
+		e.g = g
 	}
 	return g, err
 }
 
-// Describe opens the GPUs and says what they are.
-func (b *backend) Describe(context.Context) (executor.Description, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	g, err := b.open()
+// Describe opens the GPUs and describes them. ErrUnavailable: there is no driver, or no GPU
+// that can run the kernels.
+func (e *gpuExecutor) Describe(context.Context) (executor.Description, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	g, err := e.open()
 	if err != nil {
 		return executor.Description{}, err
 	}
@@ -93,7 +95,7 @@ func (b *backend) Describe(context.Context) (executor.Description, error) {
 			"version":          Version,
 			"kernels":          g.code.String(),
 			"launches":         g.launches(),
-			"small_messages":   b.settings.smallMessages(),
+			"small_messages":   e.settings.smallMessages(),
 			"device":           strings.Join(kinds, ", "),
 			"devices":          n,
 			"ranks_per_device": "ranks/" + n + " rounded up", // a program's ranks are in its key
@@ -102,8 +104,8 @@ func (b *backend) Describe(context.Context) (executor.Description, error) {
 	}, nil
 }
 
-// driverModule is the version of the kernel's driver, which the library does not
-// tell.
+// driverModule returns the version of the driver's kernel module, which the library does
+// not have.
 func driverModule() string {
 	text, err := os.ReadFile("/sys/module/nvidia/version")
 	if err != nil {
@@ -112,21 +114,22 @@ func driverModule() string {
 	return "module " + strings.TrimSpace(string(text))
 }
 
-// Run runs one trial, on as many GPUs as it has ranks or on all of them.
-func (b *backend) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+// Run runs one trial, on as many GPUs as it has ranks or on all of them. ErrDeviceLost: the
+// driver can't use the GPUs any more; a StuckError is a program that did not end.
+func (e *gpuExecutor) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 	if t.Program == nil || t.Topology == nil {
 		return executor.Measurement{}, errors.New("trial lacks its program or topology")
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	g, err := b.open()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	g, err := e.open()
 	if err != nil {
 		return executor.Measurement{}, err
 	}
-	m, err := runTrial(ctx, g, b.settings, t)
+	m, err := runTrial(ctx, g, e.settings, t)
 	if driver.Fatal(err) {
-		// The contexts can't be used any more, and the host replaces this process.
-		b.g = nil
+		// The contexts can't be used any more: this process will be replaced.
+		e.g = nil
 		return executor.Measurement{}, fmt.Errorf("%w: %w", executor.ErrDeviceLost, err)
 	}
 	return m, err

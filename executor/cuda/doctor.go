@@ -9,8 +9,8 @@ import (
 	"github.com/colltune/colltune/executor/cuda/nvrtc"
 )
 
-// Needs says what the executor needs, and what of it is there. It loads the
-// libraries but does not start the driver, because a broken one must not end
+// Needs returns, for doctor, whether the driver's library, the kernels and NVRTC are there.
+// It loads the libraries but does not start the driver, because a broken one must not end
 // doctor.
 func Needs() []executor.Finding {
 	d, err := driver.Load()

@@ -369,7 +369,7 @@ func TestRoomAsPTX(t *testing.T) {
 	}
 	for _, k := range []kernel{interpretLL, interpretLL128, interpretSimple, exchangeLL, exchangeLL128} {
 		for threads, each := range map[int]int{512: 1, 256: 2, 128: 4, 64: 8} {
-			if room, err := e.room(0, k, threads); err != nil || room.blocks != 3*each || room.threads != 512 {
+			if room, err := e.limits(0, k, threads); err != nil || room.blocks != 3*each || room.threads != 512 {
 				t.Errorf("%v: %+v blocks of %d threads, %v", k, room, threads, err)
 			}
 		}

@@ -5,47 +5,47 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// A program of small messages is run as an exchange: by a block for each rank, which
-// does what its threadblocks do in an order that keeps to all they wait for.
-// Threadblocks are there to have much under way; where a message is a line a thread,
-// telling each other takes longer than doing it.
+// A program of small messages is run as an exchange: by a block for each rank, which runs
+// the steps of its threadblocks in an order that respects their dependencies. Threadblocks
+// serve parallelism; where a message is a line a thread, synchronising them takes longer
+// than the work.
 //
 //	threadblocks' steps               parts                   messages, of which one
 //	s in[0] ▸ 1    s in[0] ▸ 2        in[0] ▸ 1, 2            thread has a line each
 //	r sc[0] ◂ 1    r sc[1] ◂ 2
 //	re in[0] += sc[0], sc[1]          in[0] += ◂ 1, ◂ 2
 //
-// What comes to be added up is added as it lies in its slots.
+// Messages to be reduced are reduced from their slots.
 
-// mostParts and mostArms are MOST_PARTS and MOST_ARMS of kernel/exchange.h. A
+// maxParts and maxArms are MOST_PARTS and MOST_ARMS of kernel/exchange.h. A
 // program with more is faster with several blocks.
 const (
-	mostParts = 64
-	mostArms  = 64
+	maxParts = 64
+	maxArms  = 64
 )
 
-// exchange is a program run in that way; its slices are by rank.
+// exchange is a program to be run that way; its slices are by rank.
 type exchange struct {
 	parts   [][]part
 	arms    [][]arm
-	records struct{ parts, arms int } // records for each rank: as many as the longest has, and one more
+	records struct{ parts, arms int } // of each rank: the most of any, and one more
 	threads int                       // threads of each block
 }
 
-// bytes is how much memory a rank's records take.
+// bytes returns the size of a rank's records.
 func (x *exchange) bytes() int64 {
 	return exchangeBytes + partBytes*int64(x.records.parts) + armBytes*int64(x.records.arms)
 }
 
-// newExchange is nil if a program's messages are not small, or too many.
+// newExchange returns nil if a program's messages are not small, or too many.
 func (p *plan) newExchange() *exchange {
 	wire, l := &wires[p.protocol], &p.reference.Layout
 	bytes := l.ChunkElements * int64(l.ElemBytes)
 	x := &exchange{threads: int((bytes + wire.data - 1) / wire.data * wire.lanes)}
 	switch {
-	case p.protocol == topologies.Simple: // tells by counters that messages have come
+	case p.protocol == topologies.Simple: // its messages have no flags
 		return nil
-	case p.tiles != 1, bytes == 0, bytes%wire.word != 0, !l.Even(), x.threads > mostThreads:
+	case p.tiles != 1, bytes == 0, bytes%wire.word != 0, !l.Even(), x.threads > maxThreads:
 		return nil
 	case p.slots&(p.slots-1) != 0, !p.fewMessages():
 		return nil
@@ -63,7 +63,7 @@ func (p *plan) newExchange() *exchange {
 		x.parts, x.arms = append(x.parts, parts), append(x.arms, arms)
 		x.records.parts, x.records.arms = max(x.records.parts, len(parts)), max(x.records.arms, len(arms))
 	}
-	if x.records.parts > mostParts {
+	if x.records.parts > maxParts {
 		return nil
 	}
 	return x
@@ -77,7 +77,7 @@ func (p *plan) fewMessages() bool {
 		arms := 0
 		for _, tb := range g.Threadblocks {
 			sent, received := messages(tb.Steps, ir.Op.Sends), messages(tb.Steps, ir.Op.Receives)
-			if arms += sent + received; arms > mostArms || int64(max(sent, received)) > p.slots {
+			if arms += sent + received; arms > maxArms || int64(max(sent, received)) > p.slots {
 				return false
 			}
 			for i := range tb.Steps {
@@ -90,7 +90,7 @@ func (p *plan) fewMessages() bool {
 	return true
 }
 
-// messages counts the steps of a kind.
+// messages counts the steps of the given kind.
 func messages(steps []ir.Step, kind func(ir.Op) bool) (n int) {
 	for i := range steps {
 		if kind(steps[i].Op) {
@@ -147,8 +147,8 @@ func (p *plan) arm(base []uint64, rank int, a *arm, apart, sends bool) armRecord
 	return record
 }
 
-// waits translates a report of an exchange: to the threadblock and step that wait,
-// and the rank that they wait for.
+// waits translates an exchange's status to the threadblock and step that wait, and the rank
+// that they wait for.
 func (p *plan) waits(s statusRecord) statusRecord {
 	a := &p.exchange.arms[s.Rank][s.Step]
 	tb := &p.program.GPUs[s.Rank].Threadblocks[a.threadblock]

@@ -151,7 +151,7 @@ func (f *figures) tiles() {
 			if f.late() {
 				return
 			}
-			trial := executor.Trial{Program: program, Topology: f.system(topologies.Simple, mostThreads), Bytes: f.bytes, Protocol: topologies.Simple, TileBytes: tile, DType: "f32", Op: "sum", Iters: 5, Warmup: 1}
+			trial := executor.Trial{Program: program, Topology: f.system(topologies.Simple, maxThreads), Bytes: f.bytes, Protocol: topologies.Simple, TileBytes: tile, DType: "f32", Op: "sum", Iters: 5, Warmup: 1}
 			m, ok := f.run(trial)
 			if !ok {
 				continue
@@ -177,7 +177,7 @@ func (f *figures) streams() {
 	f.say("%d MiB over 8 ranks in place, f32, a ring of 16 instances under Simple, in us: buffers read and written as slots are, and streamed past the caches; each twice, in turns.\n\n| collective | tile, KiB | as slots | streamed | as slots | streamed |\n|---|---:|---:|---:|---:|---:|", f.bytes>>20)
 	for _, name := range []string{"allgather", "allreduce"} {
 		for _, tile := range []int64{32 << 10, 128 << 10} {
-			trial := executor.Trial{Program: f.variant("ring", name, nil, 16), Topology: f.system(topologies.Simple, mostThreads), Bytes: f.bytes, Protocol: topologies.Simple, TileBytes: tile, DType: "f32", Op: "sum", Iters: 10, Warmup: 2}
+			trial := executor.Trial{Program: f.variant("ring", name, nil, 16), Topology: f.system(topologies.Simple, maxThreads), Bytes: f.bytes, Protocol: topologies.Simple, TileBytes: tile, DType: "f32", Op: "sum", Iters: 10, Warmup: 2}
 			row := fmt.Sprintf("| %s | %d |", name, tile>>10)
 			for _, defines := range [][]string{nil, {streamed}, nil, {streamed}} {
 				if f.late() {
@@ -248,7 +248,7 @@ search:
 				}
 				for _, tile := range []int64{128 << 10, 32 << 10, 512 << 10} {
 					// 512 threads, or 256 where only so many are resident.
-					trial := executor.Trial{Program: family.program, Topology: f.system(proto, mostThreads), Bytes: f.bytes, Protocol: proto, TileBytes: tile, DType: "f32", Op: "sum", Iters: 5, Warmup: 1}
+					trial := executor.Trial{Program: family.program, Topology: f.system(proto, maxThreads), Bytes: f.bytes, Protocol: proto, TileBytes: tile, DType: "f32", Op: "sum", Iters: 5, Warmup: 1}
 					m, ok := f.run(trial)
 					if !ok {
 						continue

@@ -138,12 +138,12 @@ func (f *figures) device() {
 
 // kernels says what those in use take.
 func (f *figures) kernels() {
-	f.say("| kernel | registers | bytes of local memory | blocks of %d threads resident |\n|---|---:|---:|---:|", mostThreads)
+	f.say("| kernel | registers | bytes of local memory | blocks of %d threads resident |\n|---|---:|---:|---:|", maxThreads)
 	for i := range kernelNames {
 		k := kernel(i)
 		registers, err := f.g.function(0, k).Registers()
 		local, e := f.g.function(0, k).Local()
-		room, e2 := f.g.room(0, k, mostThreads)
+		room, e2 := f.g.limits(0, k, maxThreads)
 		if err := errors.Join(err, e, e2); err != nil {
 			f.fail(err)
 		}

@@ -6,20 +6,20 @@ import (
 	"github.com/colltune/colltune/executor"
 )
 
-// mostThreads is how many threads a block may have. leastThreads is the fewest
-// that are tried: lines of LL128 need whole warps.
+// maxThreads and leastThreads limit the threads of a block. Lines of LL128 need whole
+// warps.
 const (
-	mostThreads  = 512
+	maxThreads   = 512
 	leastThreads = 64
 	warp         = 32
 )
 
-// fit chooses the kernel and the threads of a block. It begins with as many as the
-// topology says, and halves them until all blocks are resident at once.
+// fit chooses the kernel and the threads of a block. It begins with the topology's number,
+// and halves it until all blocks are resident at once. ErrUnsupported: they never are.
 func (r *running) fit() error {
-	r.threads = mostThreads
+	r.threads = maxThreads
 	if n := r.p.proto.Threads; n > 0 {
-		r.threads = min(max(n/warp*warp, warp), mostThreads)
+		r.threads = min(max(n/warp*warp, warp), maxThreads)
 	}
 	if x := r.p.exchange; x != nil {
 		fits, err := r.fitExchange(x)
@@ -33,19 +33,19 @@ func (r *running) fit() error {
 	for i := range r.p.devices {
 		want := len(r.p.devices[i].blocks)
 		for {
-			room, err := r.m.room(i, k, r.threads)
+			limits, err := r.m.limits(i, k, r.threads)
 			if err != nil {
 				return err
 			}
-			if r.threads > room.threads {
-				r.threads = room.threads
+			if r.threads > limits.threads {
+				r.threads = limits.threads
 				continue
 			}
-			if room.blocks >= want {
+			if limits.blocks >= want {
 				break
 			}
-			if r.threads/2 < min(leastThreads, room.threads) {
-				return fmt.Errorf("%w: %d ranks of device %d have %d threadblocks, and %d of %d threads are resident at once", executor.ErrUnsupported, len(r.p.devices[i].ranks), i, want, room.blocks, r.threads)
+			if r.threads/2 < min(leastThreads, limits.threads) {
+				return fmt.Errorf("%w: %d ranks of device %d have %d threadblocks, and %d of %d threads are resident at once", executor.ErrUnsupported, len(r.p.devices[i].ranks), i, want, limits.blocks, r.threads)
 			}
 			r.threads = r.threads / 2 / warp * warp
 		}
@@ -53,24 +53,24 @@ func (r *running) fit() error {
 	return nil
 }
 
-// fitExchange reports whether a block for each rank, with the threads that it takes,
-// would be resident.
+// fitExchange reports whether a block for each rank, with the threads that the exchange
+// needs, is resident, and if so sets the threads.
 func (r *running) fitExchange(x *exchange) (bool, error) {
 	r.kernel = exchangeLL + kernel(r.p.protocol)
 	threads := max((x.threads+warp-1)/warp*warp, leastThreads)
 	for i := range r.p.devices {
-		room, err := r.m.room(i, r.kernel, r.threads)
+		limits, err := r.m.limits(i, r.kernel, r.threads)
 		if err != nil {
 			return false, err
 		}
-		threads = min(threads, r.threads, room.threads)
+		threads = min(threads, r.threads, limits.threads)
 	}
 	for i := range r.p.devices {
-		room, err := r.m.room(i, r.kernel, threads)
+		limits, err := r.m.limits(i, r.kernel, threads)
 		if err != nil {
 			return false, err
 		}
-		if threads < x.threads || room.blocks < len(r.p.devices[i].ranks) {
+		if threads < x.threads || limits.blocks < len(r.p.devices[i].ranks) {
 			return false, nil
 		}
 	}
@@ -78,7 +78,7 @@ func (r *running) fitExchange(x *exchange) (bool, error) {
 	return true, nil
 }
 
-// blocks is how many blocks a device's grid has.
+// blocks returns the number of blocks of a device's grid.
 func (r *running) blocks(device int) int {
 	if r.p.exchange != nil {
 		return len(r.p.devices[device].ranks)

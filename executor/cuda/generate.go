@@ -9,12 +9,12 @@ import (
 
 //go:generate sh ptx/build.sh
 
-// built are the kernels in PTX, a file an element type.
+// built is the kernels' PTX, one file an element type.
 //
 //go:embed ptx/*.ptx
 var built embed.FS
 
-// ptxOf is the text of the kernels of an element type.
+// ptxOf returns the PTX of the kernels of an element type.
 func ptxOf(d data.DType) ([]byte, error) {
 	b, err := built.ReadFile("ptx/" + d.String() + ".ptx")
 	if err != nil {

@@ -147,7 +147,7 @@ func TestProfileOnGPU(t *testing.T) {
 	g := onGPU(t)
 	f := &figures{t: t, g: g}
 	for name, trial := range map[string]executor.Trial{
-		"large": {Program: f.variant("ring", "allgather", nil, 16), Topology: f.system(topologies.Simple, mostThreads), Bytes: 256 << 20, Protocol: topologies.Simple, TileBytes: 128 << 10},
+		"large": {Program: f.variant("ring", "allgather", nil, 16), Topology: f.system(topologies.Simple, maxThreads), Bytes: 256 << 20, Protocol: topologies.Simple, TileBytes: 128 << 10},
 		"small": {Program: f.variant("all-pairs", "allreduce", map[string]any{"phases": 1}, 1), Topology: f.system(topologies.LL, 128), Bytes: 1024, Protocol: topologies.LL},
 	} {
 		t.Run(name, func(t *testing.T) {

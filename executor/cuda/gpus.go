@@ -12,23 +12,23 @@ import (
 	"github.com/colltune/colltune/executor/data"
 )
 
-// gpus is this host's GPUs, the machine on which trials run.
+// gpus is the machine of this host's GPUs.
 type gpus struct {
 	d   *driver.Driver
 	all []*gpu
 
-	reached int          // how many devices, from the first, reach each other's memory
-	whole   bool         // and carry lines of 128 bytes whole between them
+	reached int          // the first devices that have access to each other's memory
+	whole   bool         // lines of 128 bytes arrive whole between them
 	host    *driver.Host // memory for the status
 	dtype   data.DType   // type of the kernels in use
-	code    code         // what compiles them
-	graph   bool         // programs are timed as graphs
+	code    code
+	graph   bool // programs are timed as graphs
 	graphs  []*driver.Graph
-	ahead   time.Duration // how long each device is kept busy while what is timed is queued
-	late    int           // times measured of what was not queued in time
+	ahead   time.Duration // how long each device is kept busy while launches are queued
+	late    int           // times that include the host's calls: see timed
 }
 
-// gpu is one of them.
+// gpu is a GPU with its context.
 type gpu struct {
 	device  driver.Device
 	c       *driver.Context
@@ -45,15 +45,15 @@ type kernels struct {
 	by     [len(kernelNames)]*driver.Function
 }
 
-// leastMajor is the first compute capability whose loads and stores have an order.
+// leastMajor is the first compute capability with a memory model for loads and stores.
 const leastMajor = 7
 
 // statusBytes is the size of a statusRecord, which has a line to itself.
 const statusBytes = 64
 
-// openGPUs opens the GPUs that can run the kernels, as many as the settings say,
-// and loads the kernels of one type on the first of them, because what compiles
-// them is part of the fingerprint.
+// openGPUs opens the GPUs that can run the kernels, at most as many as the settings say,
+// and loads the kernels of one type on the first of them, because the compiler is part of
+// the fingerprint.
 func openGPUs(s settings) (*gpus, error) {
 	most := s.devices
 	d, err := driver.Open()
@@ -120,7 +120,7 @@ func (g *gpu) open() (err error) {
 	return err
 }
 
-// close gives everything back, as far as that works.
+// close releases everything, and returns the errors of doing so.
 func (g *gpus) close() error {
 	err := g.releaseAll()
 	if g.host != nil {
@@ -165,7 +165,7 @@ func (g *gpus) use(n int, d data.DType) error {
 	return nil
 }
 
-// reach makes a device and all before it able to use each other's memory.
+// reach gives a device and all before it access to each other's memory.
 func (g *gpus) reach(i int) error {
 	for _, other := range g.all[:i] {
 		for _, pair := range [][2]*gpu{{g.all[i], other}, {other, g.all[i]}} {
@@ -195,7 +195,7 @@ func (g *gpus) function(device int, k kernel) *driver.Function {
 	return g.all[device].modules[g.dtype].by[k]
 }
 
-func (g *gpus) room(device int, k kernel, threads int) (traits, error) {
+func (g *gpus) limits(device int, k kernel, threads int) (traits, error) {
 	f := g.function(device, k)
 	most, err := f.Threads()
 	if err != nil {
@@ -253,7 +253,7 @@ func (g *gpus) launch(device int, l launch) error {
 	return err
 }
 
-// afterCancel is how long kernels may take to end after they are told to.
+// afterCancel is how long kernels may take to end once they are cancelled.
 const afterCancel = 30 * time.Second
 
 // wait polls, so that it notices when the context is done.
@@ -274,7 +274,7 @@ func (g *gpus) wait(ctx context.Context) error {
 		case !busy:
 			return nil
 		case !cancelled.IsZero() && time.Since(cancelled) > afterCancel:
-			panic("kernels do not end, though told to: the device is lost")
+			panic("kernels do not end although cancelled: the device is lost")
 		case cancelled.IsZero() && ctx.Err() != nil:
 			cancelled = time.Now()
 			atomic.StoreUint32(&g.host.Words()[0], 1)
@@ -283,23 +283,22 @@ func (g *gpus) wait(ctx context.Context) error {
 	}
 }
 
-// How long, for each device, a GPU is kept busy while what is to be timed is queued.
-// Otherwise its first event would pass at once, and the time of a short kernel would
-// be that of the host's calls. If that is too short for the host, as it may be in a
-// virtual machine, it is doubled for the next time, up to the most, and slowly
-// shortened again while it is not.
+// How long a GPU is kept busy, for each device, while the launches to be timed are queued.
+// Otherwise its first event would pass at once, and the time of a short kernel would be
+// that of the host's calls. If that is too short for the host, as it may be in a virtual
+// machine, it is doubled for the next time, up to maxQueueing, and slowly shortened again.
 const (
-	queueing     = 40 * time.Microsecond
-	mostQueueing = 5 * time.Millisecond
-	attempts     = 8 // from one to the other
+	queueing    = 40 * time.Microsecond
+	maxQueueing = 5 * time.Millisecond
+	attempts    = 8 // from one to the other
 )
 
-// timed measures again what was not queued in time. What is late even at the most
-// includes the host's calls, and is counted: so is everything where a launch returns
-// only after its kernel has ended, as under tools that look into kernels.
+// timed repeats a measurement whose launches were not queued in time. One that is late even
+// after maxQueueing includes the host's calls, and is counted: all are where a launch
+// returns only after its kernel has ended, as under profilers and sanitizers.
 func (g *gpus) timed(ctx context.Context, devices int, start func() error) (float64, error) {
 	least := time.Duration(devices) * queueing
-	most := max(mostQueueing, least)
+	most := max(maxQueueing, least)
 	for g.ahead = max(g.ahead, least); ; g.ahead = min(2*g.ahead, most) {
 		us, inTime, err := g.timedOnce(ctx, g.all[:devices], start)
 		switch {
@@ -315,7 +314,7 @@ func (g *gpus) timed(ctx context.Context, devices int, start func() error) (floa
 	}
 }
 
-// timedOnce also says whether everything was queued before any device could begin.
+// timedOnce also reports whether all launches were queued before any device began.
 func (g *gpus) timedOnce(ctx context.Context, all []*gpu, start func() error) (longest float64, inTime bool, err error) {
 	for i, one := range all {
 		h := launch{holdKernel, 1, 32, false, encode(holdRecord{uint64(g.ahead.Nanoseconds())})}
@@ -354,7 +353,8 @@ func (g *gpus) timedOnce(ctx context.Context, all []*gpu, start func() error) (l
 	return longest, inTime, err
 }
 
-// queuedLate is how many times, since the last call, include the host's calls.
+// queuedLate returns the number of times, since the last call, that include the host's
+// calls.
 func (g *gpus) queuedLate() int {
 	n := g.late
 	g.late = 0

@@ -83,7 +83,7 @@ func fakeLibrary(t *testing.T) string {
 }
 
 // closed gives the executor's GPUs back.
-func closed(t *testing.T, b *backend) {
+func closed(t *testing.T, b *gpuExecutor) {
 	t.Helper()
 	if b.g == nil {
 		return
@@ -104,7 +104,7 @@ func TestWholeExecutor(t *testing.T) {
 	for _, settings := range []string{"devices=1", "devices=2", "devices=4,memory=64"} {
 		t.Run(settings, func(t *testing.T) {
 			f := newFake(t, settings)
-			b := New().(*backend)
+			b := New().(*gpuExecutor)
 			d, err := b.Describe(context.Background())
 			if err != nil {
 				t.Fatal(err)
@@ -170,7 +170,7 @@ func TestErrorsOfTheDriver(t *testing.T) {
 	} {
 		t.Run(tc.settings, func(t *testing.T) {
 			f := newFake(t, tc.settings)
-			b := New().(*backend)
+			b := New().(*gpuExecutor)
 			_, err := b.Describe(context.Background())
 			if err == nil {
 				_, err = b.Run(context.Background(), trialOfPair(t))
@@ -202,7 +202,7 @@ func TestQueuedLate(t *testing.T) {
 		{attempts + 1, attempts + 2 + 5, true}, // the first comes to the most, and the second begins there
 	} {
 		f := newFake(t, fmt.Sprintf("slow=%d", tc.slow))
-		b := New().(*backend)
+		b := New().(*gpuExecutor)
 		for run := range 2 { // the second is in time
 			m, err := b.Run(context.Background(), trialOfPair(t))
 			if err != nil || m.Wrong != 0 || len(m.TimesUS) != 3 {
@@ -216,7 +216,7 @@ func TestQueuedLate(t *testing.T) {
 			}
 		}
 		// Two runs in time leave of the most what sixteen steps down do.
-		if least, most := queueing-queueing/16, mostQueueing/2; b.g.ahead < least || b.g.ahead > most || (tc.slow == 0) != (b.g.ahead <= queueing) {
+		if least, most := queueing-queueing/16, maxQueueing/2; b.g.ahead < least || b.g.ahead > most || (tc.slow == 0) != (b.g.ahead <= queueing) {
 			t.Errorf("slow %d: devices are kept busy for %v", tc.slow, b.g.ahead)
 		}
 		closed(t, b)
@@ -224,10 +224,10 @@ func TestQueuedLate(t *testing.T) {
 }
 
 // withGraphs is an executor that was asked for graphs.
-func withGraphs() *backend {
+func withGraphs() *gpuExecutor {
 	s := defaults()
 	s.graph = true
-	return &backend{settings: s}
+	return &gpuExecutor{settings: s}
 }
 
 // TestGraphs times programs as graphs: recorded once, launched as often as the
@@ -341,7 +341,7 @@ func TestNoGraphs(t *testing.T) {
 // host is told that this process is of no more use.
 func TestDeviceLost(t *testing.T) {
 	f := newFake(t, "fail=cuStreamQuery:2:719")
-	b := New().(*backend)
+	b := New().(*gpuExecutor)
 	_, err := b.Run(context.Background(), trialOfPair(t))
 	if !driver.Fatal(err) || !errors.Is(err, executor.ErrDeviceLost) {
 		t.Fatalf("got %v", err)
@@ -356,7 +356,7 @@ func TestDeviceLost(t *testing.T) {
 func TestNothingOutlivesItsMemory(t *testing.T) {
 	run := func(patience, code int) *fake {
 		f := newFake(t, fmt.Sprintf("absent=1,patience=%d,upset=%d", patience, code))
-		b := New().(*backend)
+		b := New().(*gpuExecutor)
 		if _, err := b.Run(context.Background(), trialOfPair(t)); err == nil {
 			t.Error("the program came to an end")
 		}
@@ -391,7 +391,7 @@ func TestDeadlockOnGPUs(t *testing.T) {
 	newFake(t, "devices=2")
 	s := defaults()
 	s.watchdog = 300 * time.Millisecond
-	b := &backend{settings: s}
+	b := &gpuExecutor{settings: s}
 	trial := trialOfPair(t)
 	for r := range trial.Program.GPUs {
 		steps := trial.Program.GPUs[r].Threadblocks[0].Steps
@@ -413,7 +413,7 @@ func TestDeadlockOnGPUs(t *testing.T) {
 // are told to end, and the next trial runs.
 func TestGivenUp(t *testing.T) {
 	newFake(t, "devices=1")
-	b := &backend{settings: patient()} // by themselves the kernels would end in an hour
+	b := &gpuExecutor{settings: patient()} // by themselves the kernels would end in an hour
 	trial := trialOfPair(t)
 	for r := range trial.Program.GPUs {
 		steps := trial.Program.GPUs[r].Threadblocks[0].Steps

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// launches says how programs are launched, for the fingerprint, so that times of
-// graphs are never mixed with others.
+// launches returns how programs are launched, for the fingerprint, so that times of graphs
+// are never mixed with others.
 func (g *gpus) launches() string {
 	if g.graph {
 		return "graphs"
@@ -14,8 +14,8 @@ func (g *gpus) launches() string {
 	return "launches"
 }
 
-// recorded makes a graph of what start launches on each of the first n devices,
-// and returns what launches them again. Without graphs it returns start.
+// recorded records the launches of start on each of the first n devices as a graph, and
+// returns a function that launches the graphs. Without graphs it returns start.
 func (g *gpus) recorded(n int, start func() error) (func() error, error) {
 	if !g.graph {
 		return start, nil

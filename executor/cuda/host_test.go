@@ -98,7 +98,7 @@ func (m *hostMachine) use(_ int, d data.DType) error {
 	return m.resetStatus()
 }
 
-func (m *hostMachine) room(_ int, k kernel, _ int) (traits, error) {
+func (m *hostMachine) limits(_ int, k kernel, _ int) (traits, error) {
 	if k >= fillKernel {
 		return traits{2, m.threads}, nil // threads of a system are no GPU's
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// The records in a device's memory, field by field as in kernel/layout.h. A test
-// compares the sizes, and the host build runs what is encoded here.
+// The records in a device's memory, field by field as in kernel/layout.h. A test compares
+// the sizes, and the host build of the kernels reads the same records.
 
 type chunkRecord struct{ Address, Aside uint64 }
 
@@ -24,7 +24,7 @@ type stepRecord struct {
 	SourceApart          int64
 }
 
-// does is what a step does.
+// does is the set of a step's actions.
 type does uint16
 
 const (
@@ -33,7 +33,7 @@ const (
 	loads
 	stores
 	reduces
-	flags // others wait for it
+	flags // other threadblocks wait for it
 	small // a line for each thread at most, whole and aligned, of one tile of one chunk
 )
 
@@ -61,8 +61,7 @@ type blockRecord struct {
 	SendSlots, RecvSlots  uint32
 }
 
-// headRecord is a block and its first steps, which are in the table of steps as
-// well.
+// headRecord is a block and its first steps, which are in the table of steps too.
 type headRecord struct {
 	Block blockRecord
 	First [firstSteps]stepRecord
@@ -81,7 +80,7 @@ type partRecord struct {
 	Comes, Goes uint32
 }
 
-// partDoes is what a part of an exchange does.
+// partDoes is the set of a part's actions.
 type partDoes uint32
 
 const (
@@ -153,7 +152,7 @@ type holdRecord struct{ Nanoseconds uint64 }
 
 type hopRecord struct{ There, Back, Rounds, Timeout uint64 }
 
-// encode gives a record, or a slice of records, as bytes.
+// encode returns the bytes of a record, or of a slice of records.
 func encode(record any) []byte {
 	var b bytes.Buffer
 	if err := binary.Write(&b, binary.LittleEndian, record); err != nil {
@@ -162,14 +161,14 @@ func encode(record any) []byte {
 	return b.Bytes()
 }
 
-// arena assigns places in a piece of memory that is allocated later.
+// arena assigns offsets in memory that is allocated later.
 type arena struct{ bytes int64 }
 
-// line is the alignment that keeps counters and buffers apart: what memory moves
-// at once.
+// line is the alignment of counters and buffers in bytes: no two share a memory
+// transaction.
 const line = 256
 
-// take is the offset of a place for n bytes, which begins a line.
+// take returns the offset of the given bytes, at the beginning of a line.
 func (a *arena) take(bytes int64) int64 {
 	at := a.bytes
 	a.bytes = (at + bytes + line - 1) / line * line

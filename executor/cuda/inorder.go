@@ -2,23 +2,21 @@ package cuda
 
 import "github.com/colltune/colltune/compiler/ir"
 
-// stepAt names a step of a rank.
+// stepAt identifies a step of a rank.
 type stepAt struct{ threadblock, step int }
 
-// turns says which kind of step goes first where several could. Sends come before
-// receives, because others wait for them, and a rank that waits for a message can
-// do nothing else meanwhile.
+// turns are the kinds of steps by priority. Sends come before receives, because others wait
+// for them, and a rank that waits for a message can do nothing else meanwhile.
 var turns = []func(ir.Op) bool{
 	func(o ir.Op) bool { return o.Sends() && !o.Receives() },
 	func(o ir.Op) bool { return !o.Sends() && !o.Receives() },
 	ir.Op.Receives,
 }
 
-// inOrder puts all steps of each rank in one order. Each comes after all that it
-// waits for: the step before it in its threadblock, those that it depends on, and
-// the sending of what it receives. Ranks that follow it never wait for each other
-// in a circle, provided that sending waits for nobody. It is nil if there is no
-// such order.
+// inOrder puts all steps of each rank in one order. A step comes after the one before it in
+// its threadblock, its dependencies, and the send of the message it receives. Ranks that
+// run in this order never wait for each other in a cycle, provided that sends do not wait.
+// It returns nil if there is no such order.
 func inOrder(p *ir.Program) [][]stepAt {
 	s := sequence{
 		program: p, order: make([][]stepAt, len(p.GPUs)), next: make([][]int, len(p.GPUs)),
@@ -44,7 +42,7 @@ func inOrder(p *ir.Program) [][]stepAt {
 	return s.order
 }
 
-// sequence is such an order in the making.
+// sequence is such an order under construction.
 type sequence struct {
 	program        *ir.Program
 	order          [][]stepAt
@@ -52,12 +50,12 @@ type sequence struct {
 	sent, received map[connection]int
 }
 
-// blockAt names a threadblock.
+// blockAt identifies a threadblock.
 type blockAt struct{ rank, threadblock int }
 
-// allReady lists the threadblocks whose next step can go now: those of the first of
-// turns that has any. They are found before one is taken, so that what a step lets
-// go on waits for the next round.
+// allReady lists the threadblocks whose next step is ready: those of the first kind in
+// turns that has any. They are found before one is taken, so that steps that become ready
+// wait for the next round.
 func (s *sequence) allReady() (now []blockAt) {
 	for _, kind := range turns {
 		for r := range s.program.GPUs {
@@ -74,8 +72,8 @@ func (s *sequence) allReady() (now []blockAt) {
 	return now
 }
 
-// ready reports whether a threadblock's next step is of a kind, and waits for nothing
-// that is still to come.
+// ready reports whether a threadblock's next step is of a kind, and all that it waits for
+// is in the order.
 func (s *sequence) ready(at blockAt, kind func(ir.Op) bool) bool {
 	tb, next := &s.program.GPUs[at.rank].Threadblocks[at.threadblock], s.next[at.rank]
 	if next[at.threadblock] == len(tb.Steps) || !kind(tb.Steps[next[at.threadblock]].Op) {

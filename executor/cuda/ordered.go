@@ -5,8 +5,8 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Lines of LL and LL128 carry their data in themselves and order no other
-// memory: that is why they are fast. A program may lean on more.
+// Lines of LL and LL128 carry their flags with their data and order no other memory: that
+// is why they are fast. A program may rely on more order.
 //
 //	write, then read or write   a threadblock writes a chunk and sends another, and the
 //	                            answer, two ranks later, tells a threadblock of the first
@@ -15,32 +15,31 @@ import (
 //	                            its place in another threadblock: the read has long given
 //	                            its value, and no fence makes it more so
 //
-// This finds out which of the two a program does.
+// This file decides which of the two a program relies on, with vector clocks.
 
-// order says how much a program's messages must order besides their own data.
+// order is the memory order that a program's messages need besides their own data.
 type order uint32
 
 const (
 	unordered   order = iota // nothing
-	readsBefore              // reads that have returned their values: on a GPU that takes nothing, but the thread sanitizer must know
+	readsBefore              // of earlier reads: free on a GPU, but the thread sanitizer must know
 	fenced                   // all memory
 )
 
-// A program is taken for one that needs fences if finding out would mean comparing
-// more than mostCompared pairs of accesses, or keeping more than mostClocks
-// numbers of clocks.
+// A program gets fences without analysis if that would take more than maxCompared
+// comparisons of accesses, or more than maxClocks numbers of clocks.
 const (
-	mostCompared = 1 << 24
-	mostClocks   = 1 << 22
+	maxCompared = 1 << 24
+	maxClocks   = 1 << 22
 )
 
-// messagesOrder says what a program's messages must order.
+// messagesOrder returns the order that a program's messages need.
 func messagesOrder(p *ir.Program) order {
 	c := newClocks(p)
 	if c == nil || !c.run() {
 		return fenced
 	}
-	need, budget := unordered, mostCompared
+	need, budget := unordered, maxCompared
 	for r := range p.GPUs {
 		for _, all := range accessesOf(&p.GPUs[r], c.first[r]) {
 			for i, a := range all {
@@ -76,7 +75,7 @@ type place struct {
 	index  int32
 }
 
-// accessesOf lists which steps read and write each chunk of a rank.
+// accessesOf lists the steps that read and write each chunk of a rank.
 func accessesOf(g *ir.GPU, first int) map[place][]access {
 	all := map[place][]access{}
 	for tb := range g.Threadblocks {
@@ -107,26 +106,26 @@ func (c clock) join(other clock) {
 	}
 }
 
-// clocks are what is known where, by threadblock and step: local, of steps that
-// have ended, by their threadblocks' order and dependencies; start and end, of
-// steps whose reads have given their values, messages counted.
+// clocks are the vector clocks of every threadblock and step: local counts steps that have
+// ended, by the order of threadblocks and dependencies alone; start and end count steps
+// whose reads have returned their values, by messages too.
 //
-//	start   when the step starts; so it is with whoever has a line of its message
-//	end     when it has ended: its own reads, too, and all that the end of the step
-//	        tells whose message it has received; so it is with whoever has its whole
-//	        message, since a step that forwards has received all that it has sent
+//	start   at the step's start: known to a receiver of a line of its message
+//	end     at its end, with its own reads and the clock of the step whose message it
+//	        received: known to a receiver of its whole message, since a step that
+//	        forwards has received all that it has sent
 type clocks struct {
 	p      *ir.Program
 	first  []int // threadblock of a rank, among all
 	blocks []*ir.Threadblock
 	rank   []int
-	sender [][]access // by threadblock and step: which step sends what it receives; block -1: none
+	sender [][]access // by threadblock and step: the step that sends its message; block -1: none
 
 	local, start, end [][]clock
 }
 
-// newClocks matches sends with receives. It is nil if they don't match, or the
-// program is too large.
+// newClocks matches sends with receives. It returns nil if they don't match, or the program
+// is too large.
 func newClocks(p *ir.Program) *clocks {
 	c := &clocks{p: p}
 	steps := 0
@@ -139,7 +138,7 @@ func newClocks(p *ir.Program) *clocks {
 		}
 	}
 	n := len(c.blocks)
-	if int64(n)*int64(steps) > mostClocks {
+	if int64(n)*int64(steps) > maxClocks {
 		return nil
 	}
 	sent := map[connection][]access{}
@@ -171,7 +170,7 @@ func newClocks(p *ir.Program) *clocks {
 	return c
 }
 
-// run computes all clocks. It is false if steps wait for each other in a circle.
+// run computes all clocks. It returns false if steps wait for each other in a cycle.
 func (c *clocks) run() bool {
 	for moved := true; moved; {
 		moved = false
@@ -189,8 +188,8 @@ func (c *clocks) run() bool {
 	return true
 }
 
-// next computes the clocks of a threadblock's next step. It is false if something
-// that the step waits for has none yet.
+// next computes the clocks of a threadblock's next step. It returns false if a step that it
+// waits for has none yet.
 func (c *clocks) next(b int) bool {
 	step := len(c.end[b])
 	sender := c.sender[b][step]
@@ -223,8 +222,8 @@ func (c *clocks) next(b int) bool {
 	return true
 }
 
-// known says which steps' reads have returned their values by the time an access
-// writes, which it may do once a line of its message has come, if it has one.
+// known returns the clock of reads that have returned their values when an access writes.
+// A step that receives may write once a line of its message has arrived.
 func (c *clocks) known(a access) clock {
 	sender := c.sender[a.block][a.step]
 	if sender.block < 0 {

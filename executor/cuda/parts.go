@@ -5,10 +5,9 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// part is something that an exchange does in one go: it computes a value from a
-// chunk and from messages, stores it and sends it; or it handles several chunks
-// with a message each. Of its arms, those for messages that come are first, then
-// those for messages that go.
+// part is a unit of work of an exchange: it computes a value from a chunk and from
+// messages, stores it and sends it; or it moves several chunks with a message each. Its
+// arms are the incoming messages, then the outgoing ones.
 type part struct {
 	does               partDoes
 	src, dst           ir.Loc
@@ -21,9 +20,9 @@ type arm struct {
 	loc ir.Loc
 }
 
-// partsOf makes as few parts as possible of a rank's steps in their order, because
-// the messages of one part are on their way together. It is not ok if a chunk is
-// added that was never received.
+// partsOf merges a rank's ordered steps into as few parts as possible, because the messages
+// of one part are in flight together. ok is false if a chunk is added that was never
+// received.
 func partsOf(g *ir.GPU, order []stepAt) (parts []part, arms []arm, ok bool) {
 	d := division{passing: passingOf(g), came: map[ir.Loc]arm{}}
 	for _, at := range order {
@@ -36,16 +35,16 @@ func partsOf(g *ir.GPU, order []stepAt) (parts []part, arms []arm, ok bool) {
 	return d.parts, d.arms, true
 }
 
-// division is the parts of a rank's steps in the making.
+// division is the parts of a rank's steps under construction.
 type division struct {
 	parts   []part
 	arms    []arm
 	passing map[ir.Loc]bool
-	came    map[ir.Loc]arm // messages for passing chunks, which a later step adds
+	came    map[ir.Loc]arm // messages of passing chunks, which a later step adds
 }
 
-// take adds a step to the last part, or begins another with it. It is false if the
-// step adds a chunk that has not come.
+// take adds a step to the last part, or begins another with it. It returns false if the
+// step adds a chunk that has not been received.
 func (d *division) take(at stepAt, s ir.Step) bool {
 	last := d.last()
 	switch {
@@ -83,8 +82,8 @@ func (d *division) take(at stepAt, s ir.Step) bool {
 	return true
 }
 
-// takeFused does so for a copy, and for a step that receives and does more. If it
-// adds a message to a chunk in place, it may go on with the sum of the last part.
+// takeFused is take for a copy and for a fused receive. One that adds a message to a chunk
+// in place may extend the sum of the last part.
 func (d *division) takeFused(at stepAt, s ir.Step) {
 	inPlace := s.Op.ReadsSrc() && s.Op.WritesDst() && s.Src == s.Dst
 	last := d.last()
@@ -106,7 +105,7 @@ func (d *division) takeFused(at stepAt, s ir.Step) {
 	}
 }
 
-// last is the last part, or an empty one before the first.
+// last returns the last part, or an empty one before the first.
 func (d *division) last() *part {
 	if len(d.parts) == 0 {
 		return &part{}
@@ -126,13 +125,13 @@ func (d *division) goes(a arm)  { d.arms, d.last().goes = append(d.arms, a), d.l
 // sums reports whether a part computes a chunk that it has not sent yet.
 func (p *part) sums(at ir.Loc) bool { return p.does&partWrites != 0 && p.dst == at && p.goes == 0 }
 
-// isValue reports whether a part's value is what the chunk holds afterwards.
+// isValue reports whether a part's value is the chunk's content afterwards.
 func (p *part) isValue(at ir.Loc) bool {
 	return p.does&partWrites != 0 && p.dst == at || p.does == partReads && p.comes == 0 && p.src == at
 }
 
-// passingOf lists the chunks of scratch that are received once, and added to
-// another chunk once. They need not be stored, because nothing else reads them.
+// passingOf returns the chunks of scratch that are received once and added to another chunk
+// once. They need not be stored, because no other step reads them.
 func passingOf(g *ir.GPU) map[ir.Loc]bool {
 	type uses struct{ received, added, others int }
 	all := map[ir.Loc]*uses{}

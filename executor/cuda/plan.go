@@ -11,8 +11,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Sizes of records: headBytes is a headRecord's. firstSteps is FIRST_STEPS of
-// kernel/layout.h.
+// Sizes of records in bytes. firstSteps is FIRST_STEPS of kernel/layout.h.
 const (
 	stepBytes  = 80
 	firstSteps = 4
@@ -21,21 +20,20 @@ const (
 	exchangeBytes, partBytes, armBytes = 32, 32, 32
 )
 
-// mostPerCall is the largest count of one call (MSCCL_MAX_COUNT - 1).
-const mostPerCall = 71
+// maxPerCall is the most chunks of one call (MSCCL_MAX_COUNT - 1).
+const maxPerCall = 71
 
-// wires is the table of protocols: the bytes of a line in memory, how many of them
-// are data, how many threads move a line together, the alignment at which data
-// makes whole lines, and a connection's slots where a topology does not say.
+// wires is the table of protocols: the bytes of a line in memory, the data bytes in it, the
+// threads that move a line together, the alignment at which data makes whole lines, and a
+// connection's slots unless the topology has them.
 var wires = [...]struct{ line, data, lanes, word, slots int64 }{
 	topologies.LL:     {16, 8, 1, 8, 8},
 	topologies.LL128:  {128, 120, 8, 8, 8},
 	topologies.Simple: {16, 16, 1, 16, 2},
 }
 
-// plan says where everything of a trial lies on the devices, before any memory is
-// allocated: it has offsets into one piece of memory for each device. What depends
-// on addresses is encoded by image.
+// plan is the layout of a trial on the devices, before memory is allocated: it has offsets
+// into one allocation a device. image encodes the records that contain addresses.
 type plan struct {
 	program   *ir.Program
 	reference *data.Reference
@@ -46,8 +44,8 @@ type plan struct {
 	perCall             int64
 	slots, slotBytes    int64
 	ordered             order
-	exchange            *exchange // nil: threadblocks run as they are
-	threads             int       // of a block, once fit has found it
+	exchange            *exchange // nil: run by threadblocks
+	threads             int       // of a block; set by fit
 
 	deviceOf []int // by rank
 	devices  []devicePlan
@@ -55,17 +53,17 @@ type plan struct {
 	sends    map[connection]*channel
 }
 
-// devicePlan is what one device holds.
+// devicePlan is the memory of one device.
 type devicePlan struct {
 	arena
 	ranks         []int
 	blocks        []blockPlan
-	zeroFrom      int64 // from here on: counters, semaphores and slots, which begin as zeros
+	zeroFrom      int64 // counters, semaphores and slots, which begin as zeros
 	zeroTo        int64
 	claim, wrong  int64
 	tables        tableOffsets
-	guarded       []span // buffers with guards before and behind them
-	steps, chunks int    // how many records
+	guarded       []span // buffers, with guards before and behind them
+	steps, chunks int    // records
 	dependencies  int
 	results       int
 	wants, terms  int
@@ -79,7 +77,7 @@ type span struct{ at, bytes int64 }
 type rankPlan struct {
 	buffers    [3]span // by collective.Buffer
 	asides     [3]int64
-	chunks     [3]int // how many entries of the table of chunks
+	chunks     [3]int // entries in the table of chunks
 	firstChunk [3]int
 	finished   int64
 	blocks     []int // their numbers in the device's grid
@@ -90,7 +88,7 @@ type blockPlan struct {
 	semaphore         int64
 }
 
-// connection is named by its ends and channel.
+// connection identifies a connection by its ends and channel.
 type connection struct{ from, to, channel int }
 
 // channel is a connection's memory: slots and tail at the receiver, the head at
@@ -98,11 +96,13 @@ type connection struct{ from, to, channel int }
 type channel struct {
 	slots, tail, head  int64
 	sender, receiver   bool
-	sent, received     int // how many steps
+	sent, received     int // steps
 	sentOf, receivedOf string
 }
 
-// newPlan lays a trial out on n devices, with neighbouring ranks on one.
+// newPlan lays a trial out on at most the given number of devices, with neighbouring ranks
+// on one. Programs and trials that no GPU could run are errors; those beyond a limit here,
+// ErrUnsupported.
 func newPlan(t executor.Trial, devices int) (*plan, error) {
 	c, err := collective.New(t.Program.Collective)
 	if err != nil {
@@ -161,9 +161,9 @@ func (p *plan) cut(tile int64) error {
 	}
 	p.tileElements = max(min(tile/elem, l.ChunkElements), 1)
 	p.tiles = max((l.ChunkElements+p.tileElements-1)/p.tileElements, 1)
-	p.perCall = mostPerCall
+	p.perCall = maxPerCall
 	if chunk := l.ChunkElements * elem; chunk > 0 {
-		p.perCall = min(max(tile/chunk, 1), mostPerCall)
+		p.perCall = min(max(tile/chunk, 1), maxPerCall)
 	}
 	most := int64(1)
 	for _, g := range p.program.GPUs {
@@ -185,7 +185,7 @@ func (p *plan) cut(tile int64) error {
 	return nil
 }
 
-// deal gives each device a run of neighbouring ranks.
+// deal assigns neighbouring ranks to each device.
 func (p *plan) deal(devices int) {
 	n := p.program.Ranks()
 	devices = max(min(devices, n), 1)
@@ -198,7 +198,7 @@ func (p *plan) deal(devices int) {
 	}
 }
 
-// ranksPerDevice is how many ranks share a device, at most.
+// ranksPerDevice returns the most ranks of a device.
 func (p *plan) ranksPerDevice() int {
 	most := 0
 	for _, d := range p.devices {
@@ -207,8 +207,7 @@ func (p *plan) ranksPerDevice() int {
 	return most
 }
 
-// layRanks gives every rank its buffers and threadblocks, and every device its
-// counters.
+// layRanks places every rank's buffers and threadblocks, and every device's counters.
 func (p *plan) layRanks() {
 	c, l := p.reference.Collective, p.reference.Layout
 	p.ranks = make([]rankPlan, p.program.Ranks())
@@ -242,7 +241,7 @@ func (p *plan) layRanks() {
 	}
 }
 
-// layConnections gives every connection its slots and counters.
+// layConnections places every connection's slots and counters.
 func (p *plan) layConnections() error {
 	p.sends = map[connection]*channel{}
 	end := func(key connection) *channel {
@@ -309,7 +308,7 @@ func orNobody(who string) string {
 	return who
 }
 
-// layTables reserves memory for the tables.
+// layTables places the tables.
 func (p *plan) layTables() {
 	for i := range p.devices {
 		d := &p.devices[i]
@@ -342,7 +341,7 @@ func (p *plan) layTables() {
 	}
 }
 
-// mostCalls is how many calls the busiest connection makes in a launch.
+// mostCalls returns the number of calls of the busiest connection in a launch.
 func (p *plan) mostCalls() int64 {
 	most := int64(0)
 	for _, g := range p.program.GPUs {
@@ -353,11 +352,11 @@ func (p *plan) mostCalls() int64 {
 	return most
 }
 
-// calls counts the calls that certain steps make in a launch.
-func (p *plan) calls(steps []ir.Step, something func(ir.Op) bool) int64 {
+// calls counts the calls in a launch of the steps of the given kind.
+func (p *plan) calls(steps []ir.Step, kind func(ir.Op) bool) int64 {
 	calls := int64(0)
 	for _, s := range steps {
-		if something(s.Op) {
+		if kind(s.Op) {
 			calls += (int64(s.Count) + p.perCall - 1) / p.perCall
 		}
 	}

@@ -47,7 +47,7 @@ func TestInItsProcess(t *testing.T) {
 				t.Errorf("got %v", err)
 			case tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)):
 				t.Errorf("got %v, want one that says %q", err, tc.says)
-			case strings.Contains(tc.says, "not to be had") != errors.Is(err, executor.ErrUnavailable):
+			case strings.Contains(tc.says, "not available here") != errors.Is(err, executor.ErrUnavailable):
 				t.Errorf("%v: unavailable is %v", err, errors.Is(err, executor.ErrUnavailable))
 			}
 		})

@@ -5,15 +5,15 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// run is a sequence of steps that a threadblock carries out as one. It is a single
-// step, or several reductions of one chunk each into the same place. One by one,
-// each of these would wait for memory twice, and write what the next reads again.
+// run is a sequence of steps that a threadblock executes as one: a single step, or several
+// reductions of one chunk each into the same chunk. One by one, each of these would wait
+// for memory twice, and write a value that the next reads again.
 type run struct {
 	first, steps int
 	apart        int64 // bytes from one source to the next
 }
 
-// runs divides a threadblock's steps into such sequences.
+// runs divides a threadblock's steps into runs.
 func (p *plan) runs(rank int, steps []ir.Step) []run {
 	all := make([]run, 0, len(steps))
 	for i := 0; i < len(steps); {
@@ -24,10 +24,9 @@ func (p *plan) runs(rank int, steps []ir.Step) []run {
 	return all
 }
 
-// reductions is the longest such sequence from a step on. Between its steps
-// nothing may happen that another threadblock could notice: none waits, and nobody
-// waits for any but the last. The sources must be evenly spaced, and differ from
-// the destination.
+// reductions returns the longest run that begins with a step. No other threadblock may
+// observe its intermediate states: no step but the first waits, and none but the last has
+// waiters. The sources must be evenly spaced, and differ from the destination.
 func (p *plan) reductions(rank int, steps []ir.Step, first int) run {
 	r := run{first: first, steps: 1}
 	s := &steps[first]
@@ -57,7 +56,7 @@ func (p *plan) reductions(rank int, steps []ir.Step, first int) run {
 	return r
 }
 
-// even reports whether all of a buffer's chunks are of one size.
+// even reports whether all of a buffer's chunks have one size.
 func (p *plan) even(b collective.Buffer) bool {
 	return b == collective.Scratch || p.reference.Layout.Even()
 }

@@ -17,13 +17,13 @@ type image struct {
 	results      []resultRecord
 }
 
-// write is bytes that belong in a certain place on a device.
+// write is bytes for an offset in a device's memory.
 type write struct {
 	at    int64
 	bytes []byte
 }
 
-// writes lists what a device's memory must hold besides zeros, data and guards.
+// writes lists the contents of a device's memory besides zeros, data and guards.
 func (p *plan) writes(device int, base []uint64) []write {
 	m := p.image(device, base)
 	wants, terms := p.wants(device, base[device])
@@ -90,14 +90,14 @@ func (p *plan) image(device int, base []uint64) *image {
 	return m
 }
 
-// end is the part of a connection that both its ends need.
+// end returns the part of a connection that both its ends need.
 func (p *plan) end(base []uint64, key connection) endRecord {
 	ch := p.sends[key]
 	at := base[p.deviceOf[key.to]]
 	return endRecord{Slots: at + uint64(ch.slots), Tail: at + uint64(ch.tail), Head: base[p.deviceOf[key.from]] + uint64(ch.head)}
 }
 
-// chunk is the address of a chunk of a rank's buffer.
+// chunk returns the address of a chunk of a rank's buffer.
 func (p *plan) chunk(at uint64, rank int, b collective.Buffer, i int) chunkRecord {
 	l, r := &p.reference.Layout, &p.ranks[rank]
 	elem := int64(l.ElemBytes)
@@ -155,7 +155,7 @@ func (p *plan) step(m *image, at uint64, b blockPlan, run run, steps []ir.Step) 
 	m.steps = append(m.steps, record)
 }
 
-// doesOf is the kernels' code for an instruction.
+// doesOf returns the actions of an instruction.
 func doesOf(op ir.Op) does {
 	all := does(0)
 	for _, part := range []struct {

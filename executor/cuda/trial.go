@@ -12,9 +12,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// How long a launch may take before its kernel gives up: what the settings say,
-// but at most this share of what the trial has left, so that the kernel can report
-// before the trial's deadline.
+// How long a launch may take before its kernel gives up: the watchdog of the settings, but
+// at most this share of the trial's remaining time, so that the kernel can report before
+// the trial's deadline.
 const (
 	shortestLaunch = 50 * time.Millisecond
 	shareOfTrial   = 3
@@ -76,7 +76,7 @@ func runPlan(ctx context.Context, m machine, s settings, t executor.Trial, p *pl
 	return measured, err
 }
 
-// measure does all that comes after the plan.
+// measure uploads the plan, runs it and checks the result.
 func (r *running) measure(ctx context.Context) (executor.Measurement, error) {
 	if err := r.upload(); err != nil {
 		return executor.Measurement{}, err
@@ -122,7 +122,8 @@ func (r *running) measure(ctx context.Context) (executor.Measurement, error) {
 	return result, nil
 }
 
-// upload allocates memory, and fills it with tables, zeros and guards.
+// upload allocates memory, and writes tables, zeros and guards. ErrUnsupported: a device
+// has too little.
 func (r *running) upload() error {
 	r.base = make([]uint64, len(r.p.devices))
 	for i := range r.p.devices {
@@ -158,7 +159,7 @@ func (r *running) upload() error {
 	return nil
 }
 
-// launchRecord is the parameter of the interpreter on a device.
+// launchRecord returns the interpreter's parameter on a device.
 func (r *running) launchRecord(device int) launchRecord {
 	p, d, at := r.p, &r.p.devices[device], r.base[device]
 	l := launchRecord{
@@ -203,7 +204,7 @@ func (r *running) once(ctx context.Context, start func() error) error {
 	return r.explain(ctx, err)
 }
 
-// timeLaunch sets how long a launch may take from now on.
+// timeLaunch sets the timeout of the next launches.
 func (r *running) timeLaunch(ctx context.Context) {
 	if r.fixed {
 		return
@@ -283,16 +284,16 @@ func (r *running) damaged(device int) (int64, error) {
 	return damaged, nil
 }
 
-// fill launches one of the kernels that fill and check memory.
+// fill launches a kernel that fills or checks memory.
 func (r *running) fill(device int, c call) error {
-	room, err := r.m.room(device, c.kernel, mostThreads)
+	limits, err := r.m.limits(device, c.kernel, maxThreads)
 	if err != nil {
 		return err
 	}
-	return r.m.launch(device, launch{c.kernel, min(dataBlocks, room.blocks), min(mostThreads, room.threads), false, c.parameter})
+	return r.m.launch(device, launch{c.kernel, min(dataBlocks, limits.blocks), min(maxThreads, limits.threads), false, c.parameter})
 }
 
-// explain makes the end of a launch an error that says who waited for what.
+// explain returns the error of a launch: a StuckError if its kernels gave up.
 func (r *running) explain(ctx context.Context, err error) error {
 	gone := ctx.Err()
 	if err != nil && gone == nil || errors.Is(gone, context.Canceled) {
@@ -310,8 +311,8 @@ func (r *running) explain(ctx context.Context, err error) error {
 	return gone
 }
 
-// StuckError is a program that did not end. It names one of the threadblocks that
-// waited, and what for.
+// StuckError reports a program that did not end. It names one of the threadblocks that
+// waited, and the event it waited for.
 type StuckError struct {
 	Rank, Threadblock, Step, Tile int
 	After                         time.Duration
@@ -333,7 +334,7 @@ func (e *StuckError) Error() string {
 	return fmt.Sprintf("the program stands still: rank %d threadblock %d step %d, tile %d, has waited %s for %s", e.Rank, e.Threadblock, e.Step, e.Tile, e.After.Round(time.Millisecond), what)
 }
 
-// note says how the trial was run.
+// note returns how the trial was run, for the measurement.
 func (r *running) note(ctx context.Context) (string, error) {
 	parts := []string{fmt.Sprintf("ranks per device %d", r.p.ranksPerDevice()), fmt.Sprintf("threads %d", r.threads)}
 	switch {
@@ -356,8 +357,8 @@ func (r *running) note(ctx context.Context) (string, error) {
 	return strings.Join(append(parts, fmt.Sprintf("empty %s %.2f us", what, empty)), ", "), nil
 }
 
-// launchCost is the time of a cooperative launch of the same grid that does
-// nothing: the shortest of a few.
+// launchCost returns the time of an empty cooperative launch of the same grid in
+// microseconds: the shortest of five.
 func (r *running) launchCost(ctx context.Context) (float64, error) {
 	start, err := r.m.recorded(len(r.p.devices), func() error {
 		for d := range r.p.devices {

@@ -52,7 +52,7 @@ func right(t *testing.T, m machine, trial executor.Trial) executor.Measurement {
 // the machine; stuck, such that it soon ends what stands still.
 func patient() settings {
 	s := defaults()
-	s.watchdog = mostWatchdog
+	s.watchdog = maxWatchdog
 	return s
 }
 
@@ -210,7 +210,7 @@ func pair() *ir.Program {
 	return &ir.Program{Collective: collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 2}, GPUs: []ir.GPU{gpu(1), gpu(0)}}
 }
 
-// TestWrongPrograms runs programs with a mistake: each is found out, by the
+// TestWrongPrograms runs programs with a wrong: each is found out, by the
 // check or by the watchdog.
 func TestWrongPrograms(t *testing.T) {
 	top := system(t, "ring:2")
@@ -257,7 +257,7 @@ func TestWrongPrograms(t *testing.T) {
 			p.GPUs[0].Threadblocks[0].Steps = append(p.GPUs[0].Threadblocks[0].Steps, ir.Step{Op: ir.Send, Count: 1})
 		}, 0, "sends 2 times, and rank 1 threadblock 0 receives 1 times"},
 		{"outside its buffer", func(p *ir.Program) { p.GPUs[0].Threadblocks[0].Steps[0].Src.Off = 1 }, 0, "rank 0 threadblock 0 step 0: s: 2 chunks from 1 of in, which has 2"},
-		{"a dependency on nobody", func(p *ir.Program) { p.GPUs[0].Threadblocks[0].Steps[0].Deps = []ir.Dep{{TB: -1}} }, 0, "waits for step 0 of threadblock -1, which is none"},
+		{"a dependency on nobody", func(p *ir.Program) { p.GPUs[0].Threadblocks[0].Steps[0].Deps = []ir.Dep{{TB: -1}} }, 0, "waits for step 0 of threadblock -1, which does not exist"},
 		{"a count without end", func(p *ir.Program) { p.GPUs[1].Threadblocks[0].Steps[1].Count = 1<<31 - 1 }, 0, "step 1: r: 2147483647 chunks from 0 of out, which has 2"},
 	} {
 		for _, proto := range topologies.AllProtocols {

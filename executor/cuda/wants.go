@@ -5,10 +5,10 @@ import (
 	"github.com/colltune/colltune/executor/data"
 )
 
-// What the result must be, for the device to check. It is taken from the
-// collective's postcondition, and never from the program.
+// The expected result, for the device to check. It is taken from the collective's
+// postcondition, never from the program.
 
-// countWants counts the records that the tables of some ranks have.
+// countWants counts the records in the tables of some ranks.
 func (p *plan) countWants(ranks []int) (wants, terms, results int) {
 	c := p.reference.Collective
 	shared := map[int]bool{}
@@ -32,8 +32,8 @@ func (p *plan) countWants(ranks []int) (wants, terms, results int) {
 	return wants, terms, results
 }
 
-// wants encodes, for each output chunk of a device's ranks, the input chunks that
-// it is the reduction of. Ranks that want the same reduction share its terms.
+// wants encodes, for each output chunk of a device's ranks, the input chunks of which it is
+// the reduction. Ranks that want the same reduction share its terms.
 func (p *plan) wants(device int, at uint64) (wants []wantRecord, terms []termRecord) {
 	c, l := p.reference.Collective, &p.reference.Layout
 	shared := map[int]uint32{}
@@ -60,14 +60,14 @@ func (p *plan) wants(device int, at uint64) (wants []wantRecord, terms []termRec
 	return wants, terms
 }
 
-// outChunk is the address of a rank's output chunk, in whichever buffer it lies.
+// outChunk returns the address of a rank's output chunk, in whichever buffer it lies.
 func (p *plan) outChunk(at uint64, rank, i int) uint64 {
 	b, index := p.reference.Collective.Place(rank, collective.Out, i)
 	return p.chunk(at, rank, b, index).Address
 }
 
-// averages lists those output chunks of a rank that are reductions, which avg
-// divides at the end.
+// averages lists the output chunks of a rank that are reductions, which avg divides at the
+// end.
 func (p *plan) averages(at uint64, rank int) (all []resultRecord) {
 	c, l := p.reference.Collective, &p.reference.Layout
 	for i := range c.OutChunks(rank) {
@@ -78,14 +78,14 @@ func (p *plan) averages(at uint64, rank int) (all []resultRecord) {
 	return all
 }
 
-// generator is the reference's generator, as kernels read it.
+// generator returns the record of the reference's generator.
 func (p *plan) generator() generatorRecord {
 	g := p.reference.Params
 	return generatorRecord{Seed: g.Seed, Form: uint32(g.Form), M: g.M, K: g.K}
 }
 
-// initial lists the launches that fill the inputs of a device's ranks, and then
-// everything else with wrong values.
+// initial lists the launches that write wrong values to the buffers of a device's ranks,
+// and then their inputs.
 func (p *plan) initial(device int, at uint64) (all []call) {
 	r := p.reference
 	elem := uint64(r.Layout.ElemBytes)
@@ -112,7 +112,7 @@ func (p *plan) initial(device int, at uint64) (all []call) {
 	return all
 }
 
-// compare is the parameter of the kernel that checks outputs or, with spoil, fills
+// compare returns the parameter of the kernel that checks outputs or, with spoil, fills
 // them with wrong values beforehand.
 func (p *plan) compare(device int, at uint64, spoil bool) referenceRecord {
 	d := &p.devices[device]

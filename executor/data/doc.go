@@ -1,17 +1,17 @@
-// Package data is what executors move and check: element types and reductions
-// on bytes, inputs that anybody can compute, and the right result of a
-// collective, taken from its definition and never from a program.
+// Package data is the data that executors move and check: element types, reductions on
+// bytes, reproducible inputs, and the expected result of a collective, taken from its
+// definition and never from a program.
 //
 //	r, err := data.NewReference(collective, bytes, "bf16", "sum", seed)
 //	r.Init(rank, &buffers)                  inputs filled, outputs and scratch poisoned
 //	…run the program…
-//	wrong := r.Wrong(ranks, buffers)        elements that are not what they must be
+//	wrong := r.Wrong(ranks, buffers)        elements that differ from the expected ones
 //
 // # Layout
 //
 // A call of n bytes has N = ⌈bytes ÷ element⌉ elements. A collective's
-// buffers are made of units (collective.Table says what one is: the whole
-// buffer of an allreduce, the part of a rank in an allgather), C chunks each,
+// buffers are made of units (collective.Table defines them: the whole buffer of an
+// allreduce, the part of a rank in an allgather), C chunks each,
 // and the call's size is U units. Each unit has
 //
 //	S = ⌈N ÷ U⌉ elements, and chunk i of a buffer, with u = ⌊i ÷ C⌋ and j = i mod C, is
@@ -62,17 +62,16 @@
 // an inverse, so a product of integers that lacks one is another value.
 // Params has these constants.
 //
-// avg is the sum, divided at the very end, once, by the number of terms: a back
-// end runs the program with sum, then goes over the outputs that are reductions.
-// Integers are divided as what they are, signed or not, towards zero; f16 and
+// avg is the sum, divided once at the end by the number of terms: an executor runs the
+// program with sum, then divides the outputs that are reductions.
+// Integers are divided as signed or unsigned, towards zero; f16 and
 // bf16 in f32, rounded once more; to the nearest, ties to even.
 //
 // # Poison
 //
 // Before a run every output element has the complement of its right value, so
-// one that nothing writes is wrong. Scratch holds what spoils any result:
-// Poison says what that is for each reduction. Around every buffer lie
-// GuardBytes bytes of Guard.
+// one that is not written is wrong. Scratch holds a value that spoils any result: Poison
+// returns it for each reduction. Around every buffer lie GuardBytes bytes of Guard.
 //
 // Invariants: nothing here looks at a program; the folds of the reference share
 // no code with Reduction.

@@ -47,7 +47,7 @@ var dtypes = [...]traits{
 	BF16: {"bf16", 2, true, 8, 126},
 }
 
-// ParseDType reads a type's name; an empty name is f32.
+// ParseDType returns the type of a name; "" is f32. The error lists the names.
 func ParseDType(name string) (DType, error) {
 	if name == "" {
 		return F32, nil
@@ -60,10 +60,10 @@ func ParseDType(name string) (DType, error) {
 	return 0, fmt.Errorf("unknown dtype %q: want one of %s", name, strings.Join(collective.DTypes(), ", "))
 }
 
-// String is the type's name.
+// String returns the type's name.
 func (d DType) String() string { return dtypes[d].name }
 
-// Bytes is the size of an element.
+// Bytes returns the size of an element.
 func (d DType) Bytes() int { return dtypes[d].bytes }
 
 // Float reports whether it is a floating-point type.
@@ -86,10 +86,10 @@ const (
 
 var operations = []string{Sum: "sum", Prod: "prod", Min: "min", Max: "max", Avg: "avg"}
 
-// Operations lists the reductions.
+// Operations lists the names of the reductions.
 func Operations() []string { return slices.Clone(operations) }
 
-// ParseOp reads a reduction's name; an empty name is sum.
+// ParseOp returns the reduction of a name; "" is sum. The error lists the names.
 func ParseOp(name string) (Op, error) {
 	if name == "" {
 		return Sum, nil
@@ -100,5 +100,5 @@ func ParseOp(name string) (Op, error) {
 	return 0, fmt.Errorf("unknown operation %q: want one of %s", name, strings.Join(operations, ", "))
 }
 
-// String is the reduction's name.
+// String returns the reduction's name.
 func (o Op) String() string { return operations[o] }

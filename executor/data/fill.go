@@ -6,8 +6,8 @@ import "math"
 // faster: the hashes of neighbouring elements start from values a constant apart,
 // and choices that depend only on the type are made once. Tests compare the two.
 
-// Fill writes consecutive elements of a rank's input into dst, from element first
-// on.
+// Fill writes consecutive elements of a rank's input to dst, from element first on. dst is
+// a whole number of elements.
 func (p *Params) Fill(dst []byte, rank int, first int64) {
 	if p.Form == Bits || p.Form == OddBits {
 		p.fillBits(dst, rank, first)

@@ -16,8 +16,8 @@ const (
 )
 
 // expect calls each with successive pieces of a rank's correct output and their
-// offsets in bytes. The piece is only valid during the call. Chunks that may hold
-// anything are skipped.
+// offsets in bytes. The piece is only valid during the call. Chunks without a wanted value
+// are skipped.
 func (r *Reference) expect(rank int, each func(first int64, right []byte)) {
 	size := int64(r.Layout.ElemBytes)
 	var some []byte
@@ -44,7 +44,7 @@ func (r *Reference) expect(rank int, each func(first int64, right []byte)) {
 	}
 }
 
-// reduced is the reduction of an input chunk over all ranks. It is computed once.
+// reduced returns the reduction of an input chunk over all ranks. It is computed once.
 func (r *Reference) reduced(index int) []byte {
 	c := &r.reductions[index]
 	c.once.Do(func() {

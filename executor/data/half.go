@@ -19,12 +19,12 @@ func ToF16(x float32) uint16 {
 	case bits < 0x38800000: // subnormal: added to 0.5, the sum's last bit is worth 2^-24, f16's smallest step
 		return sign | uint16(math.Float32bits(math.Float32frombits(bits)+0.5)-math.Float32bits(0.5))
 	}
-	// A carry out of the fraction raises the exponent, up to infinity, as it
-	// should.
+	// A carry out of the fraction raises the exponent, up to infinity, as rounding
+	// requires.
 	return sign | uint16((bits-0x38000000+0xfff+bits>>13&1)>>13)
 }
 
-// FromF16 is the value of an f16.
+// FromF16 returns the value of an f16.
 func FromF16(b uint16) float32 {
 	bits := uint32(b&0x7fff) << 13
 	if bits < 0x0f800000 {
@@ -44,5 +44,5 @@ func ToBF16(x float32) uint16 {
 	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
 }
 
-// FromBF16 is the value of a bf16.
+// FromBF16 returns the value of a bf16.
 func FromBF16(b uint16) float32 { return math.Float32frombits(uint32(b) << 16) }

@@ -66,8 +66,8 @@ func complement(dst, of []byte) {
 // Guarded is a buffer between two guards, which reveal writes beyond its ends.
 type Guarded struct{ all []byte }
 
-// NewGuarded makes a guarded buffer of n bytes. Guards are a multiple of 64 bytes,
-// so the buffer is as well aligned as the allocation is.
+// NewGuarded returns a guarded buffer of n bytes. Guards are a multiple of 64 bytes, so the
+// buffer is aligned as the allocation is.
 func NewGuarded(n int64) *Guarded {
 	g := &Guarded{all: make([]byte, n+2*GuardBytes)}
 	Spread(g.all[:GuardBytes], 1, uint64(Guard))
@@ -75,13 +75,13 @@ func NewGuarded(n int64) *Guarded {
 	return g
 }
 
-// Bytes is the buffer without its guards.
+// Bytes returns the buffer without its guards.
 func (g *Guarded) Bytes() []byte {
 	n := len(g.all) - GuardBytes
 	return g.all[GuardBytes:n:n]
 }
 
-// Damaged counts the guards' bytes that have changed.
+// Damaged counts the bytes of the guards that have changed.
 func (g *Guarded) Damaged() int64 {
 	return damaged(g.all[:GuardBytes]) + damaged(g.all[len(g.all)-GuardBytes:])
 }

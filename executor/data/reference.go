@@ -7,7 +7,8 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// Reference knows the inputs of a call and its correct outputs.
+// Reference has the inputs of a call and its expected outputs. It is safe for concurrent
+// use.
 type Reference struct {
 	Collective collective.Collective
 	Layout     Layout
@@ -25,14 +26,16 @@ type reduction struct {
 	right []byte
 }
 
-// Buffers is the memory of one rank, laid out as collective.Place says. In place,
-// the buffer that lies within the other is nil.
+// Buffers is the memory of one rank, in the layout of collective.Place. In place, the
+// buffer that lies within the other is nil.
 type Buffers struct {
 	In, Out, Scratch []byte
 }
 
-// NewReference prepares the reference of a call. It refuses a custom collective
-// whose sums have more terms than the type can add exactly.
+// NewReference returns the reference of a call of the given bytes, as nccl-tests counts
+// them, with inputs of a seed. It returns an error for a size or a type that does not fit
+// the collective, and for a custom collective whose sums have more terms than the type can
+// add exactly. Expected reductions are computed when first needed, once.
 func NewReference(c collective.Collective, bytes int64, d DType, op Op, seed int64) (*Reference, error) {
 	l, err := NewLayout(c, bytes, d)
 	if err != nil {
@@ -61,7 +64,7 @@ func NewReference(c collective.Collective, bytes int64, d DType, op Op, seed int
 	return r, nil
 }
 
-// Input fills b with a rank's input from element first on.
+// Input writes a rank's input to b, from element first on.
 func (r *Reference) Input(b []byte, rank int, first int64) { r.Params.Fill(b, rank, first) }
 
 // view returns a user's buffer. In place, the smaller buffer is a part of the
@@ -115,8 +118,8 @@ func (r *Reference) Wrong(rank int, b *Buffers) int64 {
 	return wrong
 }
 
-// Terms lists the input chunks whose reduction output chunk i of a rank has to be:
-// one for a copy, none for a chunk that may hold anything.
+// Terms lists the input chunks of whose reduction output chunk i of a rank consists: one
+// for a copy, none for a chunk with any content.
 func (r *Reference) Terms(rank, i int) []collective.Place {
 	return r.terms(r.Collective.Want(rank, i))
 }

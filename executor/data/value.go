@@ -10,7 +10,7 @@ const (
 	ofRank    = 0xd1b54a32d192ed03
 	ofElement = 0x9e3779b97f4a7c15
 	turnRank  = 0xffffffff // stands for no rank: its hash decides whose turn an element is
-	mostM     = 1 << 20
+	maxM      = 1 << 20
 )
 
 // Form is how an element is derived from its hash.
@@ -24,8 +24,8 @@ const (
 	Power               // ±2^(below(3)-1) on the rank's turn, else ±1
 )
 
-// Params is all that a generator of inputs needs, so that one can be written in
-// another language from the package comment and these constants.
+// Params are the constants of a generator of inputs. The package comment defines the rest,
+// for generators in other languages.
 type Params struct {
 	DType DType
 	Form  Form
@@ -34,8 +34,8 @@ type Params struct {
 	K     uint32 // a rank has its turn at one in K elements
 }
 
-// NewParams chooses the constants such that reductions of the given number of terms are exact.
-// 0 terms means that nothing is reduced.
+// NewParams chooses the constants such that reductions of the given number of terms are
+// exact. 0 terms: nothing is reduced.
 func NewParams(d DType, op Op, terms int, seed int64) Params {
 	p := Params{DType: d, Seed: uint64(seed), K: 1}
 	t := dtypes[d]
@@ -51,16 +51,16 @@ func NewParams(d DType, op Op, terms int, seed int64) Params {
 		p.Form = Integer
 		whole := uint64(1) << t.precision
 		if op == Min || op == Max {
-			p.M = uint32(min(whole-1, mostM))
+			p.M = uint32(min(whole-1, maxM))
 			break
 		}
-		p.M = uint32(max(min(whole/uint64(terms), mostM), 1))
+		p.M = uint32(max(min(whole/uint64(terms), maxM), 1))
 		p.K = uint32((uint64(terms) + whole - 1) / whole)
 	}
 	return p
 }
 
-// Hash is the hash that an element of a rank's input is derived from.
+// Hash returns the hash from which an element of a rank's input is derived.
 func Hash(seed uint64, rank uint32, element uint64) uint64 {
 	return mix(seed*ofSeed + uint64(rank)*ofRank + element*ofElement)
 }
@@ -79,8 +79,8 @@ func (p *Params) turn(rank uint32, element uint64) bool {
 	return p.K == 1 || (uint64(rank)+Hash(p.Seed, turnRank, element)>>32)%uint64(p.K) == 0
 }
 
-// number is the value of an element of a float type. Every float type represents
-// it exactly.
+// number returns the value of an element of a float type. Every float type represents it
+// exactly.
 func (p *Params) number(rank uint32, element uint64) float64 {
 	h := Hash(p.Seed, rank, element)
 	if p.Form == Integer {
@@ -99,7 +99,7 @@ func (p *Params) number(rank uint32, element uint64) float64 {
 	return v
 }
 
-// Value is an element of a rank's input, as bits.
+// Value returns an element of a rank's input, as bits.
 func (p *Params) Value(rank int, element int64) uint64 {
 	switch p.Form {
 	case Bits:

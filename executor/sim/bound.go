@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// bounds holds what LowerBound needs of a program, in so little space that asking
-// again with other knobs costs microseconds: threadblocks that do the same work,
-// and edges that carry the same messages, are kept once.
+// bounds is the summary of a program for LowerBound, small enough that a bound for other
+// knobs costs microseconds: threadblocks that do the same work, and edges that carry the
+// same messages, are kept once.
 type bounds struct {
 	lanes    []lane    // one for each cost of a message
 	laneOf   []int32   // by lane
@@ -20,7 +20,7 @@ type bounds struct {
 	critical [3]chains // by protocol
 }
 
-// work is what a threadblock does in a tile.
+// work is the ops of a threadblock in a tile.
 type work struct {
 	items       []item
 	waits, more int64 // ops that wait, and their dependencies after the first
@@ -34,24 +34,22 @@ type item struct {
 	n     int64
 }
 
-// traffic is what an edge carries in a tile.
+// traffic is the messages of an edge in a tile.
 type traffic struct {
 	cap   float64
 	items []item
 }
 
-// memory is how much a GPU's memory must read and write, in chunks of the whole
-// call.
+// memory is the traffic of a GPU's memory, in chunks of the whole call.
 type memory struct {
 	cap        float64
 	wire, data int64
 }
 
-// LowerBound is a time in microseconds that Run cannot fall below with the same
-// knobs; 0 where the knobs are out of range. It is the greatest of four: the
-// unhindered work of a threadblock, the bytes of an edge over its capacity, what a
-// memory reads and writes over its rate, and a longest chain of messages. Safe for
-// concurrent use.
+// LowerBound returns a time in microseconds that Run never falls below with the same knobs;
+// 0 if the knobs are out of range. It is the greatest of four: the unhindered work of a
+// threadblock, the bytes of an edge over its capacity, the traffic of a memory over its
+// rate, and a longest chain of messages. Safe for concurrent use.
 func (p *Prepared) LowerBound(k Knobs) float64 {
 	c, err := p.costs(k)
 	if err != nil {
@@ -77,7 +75,7 @@ func (p *Prepared) bound(c *costs) float64 {
 	return (c.launch + least) * (1 - 1e-9)
 }
 
-// busy is the time the work takes if it never waits.
+// busy returns the time of the work without waits.
 func (w *work) busy(p *Prepared, c *costs) float64 {
 	t := w.tile(p, c, c.last)
 	if c.tiles > 1 {
@@ -86,7 +84,7 @@ func (w *work) busy(p *Prepared, c *costs) float64 {
 	return t
 }
 
-// tile is busy's share of one tile.
+// tile returns the part of busy in one tile.
 func (w *work) tile(p *Prepared, c *costs, s sizes) float64 {
 	t := float64(w.waits)*c.dep + float64(w.more)*c.nop
 	for _, it := range w.items {
@@ -108,7 +106,7 @@ func (it *item) each(c *costs, s sizes, f func(*call) float64) float64 {
 	return t
 }
 
-// time is what one op takes unhindered.
+// time returns the time of one op without contention.
 func (it *item) time(p *Prepared, c *costs, s sizes) float64 {
 	if it.kind == idle {
 		return 0
@@ -116,7 +114,7 @@ func (it *item) time(p *Prepared, c *costs, s sizes) float64 {
 	return it.each(c, s, func(one *call) float64 { return c.alone(p, it, one) })
 }
 
-// alone is what one call takes unhindered.
+// alone returns the time of one call without contention.
 func (c *costs) alone(p *Prepared, it *item, one *call) float64 {
 	if it.kind.local() {
 		return one.local(it.kind).all
@@ -151,7 +149,7 @@ func (c *costs) alone(p *Prepared, it *item, one *call) float64 {
 	return max(c.sendCall, c.recvCall) + t
 }
 
-// flight is how long a part takes on a lane that carries nothing else.
+// flight returns the time of a part on a lane that carries nothing else.
 func (b *bounds) flight(c *costs, lane int32, half *part, unloaded float64) float64 {
 	if half.bytes == 0 {
 		return 0
@@ -161,8 +159,8 @@ func (b *bounds) flight(c *costs, lane int32, half *part, unloaded float64) floa
 	return work / soft(alone, l.cap)
 }
 
-// drain is how long the edge is in use at its full capacity, from the first
-// message's start to the last one's receipt.
+// drain returns how long the edge is in use at full capacity, from the first message's
+// start to the last one's receipt.
 func (l *traffic) drain(p *Prepared, c *costs) float64 {
 	bytes := func(s sizes) float64 {
 		t := 0.0
@@ -196,7 +194,7 @@ func (l *traffic) drain(p *Prepared, c *costs) float64 {
 	return all/l.cap + around
 }
 
-// prepare groups lanes, threadblocks and edges by what they do.
+// prepare groups lanes, threadblocks and edges that are alike.
 func (b *bounds) prepare(p *Prepared) {
 	b.groupLanes(p)
 	b.groupLoads(p, b.groupWorks(p))
@@ -225,8 +223,8 @@ func (b *bounds) groupLanes(p *Prepared) {
 	}
 }
 
-// groupWorks keeps the work of threadblocks, each kind once, and returns what is
-// sent on each of the program's lanes.
+// groupWorks keeps the work of threadblocks, each kind once, and returns the messages of
+// each of the program's lanes.
 func (b *bounds) groupWorks(p *Prepared) (byLane []map[item]int64) {
 	var works distinct[work]
 	byLane = make([]map[item]int64, p.sending)
@@ -262,7 +260,7 @@ func (b *bounds) groupWorks(p *Prepared) (byLane []map[item]int64) {
 	return byLane
 }
 
-// groupLoads keeps what edges carry, each kind once.
+// groupLoads keeps the traffic of edges, each kind once.
 func (b *bounds) groupLoads(p *Prepared, byLane []map[item]int64) {
 	byEdge := make([]map[item]int64, p.links)
 	for at, items := range byLane {
@@ -298,7 +296,7 @@ func sorted(counts map[item]int64) []item {
 	return all
 }
 
-// distinct collects values, each once; add returns the value's place.
+// distinct collects values, each once; add returns the value's index.
 type distinct[T any] struct {
 	all  []T
 	seen map[uint64][]int

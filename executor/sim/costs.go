@@ -9,9 +9,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// costs are the costs of a program's calls with one set of knobs. Times are in
-// microseconds, rates in bytes a microsecond; fields are named for the constants
-// they come from.
+// costs are the costs of a program's calls with one set of knobs. Times are in microseconds,
+// rates in bytes a microsecond; fields are named for the topology's constants.
 type costs struct {
 	proto    topologies.Proto
 	launch   float64
@@ -45,13 +44,13 @@ type call struct {
 	reduces, copies localWork
 }
 
-// localWork is what a call of local work takes if nothing else uses the memory.
+// localWork is the time of a call of local work without contention for the memory.
 type localWork struct {
 	all    float64
 	passes float64 // the part of it in which bytes move
 }
 
-// local is the work of a call of that kind.
+// local returns the work of a call of that kind.
 func (c *call) local(k kind) *localWork {
 	if k == copying {
 		return &c.copies
@@ -59,7 +58,7 @@ func (c *call) local(k kind) *localWork {
 	return &c.reduces
 }
 
-// part is what moves in one piece: a message of LL or LL128, or a slice of Simple.
+// part moves in one piece: a message of LL or LL128, or a slice of Simple.
 type part struct {
 	bytes float64
 	wire  float64 // bytes on the wire
@@ -74,13 +73,13 @@ type part struct {
 // minSlice is the smallest first slice (NCCL: stepSize / 16 of Simple).
 const minSlice = 32 << 10
 
-// mostPerCall is the largest count of one call (MSCCL_MAX_COUNT - 1).
-const mostPerCall = 71
+// maxPerCall is the largest count of one call (MSCCL_MAX_COUNT - 1).
+const maxPerCall = 71
 
-// costs computes them from the knobs.
+// costs computes the costs. The error says which knob is out of range.
 func (p *Prepared) costs(k Knobs) (*costs, error) {
 	if int(k.Protocol) >= len(p.topology.Protocols) {
-		return nil, fmt.Errorf("protocol %d is none: want one of %v", k.Protocol, topologies.AllProtocols)
+		return nil, fmt.Errorf("protocol %d does not exist: want one of %v", k.Protocol, topologies.AllProtocols)
 	}
 	c := &p.topology.Protocols[k.Protocol]
 	elem := k.ElemBytes
@@ -137,9 +136,9 @@ func (p *Prepared) costs(k Knobs) (*costs, error) {
 		return nil, fmt.Errorf("%d bytes in tiles of %d are %d iterations: want at most %d", k.Bytes, tile, n, math.MaxInt32)
 	}
 	out.tiles, out.chunk = int(n), float64(chunk)
-	out.perCall = mostPerCall
+	out.perCall = maxPerCall
 	if chunk > 0 {
-		out.perCall = int32(min(max(tile/chunk, 1), mostPerCall))
+		out.perCall = int32(min(max(tile/chunk, 1), maxPerCall))
 	}
 	most := min(out.perCall, p.mostCount)
 	out.full = callSizes(k.Protocol, c, min(chunk, tile), most)
@@ -175,7 +174,8 @@ func inPasses(passes float64, pass, call units.Duration) localWork {
 	return localWork{moving + float64(call), moving}
 }
 
-// message is a call of LL or LL128, made of passes of the whole threadblock.
+// message returns the cost of a call of LL or LL128, made of passes of the whole
+// threadblock.
 func message(c *topologies.Protocol, bytes int64) part {
 	if bytes == 0 {
 		return part{}
@@ -200,7 +200,7 @@ func message(c *topologies.Protocol, bytes int64) part {
 	}
 }
 
-// slice is a slice of Simple: a copy at a rate, of at least MinCopy.
+// slice returns the cost of a slice of Simple: a copy at a rate, of at least MinCopy.
 func slice(c *topologies.Protocol, bytes int64) part {
 	if bytes == 0 {
 		return part{}
@@ -221,13 +221,13 @@ func slice(c *topologies.Protocol, bytes int64) part {
 	}
 }
 
-// calls is how many calls a step of count chunks makes.
+// calls returns the number of calls of a step of count chunks.
 func (c *costs) calls(count int32) int32 { return (count + c.perCall - 1) / c.perCall }
 
-// chunks is how many chunks the i-th call of a step of count chunks moves.
+// chunks returns the number of chunks of the i-th call of a step of count chunks.
 func (c *costs) chunks(count, i int32) int32 { return min(c.perCall, count-i*c.perCall) }
 
-// at is the cost table for one tile of a loop of tiles.
+// at returns the cost table for one tile of a loop.
 func (c *costs) at(tile, tiles int) sizes {
 	if tile == tiles-1 {
 		return c.last
@@ -235,8 +235,8 @@ func (c *costs) at(tile, tiles int) sizes {
 	return c.full
 }
 
-// load makes a part into a flow over a lane: the bytes with which it occupies the
-// lane's edges, and its rate if nothing else went there.
+// load returns the flow of a part over a lane: the bytes with which it occupies the lane's
+// edges, and its rate without contention.
 func (c *costs) load(l *lane, wire, unloaded float64) (work, rate float64) {
 	work = c.occupies(l, wire)
 	unloaded += l.message
@@ -246,8 +246,8 @@ func (c *costs) load(l *lane, wire, unloaded float64) (work, rate float64) {
 	return work, work / unloaded
 }
 
-// occupies is the bytes with which a part occupies a lane's edges. A message's own
-// cost counts as bytes, so that it delays whatever shares the edge.
+// occupies returns the bytes with which a part occupies a lane's edges. A message's own
+// cost counts as bytes, so that it delays the flows that share the edge.
 func (c *costs) occupies(l *lane, wire float64) float64 {
 	if l.inside {
 		wire *= c.packets
@@ -255,8 +255,8 @@ func (c *costs) occupies(l *lane, wire float64) float64 {
 	return wire + l.extra
 }
 
-// soft is the rate of a flow that would go at rate r alone, and whose share of the
-// narrowest edge is share. It is below both, and softly so, as measured.
+// soft returns the rate of a flow of rate r without contention, whose share of the
+// narrowest edge is share: a smooth minimum of both, as measured.
 func soft(r, share float64) float64 {
 	x := r / share
 	switch {

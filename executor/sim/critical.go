@@ -7,12 +7,11 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Where latency is everything, at small sizes, a program is bounded by a chain of
-// ops each of which waits for the one before it: through a message, a dependency
-// or the order of a threadblock. Which chain is longest depends on the size. Two
-// are kept for each protocol, found at a tiny tile and at a whole one, and timed
-// anew for every size. The result is a bound even where another chain is longer,
-// because any chain is one.
+// At small sizes, where latency dominates, a program is bounded by a chain of ops, each of
+// which waits for the one before it: by a message, a dependency or the order of a
+// threadblock. The longest chain depends on the size. Two are kept for each protocol, found
+// at a tiny tile and at a whole one, and timed anew for every size. The result is a bound
+// even where another chain is longer, because any chain is one.
 
 // chains are the longest chains of a protocol, found when first asked for.
 type chains struct {
@@ -44,7 +43,7 @@ const (
 	byDependency
 )
 
-// chainBound is the greatest time of the two chains kept.
+// chainBound returns the greater time of the two chains kept.
 func (p *Prepared) chainBound(c *costs) float64 {
 	of := &p.bounds.critical[c.proto]
 	of.once.Do(func() { of.all = p.findChains(c.proto) })
@@ -74,7 +73,7 @@ type timer struct{ in, out []times }
 // times are a message's: its start, and its arrival without the latency.
 type times struct{ start, arrive float64 }
 
-// time is how long a chain takes in a tile with these sizes.
+// time returns the time of a chain in a tile with these sizes.
 func (t *timer) time(p *Prepared, c *costs, s sizes, ch *chain) float64 {
 	ready := 0.0
 	for i := range ch.links {
@@ -177,8 +176,8 @@ func (p *Prepared) findChains(proto topologies.Proto) []chain {
 	return all
 }
 
-// search finds the longest chain. It computes when every op would end if it had no
-// rivals for links and slots, and notes what it waited for last.
+// search finds the longest chain. It computes the end of every op without contention for
+// links and slots, and the op it waited for last.
 type search struct {
 	p       *Prepared
 	end     []float64 // by op: when its threadblock goes on
@@ -193,8 +192,7 @@ type search struct {
 	memo    map[item]float64
 }
 
-// longest is the chain to the op that ends last. It is false if the program
-// deadlocks.
+// longest returns the chain to the op that ends last; false if the program deadlocks.
 func (p *Prepared) longest(c *costs) (chain, bool) {
 	n := len(p.ops)
 	s := &search{
@@ -227,8 +225,8 @@ func (p *Prepared) longest(c *costs) (chain, bool) {
 	return s.trace(last), true
 }
 
-// step times a threadblock's next op. It is false if something that the op waits
-// for has no time yet.
+// step times a threadblock's next op. It returns false if an op that it waits for has no
+// time yet.
 func (s *search) step(c *costs, i int32) bool {
 	p := s.p
 	b := &p.blocks[i]
@@ -281,7 +279,7 @@ func (s *search) step(c *costs, i int32) bool {
 	return true
 }
 
-// time is what the op takes unhindered.
+// time returns the time of an op without contention.
 func (s *search) time(c *costs, b *block, o *op) float64 {
 	it := item{kind: o.kind, count: o.count}
 	if o.kind == send || o.kind == fused {
@@ -295,7 +293,7 @@ func (s *search) time(c *costs, b *block, o *op) float64 {
 	return t
 }
 
-// tail is roughly what an op takes after its last message has come.
+// tail returns roughly the time of an op after its last message has arrived.
 func (s *search) tail(c *costs, o *op) float64 {
 	one := &c.full[c.chunks(o.count, c.calls(o.count)-1)]
 	switch {
@@ -309,7 +307,7 @@ func (s *search) tail(c *costs, o *op) float64 {
 	return one.first.tailBoth + max(c.sendCall, c.recvCall)
 }
 
-// opOf is the op that publishes a step.
+// opOf returns the op that publishes a step.
 func (p *Prepared) opOf(w wait) int32 {
 	lo, hi := p.blocks[w.block].from, p.blocks[w.block].to-1
 	for lo < hi {
@@ -347,7 +345,7 @@ func (s *search) trace(last int32) chain {
 	return ch
 }
 
-// blockOf is the threadblock of an op.
+// blockOf returns the threadblock of an op.
 func (p *Prepared) blockOf(at int32) int32 {
 	lo, hi := 0, len(p.blocks)-1
 	for lo < hi {

@@ -1,5 +1,5 @@
-// Package sim is the built-in executor: it interprets an IR program on a
-// modelled GPU system and says how long it takes, in microseconds.
+// Package sim is the simulator, the default executor: it interprets an IR program on a
+// modelled GPU system and computes its time in microseconds.
 //
 //	threadblock A          edge                threadblock B
 //	  send ──flow──▶ [capacity shared] ──▶ slot ──latency──▶ recv
@@ -14,11 +14,11 @@
 // and the flags other threadblocks wait for, are events of the queue.
 //
 //	prepare.go  program and topology, flattened      flows.go   edges and rates
-//	costs.go    what a call costs, by size           queue.go   the event queue
+//	costs.go    the cost of a call, by size          queue.go   the event queue
 //	engine.go   threadblocks and the event loop      tiles.go   the tile loop, cut short
-//	passes.go   LL and LL128 calls                   bound.go   what no run can beat
+//	passes.go   LL and LL128 calls                   bound.go   lower bounds
 //	slices.go   Simple calls                         critical.go the longest chain
-//	memory.go   what passes a GPU's memory
+//	memory.go   traffic over a GPU's memory
 //
 // Invariants: the same program, topology and knobs give the same time, bit for
 // bit; LowerBound is never above Run; renaming ranks, threadblocks or channels

@@ -31,7 +31,7 @@ type engine struct {
 	pattern pattern
 }
 
-// blockState is how far a threadblock has come.
+// blockState is the progress of a threadblock.
 type blockState struct {
 	ready     float64 // when it is free to go on
 	end       float64 // when its flow left the wire
@@ -47,7 +47,7 @@ type blockState struct {
 	done      bool
 }
 
-// stage is how far within an op a threadblock has come.
+// stage is the progress of a threadblock within an op.
 type stage uint8
 
 const (
@@ -93,7 +93,7 @@ func (p *Prepared) engine() *engine {
 	return &engine{p: p}
 }
 
-// reset sets everything back to time 0.
+// reset sets the engine back to time 0.
 func (e *engine) reset(c *costs) {
 	p := e.p
 	e.c, e.now, e.events = c, 0, 0
@@ -122,8 +122,9 @@ func (e *engine) reset(c *costs) {
 	}
 }
 
-// simulate runs the program for limit tiles, or fewer if the tile loop is seen to
-// repeat itself, and returns when the last threadblock ended.
+// simulate runs the program for limit tiles, or fewer if the tile loop becomes periodic,
+// and returns the time at which the last threadblock ended. The error is ctx's, or a
+// deadlock.
 func (e *engine) simulate(ctx context.Context, c *costs, limit int) (float64, error) {
 	e.reset(c)
 	e.limit = limit
@@ -170,7 +171,7 @@ func (e *engine) simulate(ctx context.Context, c *costs, limit int) (float64, er
 	return e.pattern.makespan(e), nil
 }
 
-// work lets every threadblock that can go on do so.
+// work advances every ready threadblock.
 func (e *engine) work() {
 	for len(e.ready) > 0 {
 		i := e.ready[len(e.ready)-1]
@@ -179,7 +180,7 @@ func (e *engine) work() {
 	}
 }
 
-// wake lets a threadblock go on that waited for something other than a time.
+// wake makes a threadblock ready that waited for another one.
 func (e *engine) wake(i int32) { e.ready = append(e.ready, i) }
 
 // advance runs a threadblock until it must wait: for a time (its event is in
@@ -212,7 +213,7 @@ func (e *engine) advance(i int32) {
 	}
 }
 
-// step goes on with the calls of an op. It is false if the threadblock must wait.
+// step continues the calls of an op. It returns false if the threadblock must wait.
 func (e *engine) step(i int32, s *blockState, b *block, o *op) bool {
 	if o.kind == idle {
 		s.stage = ending
@@ -228,8 +229,8 @@ func (e *engine) step(i int32, s *blockState, b *block, o *op) bool {
 	return e.pass(i, s, b, o, size)
 }
 
-// local goes on with a call that neither sends nor receives: a flow over the
-// GPU's memory, where that has a rate.
+// local continues a call that neither sends nor receives: a flow over the GPU's memory, if
+// that has a rate.
 func (e *engine) local(i int32, s *blockState, b *block, o *op, size *call) bool {
 	lane := e.p.sending + int(b.rank)
 	if lane >= len(e.p.lanes) || size.bytes == 0 {
@@ -247,7 +248,7 @@ func (e *engine) local(i int32, s *blockState, b *block, o *op, size *call) bool
 	return true
 }
 
-// called notes the end of a call.
+// called ends a call.
 func (e *engine) called(s *blockState, o *op) {
 	s.stage = calling
 	s.sum += s.ready
@@ -257,8 +258,8 @@ func (e *engine) called(s *blockState, o *op) {
 	}
 }
 
-// met reports whether the op's dependencies are met, and charges for them. If one is
-// not, the threadblock is listed to be woken.
+// met reports whether the op's dependencies are met, and charges for them. If one is not,
+// the threadblock is woken when it is.
 func (e *engine) met(i int32, s *blockState, o *op) bool {
 	n := o.waitsTo - o.waitsFrom
 	if n == 0 {
@@ -280,7 +281,7 @@ func (e *engine) met(i int32, s *blockState, o *op) bool {
 	return true
 }
 
-// publish tells the waiters that a threadblock has come to a flagged step.
+// publish wakes the waiters of a threadblock's flagged step.
 func (e *engine) publish(i int32, value int64) {
 	e.blocks[i].published = value
 	all := e.waiters[i]
@@ -310,7 +311,7 @@ func (e *engine) next(i int32, s *blockState, b *block) {
 	}
 }
 
-// launch starts the flow of a threadblock's part at a given time. It is false if
+// launch starts the flow of a threadblock's part at a given time. It returns false if
 // that time lies ahead: the queue will bring the threadblock back.
 func (e *engine) launch(i int32, s *blockState, o *op, lane int32, p *part, unloaded, at float64) bool {
 	if at > e.now {
@@ -329,12 +330,12 @@ func (e *engine) launch(i int32, s *blockState, o *op, lane int32, p *part, unlo
 	return true
 }
 
-// slot is the slot of a connection's n-th message.
+// slot returns the slot of a connection's n-th message.
 func (e *engine) slot(c *connState, n int64) *slot {
 	return &e.slots[int64(c.base)+n%int64(e.c.slots)]
 }
 
-// credit is when the sender may start its next message. It is false if that is not
+// credit is when the sender may start its next message. It returns false if that is not
 // known yet: the receiver will wake the sender.
 func (e *engine) credit(c *connState) (float64, bool) {
 	n := c.started - int64(e.c.slots)
@@ -348,7 +349,7 @@ func (e *engine) credit(c *connState) (float64, bool) {
 	return e.slot(c, n).free, true
 }
 
-// took notes that the receiver has taken a message, and when its slot is free.
+// took records that the receiver has taken a message, and when its slot is free.
 func (e *engine) took(conn int32, c *connState, free float64) {
 	e.slot(c, c.received).free = free
 	c.received++
@@ -366,7 +367,7 @@ func (e *engine) arrives(conn int32, c *connState) {
 	}
 }
 
-// deadlock says who waits for what.
+// deadlock returns an error that names threadblocks and the events they wait for.
 func (e *engine) deadlock() error {
 	var stuck []string
 	for i := range e.blocks {

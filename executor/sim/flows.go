@@ -203,8 +203,7 @@ func (f *flows) mark(e int32) {
 	}
 }
 
-// flush gives every flow its new rate, once all that starts and ends at this
-// instant is known.
+// flush gives every flow its new rate, once all starts and ends at this instant are known.
 func (f *flows) flush(now float64) {
 	f.round++
 	for _, e := range f.dirty {
@@ -243,7 +242,7 @@ func (f *flows) flush(now float64) {
 	f.dirty = f.dirty[:0]
 }
 
-// share is the least share that the lane's edges give a flow.
+// share returns the least share that the lane's edges give a flow.
 func (f *flows) share(lane int32) float64 {
 	l := &f.p.lanes[lane]
 	share := math.Inf(1)

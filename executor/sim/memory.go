@@ -8,10 +8,9 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// A GPU's memory is an edge that everything passes that moves bytes at that
-// GPU, more than once where they are read and written more than once. Who
-// starts a flow pays for what its own instruction does to memory; what becomes
-// of a message is paid for by the message:
+// A GPU's memory is an edge for all bytes that move at that GPU, counted once for each read
+// and write. A flow is charged for its own instruction's accesses to memory, and for the
+// receiver's accesses to its message:
 //
 //	          at the sender                    at the receiver
 //	s         reads its source                 arrives in the FIFO; where that
@@ -21,10 +20,9 @@ import (
 //	rrcs      the same, and writes             rrc  the same, and the operand
 //	cpy, re   flows over the GPU's memory alone
 //
-// What a fused instruction sends on is still in registers.
+// A fused instruction sends on from registers.
 
-// touches counts how often something passes over a memory: with its bytes as they
-// are on the wire, and with its data.
+// touches counts accesses to a memory: of bytes as they are on the wire, and of data.
 type touches struct{ wire, data int32 }
 
 func (t touches) plus(o touches) touches { return touches{t.wire + o.wire, t.data + o.data} }
@@ -32,7 +30,7 @@ func (t touches) plus(o touches) touches { return touches{t.wire + o.wire, t.dat
 // arrival is a message's way into the receiver's FIFO.
 var arrival = touches{wire: 1}
 
-// touched is what an instruction does to the memory of its own GPU.
+// touched returns an instruction's accesses to the memory of its own GPU.
 func touched(o ir.Op) touches {
 	var t touches
 	if o.Receives() {
@@ -54,7 +52,7 @@ func touched(o ir.Op) touches {
 // so that their sums do not depend on the order of adding.
 const one = 1 << 20
 
-// weight is how much of a memory a flow of the given bytes takes up for each byte it
+// weight returns how much of a memory a flow of the given bytes uses for each byte it
 // moves. It is rounded up, unless the excess is no more than a rounding error.
 func (t touches) weight(bytes, wire, work float64) int64 {
 	return int64(math.Ceil((float64(t.wire)*wire+float64(t.data)*bytes)/work*one - 1e-6))
@@ -79,9 +77,8 @@ func (s *edgeState) divide(cap float64) {
 	}
 }
 
-// reserve is the most that the network can ask of a memory, in bytes a
-// microsecond: those that pass as they are on the wire, and those that pass as
-// data.
+// reserve is the most traffic of a memory that the network can cause, in bytes a
+// microsecond: as on the wire, and as data.
 type reserve struct{ wire, data float64 }
 
 func (r reserve) over(c *costs) float64 { return r.wire + r.data/c.wire }
@@ -123,8 +120,8 @@ func (p *Prepared) layMemory() {
 	}
 }
 
-// layReserves finds the most that the network can ask of each memory: what the
-// NICs of its GPU let through, times the most that any message does to a memory.
+// layReserves computes the reserve of each memory: the capacity of its GPU's NICs, times
+// the most accesses of any message.
 func (p *Prepared) layReserves() {
 	var here, there touches
 	for i := range p.ops {
@@ -162,13 +159,12 @@ func (p *Prepared) layReserves() {
 	}
 }
 
-// remembers reports whether memories have rates.
-func (p *Prepared) remembers() bool { return p.links < len(p.edges) }
+// hasMemories reports whether memories have rates.
+func (p *Prepared) hasMemories() bool { return p.links < len(p.edges) }
 
-// memories lists what the GPUs' memories must read and write, each once where
-// several do the same.
+// memories lists the traffic of the GPUs' memories, equal ones once.
 func (p *Prepared) memories() []memory {
-	if !p.remembers() {
+	if !p.hasMemories() {
 		return nil
 	}
 	of := make([]memory, len(p.topology.Ranks))

@@ -7,9 +7,9 @@ package sim
 //	                          ts                te
 //	receiver       ts + L ────├─ P·b ... ───────├ te + L + b ┤ cr
 //
-// and a call that receives and sends puts out each pass as it comes in.
+// and a call that receives and sends forwards each pass as it arrives.
 
-// pass goes on with a call. It is false if the threadblock must wait.
+// pass continues a call. It returns false if the threadblock must wait.
 func (e *engine) pass(i int32, s *blockState, b *block, o *op, size *call) bool {
 	switch o.kind {
 	case recv:
@@ -41,7 +41,7 @@ func (e *engine) passSend(i int32, s *blockState, b *block, o *op, size *call) b
 }
 
 // passStart puts the call's message on the wire, or records it at once if it is
-// empty. It is false if the message's time lies ahead or its flow is running.
+// empty. It returns false if the message's time lies ahead or its flow is running.
 func (e *engine) passStart(i int32, s *blockState, b *block, o *op, size *call, at, unloaded float64) bool {
 	if size.bytes > 0 {
 		if !e.launch(i, s, o, e.p.conns[b.tx].lane, &size.first, unloaded, at) {

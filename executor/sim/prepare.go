@@ -11,8 +11,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Prepared is a program laid out on a topology: flat arrays, which runs and bounds
-// of any size, protocol and tile read and never change.
+// Prepared is a program laid out on a topology: flat arrays, which runs and bounds of any
+// size, protocol and tile read but never change. It is safe for concurrent use, and keeps
+// the program and the topology, which must not change.
 type Prepared struct {
 	program    *ir.Program
 	topology   *topologies.Topology
@@ -35,8 +36,7 @@ type Prepared struct {
 	bounds  bounds
 }
 
-// kind is what an op occupies: its send connection, its receive connection, both,
-// or neither.
+// kind is the class of an op: by the connections it occupies, and its local work.
 type kind uint8
 
 const (
@@ -69,7 +69,7 @@ type wait struct {
 	step  int32
 }
 
-// follow says that one threadblock waits for another somewhere.
+// follow is a pair of threadblocks of which one waits for the other.
 type follow struct{ waiter, waited int32 }
 
 // block is a threadblock.
@@ -110,14 +110,14 @@ type edge struct {
 // maxFused is how many reductions into one place run as one (MSCCL).
 const maxFused = 16
 
-// maxMessages bounds what one tile of a program may send, so that no file can keep
-// the simulator busy forever.
+// maxMessages limits the messages of one tile of a program, so that no file can keep the
+// simulator busy for ever.
 const maxMessages = 1 << 28
 
-// Prepare checks that a program can run on a topology and lays it out. The
-// error names the first place where it cannot: a rank without a GPU, peers
-// without a path, two threadblocks on one connection, sends and receives that
-// do not match, a dependency on a step that does not exist.
+// Prepare checks that a program can run on a topology and lays it out. The error names the
+// first step or threadblock that can't: too few ranks, peers without a path, two
+// threadblocks on one connection, sends and receives that do not match, a dependency on a
+// step that does not exist.
 func Prepare(program *ir.Program, topology *topologies.Topology) (*Prepared, error) {
 	if program.Ranks() != len(topology.Ranks) {
 		return nil, fmt.Errorf("program is for %d ranks, topology %s has %d", program.Ranks(), topology.Name, len(topology.Ranks))
@@ -241,9 +241,8 @@ func (p *Prepared) laySteps(g ir.GPU, rank, id int, tb ir.Threadblock, first int
 	return nil
 }
 
-// reductionRun is the last step of the run of reductions that starts at s:
-// into the same chunks, without waits of their own, up to the first that
-// others wait for.
+// reductionRun returns the last step of the run of reductions that starts at s: into the
+// same chunks, without dependencies of their own, up to the first that others wait for.
 func reductionRun(steps []ir.Step, s int) int {
 	first := &steps[s]
 	for n := 1; n < maxFused && s+1 < len(steps) && !steps[s].HasDep; n++ {
@@ -326,8 +325,8 @@ func (p *Prepared) receivers() (map[end]int32, error) {
 	return receivers, nil
 }
 
-// connect makes a connection from a threadblock to whoever is at its receiving end,
-// over a lane. Nobody may be there if nothing is ever sent: matchMessages finds out.
+// connect adds a connection from a threadblock to its receiving end, over a lane. There may
+// be no receiver if nothing is sent: see matchMessages.
 func (p *Prepared) connect(tx int32, to end, receivers map[end]int32, lane int32) {
 	rx, ok := receivers[to]
 	if !ok {
@@ -341,7 +340,7 @@ func (p *Prepared) connect(tx int32, to end, receivers map[end]int32, lane int32
 	}
 }
 
-// layLane gives the edges of a path their numbers among the edges in use.
+// layLane returns the lane of a path, and numbers its edges.
 func (p *Prepared) layLane(from, to int32, path topologies.Path, edges map[int]int32) lane {
 	l := lane{
 		from: from, to: to, edges: make([]int32, len(path.Edges)), links: len(path.Edges),
@@ -365,8 +364,8 @@ func (p *Prepared) layLane(from, to int32, path topologies.Path, edges map[int]i
 	return l
 }
 
-// matchMessages checks that what is sent on a connection is what is received, step
-// by step, and notes for each message what the receiver's memory does with it.
+// matchMessages checks that the messages sent on a connection are those received, step by
+// step, and sets each message's accesses to the receiver's memory.
 func (p *Prepared) matchMessages() error {
 	var sent []int32 // ops
 	for _, b := range p.blocks {

@@ -1,8 +1,7 @@
 package sim
 
-// queue orders events by time, and by id at equal times. An id has at most one
-// event, which can be moved or taken back. It is a 4-ary heap that knows where in
-// it each id stands.
+// queue orders events by time, and by id at equal times. An id has at most one event, which
+// can be moved or removed. It is a 4-ary heap with the index of each id.
 type queue struct {
 	heap []event
 	at   []int32 // by id: its place in heap, or -1
@@ -17,14 +16,14 @@ func (e event) before(o event) bool {
 	return e.time < o.time || e.time == o.time && e.id < o.id
 }
 
-// reset empties the queue and makes room for ids below n.
+// reset empties the queue, for ids below n.
 func (q *queue) reset(n int) {
 	q.heap = q.heap[:0]
 	q.at = q.at[:0]
 	q.grow(n)
 }
 
-// grow makes room for ids below n.
+// grow extends the queue for ids below n.
 func (q *queue) grow(n int) {
 	for len(q.at) < n {
 		q.at = append(q.at, -1)
@@ -48,7 +47,7 @@ func (q *queue) set(id int32, time float64) {
 	}
 }
 
-// remove takes back the event of id, if there is one.
+// remove removes the event of id, if there is one.
 func (q *queue) remove(id int32) {
 	i := q.at[id]
 	if i < 0 {
@@ -67,7 +66,7 @@ func (q *queue) remove(id int32) {
 	}
 }
 
-// pop takes the first event.
+// pop removes and returns the first event.
 func (q *queue) pop() event {
 	first := q.heap[0]
 	q.remove(first.id)

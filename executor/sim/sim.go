@@ -18,7 +18,7 @@ const ModelVersion = "2"
 
 // Knobs are the choices with which a program is run.
 type Knobs struct {
-	Bytes     int64 // the whole of the larger user buffer, as nccl-tests counts
+	Bytes     int64 // of the larger user buffer, as nccl-tests counts
 	Protocol  topologies.Proto
 	TileBytes int64 // of a chunk and iteration; 0: the protocol's own
 	ElemBytes int64 // of one element; 0: 4
@@ -28,12 +28,12 @@ type Knobs struct {
 type Result struct {
 	TimeUS    float64
 	Tiles     int // iterations of the tile loop
-	Simulated int // of these, how many were simulated
+	Simulated int // of these
 	Method    Method
-	Events    int64
+	Events    int64 // of the simulation's queue
 }
 
-// Method is how a result accounts for tiles that were not simulated.
+// Method is how the tiles that were not simulated were accounted for.
 type Method uint8
 
 // The methods, most exact first.
@@ -56,11 +56,11 @@ func Run(p *ir.Program, t *topologies.Topology, k Knobs) (Result, error) {
 	return prepared.Run(k)
 }
 
-// Run simulates the program. Safe for concurrent use. An error says why there
-// is no time: knobs out of range, or a program that never ends.
+// Run simulates the program. Safe for concurrent use. The error is about knobs out of
+// range, or a deadlock.
 func (p *Prepared) Run(k Knobs) (Result, error) { return p.RunContext(context.Background(), k) }
 
-// RunContext is Run, but gives up when the context is done, with its error.
+// RunContext is Run until ctx is done, whose error it returns then.
 func (p *Prepared) RunContext(ctx context.Context, k Knobs) (Result, error) {
 	c, err := p.costs(k)
 	if err != nil {
@@ -87,17 +87,17 @@ type simulator struct {
 	kept []*Prepared // used last first, because a search returns to its programs at every size
 }
 
-// How many programs are kept prepared, and how many steps they may have together.
-// One is kept in any case.
+// Limits of the programs that are kept prepared: their number and their steps. One is kept
+// in any case.
 const (
-	mostPrograms = 1 << 8
-	mostKept     = 1 << 20
+	maxPrograms  = 1 << 8
+	maxKeptSteps = 1 << 20
 )
 
 // New returns the simulator. It needs no Close.
 func New() executor.Executor { return &simulator{} }
 
-// Describe says what the model is.
+// Describe describes the model.
 func (s *simulator) Describe(context.Context) (executor.Description, error) {
 	return executor.Description{
 		Name:          "sim",
@@ -111,8 +111,7 @@ func (s *simulator) Describe(context.Context) (executor.Description, error) {
 	}, nil
 }
 
-// Run simulates one trial. It gives a single time, as every iteration would take
-// the same.
+// Run simulates one trial. It returns a single time, since every iteration takes the same.
 func (s *simulator) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 	if t.Program == nil || t.Topology == nil {
 		return executor.Measurement{}, fmt.Errorf("trial lacks its program or topology")
@@ -149,7 +148,7 @@ func (s *simulator) prepared(program *ir.Program, topology *topologies.Topology)
 	s.kept = slices.Insert(s.kept, 0, p)
 	steps := 0
 	for i, p := range s.kept {
-		if steps += len(p.ops); i > 0 && (steps > mostKept || i == mostPrograms) {
+		if steps += len(p.ops); i > 0 && (steps > maxKeptSteps || i == maxPrograms) {
 			s.kept = slices.Delete(s.kept, i, len(s.kept))
 			break
 		}
@@ -157,7 +156,7 @@ func (s *simulator) prepared(program *ir.Program, topology *topologies.Topology)
 	return p, nil
 }
 
-// recall finds a program that was kept prepared; nil if it was not.
+// recall returns a program that was kept prepared; nil if it was not.
 func (s *simulator) recall(program *ir.Program, topology *topologies.Topology) *Prepared {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import "github.com/colltune/colltune/topologies"
 // slotted reports whether calls move in slices.
 func (c *costs) slotted() bool { return c.proto == topologies.Simple }
 
-// slice goes on with a call. It is false if the threadblock must wait.
+// slice continues a call. It returns false if the threadblock must wait.
 func (e *engine) slice(i int32, s *blockState, b *block, o *op, size *call) bool {
 	if s.stage == calling {
 		s.second = false
@@ -70,7 +70,7 @@ func (e *engine) sliceSend(i int32, s *blockState, b *block, o *op, half *part) 
 	return true
 }
 
-// sliceStart puts a slice on the wire. It is true if the slice is empty, and so
+// sliceStart puts a slice on the wire. It returns true if the slice is empty, and so
 // has landed already.
 func (e *engine) sliceStart(i int32, s *blockState, b *block, o *op, half *part, at, unloaded float64) bool {
 	if half.bytes > 0 {
@@ -133,7 +133,7 @@ func (e *engine) sliceForward(i int32, s *blockState, b *block, o *op, half *par
 	return true
 }
 
-// over is a slice's cost besides its copy; an empty one has none.
+// over returns a slice's cost t besides its copy; 0 for an empty one.
 func (h *part) over(t float64) float64 {
 	if h.bytes == 0 {
 		return 0

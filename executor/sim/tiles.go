@@ -5,23 +5,23 @@ import (
 	"math"
 )
 
-// A program's tile loop soon repeats itself: every further tile takes each
-// threadblock the same time. To simulate more of them says nothing new, so they
-// are left out, up to the last tile, which may be partial, and the drain.
+// A program's tile loop soon becomes periodic: every further tile takes each threadblock
+// the same time. These tiles are not simulated, up to the last, which may be partial, and
+// the drain.
 
 const (
 	maxLag  = 4    // the longest cycle looked for, in tiles
 	history = 8    // tiles remembered: more than maxLag + 1
 	same    = 1e-9 // relative difference of times that count as equal
 
-	// Where nothing repeats, the rest is read off a line through a run of
-	// manyTiles and one of half as many; of more tiles where they cost little, of
-	// fewer where a tile has very many calls.
+	// Otherwise the rest is extrapolated from a run of manyTiles and one of half as
+	// many; of more tiles where they cost little, of fewer where a tile has very many
+	// calls.
 	manyTiles  = 48
 	fewTiles   = 4
-	mostTiles  = 192
+	maxTiles   = 192
 	smallCalls = 150 << 10 // calls of a run that is cheap
-	mostCalls  = 30 << 20  // calls of a run that takes seconds
+	maxCalls   = 30 << 20  // calls of a run that takes seconds
 )
 
 // pattern watches one run's tile loop for repetition.
@@ -29,7 +29,7 @@ type pattern struct {
 	off      bool // simulate every tile for which there is time
 	watching bool
 	total    int // tiles of the whole loop
-	most     int // the highest tile that any threadblock has come to
+	most     int // the highest tile that any threadblock has reached
 	retry    int // look again when most gets here
 	live     int // threadblocks with steps
 
@@ -67,18 +67,18 @@ func (w *pattern) reset(e *engine, limit int) {
 	}
 }
 
-// free reports whether a threadblock waits for nobody, and nobody waits for its
-// slots. Its pace then depends on itself alone, and says nothing about others
-// unless they share a memory that is too slow for all of them.
+// free reports whether a threadblock has neither connections nor dependencies. Its pace
+// then depends on itself alone, and affects others only over a shared memory that is too
+// slow for all of them.
 func (p *Prepared) free(block int) bool {
 	b := &p.blocks[block]
 	return b.tx < 0 && b.rx < 0 && (b.from == b.to || p.ops[b.from].waitsFrom == p.ops[b.to-1].waitsTo)
 }
 
-// needed is how many equal increments over a lag make a threadblock steady.
+// needed returns how many equal increments over a lag make a threadblock steady.
 func needed(lag int) uint8 { return uint8(lag + 2) }
 
-// tile notes that a threadblock has ended a tile.
+// tile records that a threadblock has ended a tile.
 func (w *pattern) tile(e *engine, i int32, s *blockState) {
 	calls := float64(s.calls)
 	lead := calls*s.ready - s.sum
@@ -97,9 +97,8 @@ func (w *pattern) tile(e *engine, i int32, s *blockState) {
 	for lag := 1; lag <= maxLag && m-1-lag >= 1; lag++ {
 		now := ends[m%history] - ends[(m-lag)%history]
 		before := ends[(m-1)%history] - ends[(m-1-lag)%history]
-		// Calls that gain on the end of their tile, or fall behind, will meet
-		// something sooner or later. So their places within the tile must repeat,
-		// too.
+		// Calls that drift within their tile will sooner or later meet another limit. So
+		// their times within the tile must repeat too.
 		moved := leads[m%history] - leads[(m-lag)%history]
 		steady := math.Abs(now-before) <= same*now && math.Abs(moved) <= same*now*calls
 		run := &w.runs[int(i)*(maxLag+1)+lag]
@@ -129,13 +128,12 @@ func (w *pattern) tile(e *engine, i int32, s *blockState) {
 	}
 }
 
-// cut leaves out the tiles between now and the last, if the loop is certain to go
-// on as it has over its last tiles. It is not certain in these cases. A sender
-// that gains on its receiver will run out of slots. A threadblock that gains on
-// one it waits for will catch up. Where two share an edge at different paces, the
-// slower will end up having it to itself; a memory counts as an edge if it has
-// held up a message. And the pace of a free threadblock is too uncertain for it to
-// end last.
+// cut skips the tiles between now and the last, if the loop is certain to remain periodic.
+// It is not in these cases. A sender that gains on its receiver will run out of slots. A
+// threadblock that gains on one it waits for will catch up. Where two share an edge at
+// different paces, the slower will end up with the edge to itself; a memory counts as an
+// edge if it has delayed a message. And the pace of a free threadblock is too uncertain for
+// it to end last.
 func (w *pattern) cut(e *engine, lag int) bool {
 	skip := (w.total - (w.most + 2)) / lag * lag
 	if skip <= 0 || w.total-skip > e.limit {
@@ -154,7 +152,7 @@ func (w *pattern) cut(e *engine, lag int) bool {
 	return true
 }
 
-// measure works out how long each threadblock takes for a tile. It fails if a free
+// measure computes each threadblock's time of a tile. It returns false if a free
 // threadblock might end last.
 func (w *pattern) measure(e *engine, lag int) bool {
 	slowest, slowestFree := 0.0, 0.0
@@ -174,11 +172,11 @@ func (w *pattern) measure(e *engine, lag int) bool {
 			continue
 		}
 		slowestFree = max(slowestFree, w.period[i])
-		if m <= lag && e.p.remembers() {
+		if m <= lag && e.p.hasMemories() {
 			return false
 		}
 	}
-	return !e.p.remembers() || slowestFree <= 0.9*slowest
+	return !e.p.hasMemories() || slowestFree <= 0.9*slowest
 }
 
 // endsInStep reports whether the two ends of every connection keep the same pace.
@@ -204,7 +202,7 @@ func (w *pattern) sharersInStep(e *engine) bool {
 			return false
 		}
 	}
-	if e.p.remembers() {
+	if e.p.hasMemories() {
 		for i, b := range e.p.blocks {
 			if b.works && !w.laneInStep(e, int32(e.p.sending)+b.rank, w.period[i]) {
 				return false
@@ -230,7 +228,7 @@ func (w *pattern) laneInStep(e *engine, lane int32, period float64) bool {
 	return true
 }
 
-// makespan is when the last threadblock ends, including the tiles left out.
+// makespan returns when the last threadblock ends, with the tiles skipped.
 func (w *pattern) makespan(e *engine) float64 {
 	last := 0.0
 	for i := range e.blocks {
@@ -243,7 +241,7 @@ func (w *pattern) makespan(e *engine) float64 {
 	return last
 }
 
-// run simulates the loop, or as much of it as it takes to know the rest.
+// run simulates the loop, or as much of it as determines the rest.
 func (e *engine) run(ctx context.Context, c *costs) (Result, error) {
 	calls := int64(0)
 	for i := range e.p.ops {
@@ -251,8 +249,8 @@ func (e *engine) run(ctx context.Context, c *costs) (Result, error) {
 	}
 	full := manyTiles
 	if calls > 0 {
-		full = int(min(max(smallCalls/calls, manyTiles), mostTiles))
-		full = int(min(max(mostCalls/calls, fewTiles), int64(full)))
+		full = int(min(max(smallCalls/calls, manyTiles), maxTiles))
+		full = int(min(max(maxCalls/calls, fewTiles), int64(full)))
 	}
 	limit := min(c.tiles, full)
 	time, err := e.simulate(ctx, c, limit)

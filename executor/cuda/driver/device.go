@@ -16,16 +16,16 @@ type Device struct {
 	Minor  int
 	SMs    int
 	Memory int64 // bytes
-	Cache  int   // the second-level cache, in bytes
+	Cache  int   // of the L2 cache, in bytes
 
 	Cooperative bool // can keep all blocks of a grid resident
-	HostMemory  bool // kernels see memory of the host
+	HostMemory  bool // kernels can access memory of the host
 
 	d      *Driver
 	handle int32
 }
 
-// Attribute is a number that a device has.
+// Attribute is a CUdevice_attribute.
 type Attribute int32
 
 // The attributes used, by CUDA's numbers.
@@ -39,7 +39,7 @@ const (
 	MaxThreadsPerBlock     Attribute = 1
 )
 
-// Devices lists those that the process may see.
+// Devices lists the devices that are visible to the process.
 func (d *Driver) Devices() ([]Device, error) {
 	var n int32
 	if err := d.check(cuDeviceGetCount, dynlib.Call(d.entries[cuDeviceGetCount], uintptr(unsafe.Pointer(&n)))); err != nil {
@@ -95,15 +95,15 @@ func (v *Device) describe() error {
 	return nil
 }
 
-// Attribute asks for one number of a device.
+// Attribute returns the value of a device's attribute.
 func (v *Device) Attribute(a Attribute) (int, error) {
 	var n int32
 	err := v.d.check(cuDeviceGetAttribute, dynlib.Call(v.d.entries[cuDeviceGetAttribute], uintptr(unsafe.Pointer(&n)), uintptr(a), uintptr(v.handle)))
 	return int(n), err
 }
 
-// Reaches reports whether a device's kernels can use another's memory, and whether
-// with atomic operations, as they can over NVLink.
+// Reaches reports whether a device's kernels can access another's memory, and whether with
+// native atomic operations, as over NVLink.
 func (v *Device) Reaches(other *Device) (memory, atomics bool, err error) {
 	var can, native int32
 	if err := v.d.check(cuDeviceCanAccessPeer, dynlib.Call(v.d.entries[cuDeviceCanAccessPeer], uintptr(unsafe.Pointer(&can)), uintptr(v.handle), uintptr(other.handle))); err != nil {

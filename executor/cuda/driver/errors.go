@@ -8,10 +8,10 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// Code is a result of a call.
+// Code is a CUresult. It is an error for errors.Is.
 type Code int32
 
-// The codes that callers tell apart.
+// The codes that callers distinguish.
 const (
 	Success             Code = 0
 	OutOfMemory         Code = 2
@@ -23,7 +23,7 @@ const (
 	CooperativeTooLarge Code = 720
 )
 
-// Error is a call that did not succeed.
+// Error reports a call that failed.
 type Error struct {
 	Call       string
 	Code       Code
@@ -38,7 +38,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// hints are what mostly is behind an error whose own text does not say it.
+// hints are the usual causes of errors whose own text does not name them.
 var hints = map[Code]string{
 	46:  "another process has the device to itself, or its compute mode lets none have it (nvidia-smi -q -d COMPUTE)",
 	214: "its memory is damaged (nvidia-smi -q -d ECC,ROW_REMAPPER)",
@@ -48,7 +48,7 @@ var hints = map[Code]string{
 	999: "the kernel's log may say why (dmesg, lines of NVRM: Xid); after a suspend the module nvidia_uvm needs to be reloaded",
 }
 
-// Is compares codes: errors.Is(err, driver.OutOfMemory).
+// Is reports whether target is the error's code: errors.Is(err, driver.OutOfMemory).
 func (e *Error) Is(target error) bool {
 	c, ok := target.(Code)
 	return ok && c == e.Code

@@ -58,12 +58,12 @@ func (c *Context) EndCapture(s Stream) (*Graph, error) {
 	return g, nil
 }
 
-// Upload brings a graph to the device, so that its first launch takes no longer
-// than later ones.
+// Upload copies a graph to the device, so that its first launch takes no longer than later
+// ones.
 func (g *Graph) Upload(s Stream) error { return g.c.call(cuGraphUpload, g.handle, uintptr(s)) }
 
-// Launch starts what was recorded, after what is in the stream.
+// Launch starts the recorded work, in stream order.
 func (g *Graph) Launch(s Stream) error { return g.c.call(cuGraphLaunch, g.handle, uintptr(s)) }
 
-// Free gives a graph back.
+// Free frees the graph.
 func (g *Graph) Free() error { return g.c.call(cuGraphExecDestroy, g.handle) }

@@ -7,37 +7,38 @@ import (
 	"unsafe"
 )
 
-// Module is kernels, compiled for a device.
+// Module is kernels, compiled for a context's device. It lives until Unload, or until the
+// context is released.
 type Module struct {
 	c      *Context
 	handle uintptr
 }
 
-// Function is a kernel.
+// Function is a kernel. It lives as long as its module.
 type Function struct {
 	Name   string
 	c      *Context
 	handle uintptr
 }
 
-// Load loads machine code, or compiles PTX for the context's device. An error
-// includes the compiler's log.
+// Load loads machine code, or compiles PTX for the context's device. The error has the
+// compiler's log; see CannotCompile.
 func (c *Context) Load(code []byte) (*Module, error) {
 	const errorLog, errorLogBytes = 5, 6
-	said := make([]byte, 8<<10)
+	logText := make([]byte, 8<<10)
 	// C reads the buffer's address from values, where the collector does not see
 	// it; on the stack the buffer could move before the call.
 	var held runtime.Pinner
 	defer held.Unpin()
-	held.Pin(&said[0])
+	held.Pin(&logText[0])
 	options := []int32{errorLog, errorLogBytes}
-	values := []uintptr{uintptr(unsafe.Pointer(&said[0])), uintptr(len(said))}
+	values := []uintptr{uintptr(unsafe.Pointer(&logText[0])), uintptr(len(logText))}
 	text := append(append([]byte{}, code...), 0)
 	m := &Module{c: c}
 	err := c.call(cuModuleLoadDataEx, uintptr(unsafe.Pointer(&m.handle)), uintptr(unsafe.Pointer(&text[0])),
 		uintptr(len(options)), uintptr(unsafe.Pointer(&options[0])), uintptr(unsafe.Pointer(&values[0])))
 	if err != nil {
-		log, _, _ := strings.Cut(string(said), "\x00")
+		log, _, _ := strings.Cut(string(logText), "\x00")
 		if log = strings.TrimSpace(log); log != "" {
 			err = fmt.Errorf("%w\n%s", err, log)
 		}
@@ -46,10 +47,10 @@ func (c *Context) Load(code []byte) (*Module, error) {
 	return m, nil
 }
 
-// Unload gives a module back.
+// Unload unloads the module.
 func (m *Module) Unload() error { return m.c.call(cuModuleUnload, m.handle) }
 
-// Function finds a kernel.
+// Function returns the kernel called name.
 func (m *Module) Function(name string) (*Function, error) {
 	f := &Function{Name: name, c: m.c}
 	text := append([]byte(name), 0)
@@ -59,14 +60,13 @@ func (m *Module) Function(name string) (*Function, error) {
 	return f, nil
 }
 
-// Threads is how many threads a block of the kernel may have.
+// Threads returns the most threads of a block of the kernel.
 func (f *Function) Threads() (int, error) { return f.attribute(0) }
 
-// Registers is how many registers a thread has.
+// Registers returns the registers of a thread.
 func (f *Function) Registers() (int, error) { return f.attribute(4) }
 
-// Local is how many bytes of memory a thread has for what does not fit its
-// registers.
+// Local returns the bytes of local memory of a thread: its stack and spilled registers.
 func (f *Function) Local() (int, error) { return f.attribute(3) }
 
 func (f *Function) attribute(a uintptr) (int, error) {
@@ -75,15 +75,15 @@ func (f *Function) attribute(a uintptr) (int, error) {
 	return int(n), err
 }
 
-// Resident returns how many blocks of the given threads one multiprocessor holds.
+// Resident returns how many blocks of the given threads are resident on a multiprocessor.
 func (f *Function) Resident(threads int) (int, error) {
 	var n int32
 	err := f.c.call(cuOccupancyMaxActiveBlocksPerMultiprocessor, uintptr(unsafe.Pointer(&n)), f.handle, uintptr(threads), 0)
 	return int(n), err
 }
 
-// Launch starts a kernel with one parameter, the bytes of a struct. If
-// cooperative, all its blocks are resident or it does not start.
+// Launch starts a kernel with one parameter, the bytes of a struct, in stream order. If
+// cooperative, all its blocks are resident or the error is CooperativeTooLarge.
 func (c *Context) Launch(f *Function, blocks, threads int, s Stream, parameter []byte, cooperative bool) error {
 	held := append([]uint64(nil), make([]uint64, (len(parameter)+7)/8+1)...) // aligned as a struct must be
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&held[0])), len(parameter)), parameter)

@@ -13,7 +13,8 @@ import (
 // ErrMissing: the driver's library cannot be loaded.
 var ErrMissing = errors.New("no libcuda: NVIDIA driver not found")
 
-// LibraryVariable names another library than the system's.
+// LibraryVariable is the environment variable with the library's path, instead of the
+// system's.
 const LibraryVariable = "COLLTUNE_EXECUTOR_LIBCUDA"
 
 // entry is a function of the library.
@@ -135,9 +136,9 @@ var renamed = map[entry]string{
 	cuEventElapsedTime:        "cuEventElapsedTime_v2",
 }
 
-// Driver is the loaded library.
+// Driver is the loaded library. It is never unloaded.
 type Driver struct {
-	Library string // as it was found
+	Library string // its file
 	entries [len(symbols)]dynlib.Symbol
 }
 
@@ -146,7 +147,8 @@ var loaded struct {
 	by map[string]*Driver
 }
 
-// Load loads the library, but does not start the driver.
+// Load loads the library, but does not start the driver. The error wraps ErrMissing, or
+// names a missing function.
 func Load() (*Driver, error) {
 	name := os.Getenv(LibraryVariable)
 	names := []string{"libcuda.so.1", "libcuda.so"}
@@ -169,8 +171,8 @@ func Load() (*Driver, error) {
 	return bind(name, lib.Name, lib.Symbol)
 }
 
-// Provide makes Load find functions of this process if LibraryVariable is name. An
-// emulated GPU has no file to load.
+// Provide makes Load use functions of this process if LibraryVariable is name: an emulated
+// GPU has no file. The error is that a function is missing.
 func Provide(name string, symbol func(name string) (dynlib.Symbol, error)) error {
 	loaded.Lock()
 	defer loaded.Unlock()
@@ -200,7 +202,7 @@ func bind(name, found string, lookUp func(string) (dynlib.Symbol, error)) (*Driv
 	return d, nil
 }
 
-// Open loads the library and starts the driver.
+// Open loads the library and starts the driver (cuInit). Errors are Load's, or an *Error.
 func Open() (*Driver, error) {
 	d, err := Load()
 	if err != nil {
@@ -209,7 +211,7 @@ func Open() (*Driver, error) {
 	return d, d.check(cuInit, dynlib.Call(d.entries[cuInit], 0))
 }
 
-// Version is the version of CUDA that the driver supports: 12040 is 12.4.
+// Version returns the version of CUDA that the driver supports: 12040 is 12.4.
 func (d *Driver) Version() (int, error) {
 	var v int32
 	err := d.check(cuDriverGetVersion, dynlib.Call(d.entries[cuDriverGetVersion], uintptr(unsafe.Pointer(&v))))

@@ -11,17 +11,17 @@ type Stream uintptr
 // Event is a mark in a stream, with its time.
 type Event uintptr
 
-// NewStream makes a stream. Read and Write wait for what is in it.
+// NewStream creates a stream. Read and Write wait for its work.
 func (c *Context) NewStream() (Stream, error) {
 	var s Stream
 	err := c.call(cuStreamCreate, uintptr(unsafe.Pointer(&s)), 0)
 	return s, err
 }
 
-// DestroyStream gives a stream back.
+// DestroyStream destroys a stream.
 func (c *Context) DestroyStream(s Stream) error { return c.call(cuStreamDestroy, uintptr(s)) }
 
-// Done reports whether a stream has done all its work. An error is that of the work.
+// Done reports whether a stream has done all its work. The error is the work's.
 func (c *Context) Done(s Stream) (bool, error) {
 	err := c.call(cuStreamQuery, uintptr(s))
 	if errors.Is(err, NotReady) {
@@ -30,14 +30,14 @@ func (c *Context) Done(s Stream) (bool, error) {
 	return err == nil, err
 }
 
-// NewEvent gives an event.
+// NewEvent creates an event.
 func (c *Context) NewEvent() (Event, error) {
 	var e Event
 	err := c.call(cuEventCreate, uintptr(unsafe.Pointer(&e)), 0)
 	return e, err
 }
 
-// DestroyEvent gives an event back.
+// DestroyEvent destroys an event.
 func (c *Context) DestroyEvent(e Event) error { return c.call(cuEventDestroy, uintptr(e)) }
 
 // Record puts an event into a stream.
@@ -45,7 +45,7 @@ func (c *Context) Record(e Event, s Stream) error {
 	return c.call(cuEventRecord, uintptr(e), uintptr(s))
 }
 
-// Passed reports whether a stream has come to an event.
+// Passed reports whether a stream has reached an event.
 func (c *Context) Passed(e Event) (bool, error) {
 	err := c.call(cuEventQuery, uintptr(e))
 	if errors.Is(err, NotReady) {
@@ -54,7 +54,7 @@ func (c *Context) Passed(e Event) (bool, error) {
 	return err == nil, err
 }
 
-// Between is the time between two events that have passed, in microseconds.
+// Between returns the time between two events that have passed, in microseconds.
 func (c *Context) Between(from, to Event) (float64, error) {
 	var ms float32
 	err := c.call(cuEventElapsedTime, uintptr(unsafe.Pointer(&ms)), uintptr(from), uintptr(to))

@@ -16,7 +16,8 @@ import (
 // ErrMissing: the compiler's library cannot be loaded.
 var ErrMissing = errors.New("no libnvrtc")
 
-// LibraryVariable names another library than the system's.
+// LibraryVariable is the environment variable with the library's path, instead of the
+// system's.
 const LibraryVariable = "COLLTUNE_EXECUTOR_LIBNVRTC"
 
 // libraryNames are tried in order. The name without a number belongs to a

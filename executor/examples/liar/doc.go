@@ -1,4 +1,4 @@
-// Liar is an executor that lies, as docs/plugins.md would let a bad one: it speaks
-// the protocol without colltune's library, and tells the lie that its file is
-// called by. A test holds what a campaign then says to the truth.
+// Liar is an executor that misbehaves, in the way that its file's name says. It speaks the
+// protocol of docs/plugins.md without colltune's library. Tests check what a campaign
+// makes of it.
 package main

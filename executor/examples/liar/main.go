@@ -18,8 +18,8 @@ import (
 	"github.com/colltune/colltune/executor/protocol"
 )
 
-// lie is one row: what the executor says of itself, and what it answers to a trial.
-// Without one of them, it does that truthfully.
+// lie is one way of misbehaving: at the start, in the description, or in a trial. Where a
+// function is nil, it behaves.
 type lie struct {
 	start    func()
 	describe func(d *protocol.Description) error
@@ -36,7 +36,7 @@ var lies = map[string]lie{
 	"talkative":  {start: func() { fmt.Println(strings.Repeat("x", 200_000)) }},
 	"speechless": {describe: func(*protocol.Description) error { time.Sleep(time.Hour); return nil }},
 
-	// Of itself.
+	// In its description.
 	"huge-description": {describe: func(d *protocol.Description) error { d.Version = strings.Repeat("9", 50<<20); return nil }},
 	"long-description": {describe: func(d *protocol.Description) error {
 		d.Fingerprint["device"] = strings.Repeat("9", 100_000)
@@ -51,7 +51,7 @@ var lies = map[string]lie{
 		return status.Error(codes.Unimplemented, "no such protocol after all")
 	}},
 
-	// Of its times.
+	// In its times.
 	"no-time":        {run: answer(&protocol.Measurement{Checked: true})},
 	"zero":           {run: answer(times(0))},
 	"negative":       {run: answer(times(-3))},
@@ -69,7 +69,7 @@ var lies = map[string]lie{
 		return status.Error(codes.Unknown, strings.Repeat("e", 100_000))
 	}},
 
-	// Of its results.
+	// In its results.
 	"wrong":           {run: answer(&protocol.Measurement{TimesUs: []float64{100}, Wrong: 3, Checked: true})},
 	"wrong-unchecked": {run: answer(&protocol.Measurement{TimesUs: []float64{100}, Wrong: 3})},
 	"minus-wrong":     {run: answer(&protocol.Measurement{TimesUs: []float64{100}, Wrong: -3, Checked: true})},
@@ -153,8 +153,8 @@ func manyAlgorithms(d *protocol.Description) error {
 	return nil
 }
 
-// died reports whether another process of this executor has died on purpose. It
-// leaves word beside the executor's file.
+// died reports whether another process of this executor has died on purpose, by a file
+// beside the executor's.
 func died() bool {
 	_, err := os.Stat(os.Args[0] + ".died")
 	return err == nil
@@ -169,7 +169,7 @@ func diesOnce(_ *protocol.RunRequest, out stream) error {
 	return nil
 }
 
-// changing says that it is on another device once it was started again.
+// changing describes another device once it has been started again.
 func changing(d *protocol.Description) error {
 	if died() {
 		d.Fingerprint["device"] = "a better one"
@@ -177,7 +177,7 @@ func changing(d *protocol.Description) error {
 	return nil
 }
 
-// changingLimits keeps its fingerprint, and has other capabilities.
+// changingLimits keeps its fingerprint, and describes other limits then.
 func changingLimits(d *protocol.Description) error {
 	if died() {
 		d.Protocols, d.MaxRanks = []string{"Simple"}, 2
@@ -185,7 +185,7 @@ func changingLimits(d *protocol.Description) error {
 	return nil
 }
 
-// another says that every process of this executor is on another device.
+// another describes another device in every process.
 func another(d *protocol.Description) error {
 	d.Fingerprint["device"] = fmt.Sprint(os.Getpid())
 	return nil

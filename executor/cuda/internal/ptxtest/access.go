@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// access is a load or store with what its modifiers say.
+// access is a load or store with its modifiers.
 type access struct {
 	space    string // "": generic
 	strength string // "": plain; volatile, relaxed, acquire
@@ -21,7 +21,7 @@ type access struct {
 
 func (a *access) bytes() int { return a.vector * a.t.bits / 8 }
 
-// strengths are the words by which an access may ask for order, by instruction.
+// strengths are the modifiers for memory order, by instruction.
 var strengths = map[string][]string{"ld": {"volatile", "relaxed", "acquire"}, "st": {"volatile", "relaxed"}}
 
 // access parses ld and st.
@@ -51,8 +51,8 @@ func (p *parser) access(i *instruction, args []operand) {
 	p.carryOut(i, &a, op)
 }
 
-// modified is the access that an instruction's modifiers, the further parts of its
-// name, ask for.
+// modified returns the access of an instruction's modifiers, the further parts of its
+// name.
 func (p *parser) modified(i *instruction, op string, parts []string) access {
 	take := func(all ...string) string {
 		for _, one := range all {
@@ -136,8 +136,8 @@ func (g *group) wholeLines(a *access) {
 	}
 }
 
-// values are the registers that a load writes or a store reads, which may be wider
-// than the type.
+// values sets the registers that a load writes or a store reads, which may be wider than
+// the type.
 func (p *parser) values(i *instruction, a *access, value operand, written bool) {
 	all := []operand{value}
 	if a.vector > 1 {
@@ -161,7 +161,7 @@ func (p *parser) values(i *instruction, a *access, value operand, written bool) 
 	}
 }
 
-// place is where an access goes: a register or a variable, and an offset.
+// place sets the address of an access: a register or a variable, and an offset.
 func (p *parser) place(a *access, where operand) {
 	a.offset = uint64(where.offset)
 	if at, ok := p.address(where.text); ok {
@@ -188,8 +188,8 @@ func (p *parser) argument(i *instruction, a *access, r register, where operand, 
 	}
 }
 
-// halves makes the two accesses of a line of LL, in either order. Nothing more is
-// promised than that each word comes with its own flag.
+// halves makes the two accesses of a line of LL, in either order: the hardware promises
+// only that each word comes with its own flag.
 func (p *parser) halves(i *instruction, a access, access func(*thread, *access, []int, uint64)) {
 	half := a
 	half.vector, half.wide = 2, a.wide[:2]
@@ -211,7 +211,7 @@ func (p *parser) halves(i *instruction, a access, access func(*thread, *access, 
 	}
 }
 
-// address is the address at which a thread's access goes.
+// address returns the address of a thread's access.
 func (a *access) address(t *thread) uint64 {
 	if t.known[a.base] == 0 {
 		panic(fault("an address that was never written"))

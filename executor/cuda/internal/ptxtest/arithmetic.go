@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// kind is a type of PTX: what its bits are, and how many.
+// kind is a type of PTX: its class and its bits.
 type kind struct {
 	is   byte // 's' signed, 'u' unsigned, 'b' bits, 'f' floating, 'p' predicate
 	bits int
@@ -28,7 +28,7 @@ func (p *parser) typeOf(name string) kind {
 	return t
 }
 
-// cut keeps the bits of the type. Registers hold nothing above them.
+// cut keeps the bits of the type. Those above are 0 in registers.
 func (t kind) cut(v uint64) uint64 {
 	if t.bits == 64 {
 		return v
@@ -45,8 +45,8 @@ func (t kind) wide(v uint64) uint64 {
 	return t.cut(v)
 }
 
-// operation is a row of the table: what an instruction computes from up to three
-// values. Those of a float type are passed as numbers by of32 and of64.
+// operation is a row of the table: a function of up to three values. of32 and of64 convert
+// those of float types.
 type operation struct {
 	operands int
 	types    string // kinds it takes, by their letters
@@ -117,10 +117,10 @@ func shifted(f func(t kind, a uint64, by uint) uint64) func(kind) func(a, b, c u
 	}
 }
 
-// fault ends a thread, and says why.
+// fault is the panic that ends a thread, with its reason.
 type fault string
 
-// divisor faults at 0, for PTX does not say what a division by 0 gives.
+// divisor faults at 0, because PTX leaves division by 0 undefined.
 func divisor[T int64 | uint64](b T) T {
 	if b == 0 {
 		panic(fault("a division by 0"))
@@ -179,7 +179,7 @@ var comparisons = map[string]struct{ less, equal, greater, unordered bool }{
 	"ge": {greater: true, equal: true},
 }
 
-// compared is a comparison on a type; nil if there is none.
+// compared returns a comparison on a type; nil if there is none.
 func compared(name string, t kind) func(a, b, c uint64) uint64 {
 	want, ok := comparisons[name]
 	if !ok || t.is == 'p' || t.is == 'b' && name != "eq" && name != "ne" || t.is == 'f' && t.bits < 32 {
@@ -211,7 +211,7 @@ func compared(name string, t kind) func(a, b, c uint64) uint64 {
 	return func(a, b, _ uint64) uint64 { return said(a < b, a == b, false) }
 }
 
-// converted is a conversion between two types; nil if it is not known here.
+// converted returns a conversion between two types; nil if it is unknown.
 func converted(to, from kind, rounding string) func(a, b, c uint64) uint64 {
 	whole := func(t kind) bool { return t.is == 's' || t.is == 'u' }
 	number := func(a uint64) float64 { return float64(a) }

@@ -1,6 +1,6 @@
 package ptxtest
 
-// barrier is bar: of the block, at which all its threads meet, or of the warp.
+// barrier decodes bar: of the block or of the warp.
 func (p *parser) barrier(i *instruction, args []operand) {
 	m := &meeting{line: i.line}
 	switch i.name {
@@ -43,7 +43,7 @@ func (p *parser) wholeWarp(i *instruction, o operand) {
 	}
 }
 
-// meet makes a group wait until all have come.
+// meet makes a group wait until all threads have reached the barrier.
 func (g *group) meet(m *meeting) {
 	if m.joins {
 		for _, t := range g.lanes {
@@ -74,10 +74,10 @@ func (g *group) meet(m *meeting) {
 	}
 }
 
-// warpThreads is how many threads a warp has.
+// warpThreads is the number of threads of a warp.
 const warpThreads = 32
 
-// meet lets the warp go on if all its threads have come.
+// meet releases the warp if all its threads have reached the barrier.
 func (w *warp) meet() {
 	came := 0
 	for _, g := range w.groups {
@@ -106,7 +106,7 @@ func (w *warp) meet() {
 	}
 }
 
-// any reports whether any thread of the warp came with its predicate set.
+// any reports whether the predicate of any thread of the warp is set.
 func (w *warp) any() bool {
 	any := false
 	for _, g := range w.groups {
@@ -119,8 +119,8 @@ func (w *warp) any() bool {
 	return any
 }
 
-// meet lets the block go on if all its threads have come. They must have come to a
-// barrier of the same kind.
+// meet releases the block if all its threads have reached the barrier. It must be of the
+// same kind for all.
 func (b *block) meet() {
 	b.waiting = 0
 	any := false
@@ -138,8 +138,8 @@ func (b *block) meet() {
 	}
 }
 
-// merge makes one group of the threads of a warp, which must have come to the same
-// instruction from the same callers.
+// merge makes one group of the threads of a warp, which must be at the same instruction
+// with the same callers.
 func (w *warp) merge(any bool) {
 	first := w.groups[0]
 	for _, g := range w.groups[1:] {

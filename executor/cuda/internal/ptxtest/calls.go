@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// arguments are those of a call, as many as the longest has.
+// arguments are a call's, as many as the longest has.
 type arguments [11]uintptr
 
-// result is the result of a call, by CUDA's numbers.
+// result is a CUresult.
 type result uintptr
 
 const (
@@ -120,7 +120,7 @@ func text(to uintptr, format string, args ...any) result {
 	return put(to, uintptr(unsafe.Pointer(&texts[s][0])))
 }
 
-// give makes a handle for something; drop forgets it.
+// give returns a handle for an object; drop forgets it.
 func give[T any](d *driver, all map[uintptr]T, to uintptr, v T) result {
 	d.handles++
 	all[d.handles] = v
@@ -135,7 +135,7 @@ func drop[T any](all map[uintptr]T, handle uintptr) result {
 	return success
 }
 
-// why gives the text of an error; if it lost the device, what happened.
+// why is cuGetErrorString: the text of an error or, if the device is lost, its fault.
 func (d *driver) why(a arguments) result {
 	if n := len(d.m.Faults); n > 0 && result(a[0]) == launchFailed {
 		return text(a[1], "%s", d.m.Faults[n-1])
@@ -179,7 +179,7 @@ func (d *driver) reach(a arguments) result {
 	return success
 }
 
-// left is how much memory of the current device is free.
+// left returns the bytes of the current device that are free.
 func (d *driver) left() uint64 {
 	left := d.m.Memory
 	for _, r := range d.m.memory.regions {
@@ -213,8 +213,7 @@ func (d *driver) free(a arguments) result {
 	return success
 }
 
-// copied is a range of the device's memory, for copies; nil if it was not
-// allocated.
+// copied returns a range of the device's memory, for copies; nil if it is not allocated.
 func (d *driver) copied(p, n uintptr) []byte {
 	r := d.m.memory.find(uint64(p), uint64(n))
 	if r == nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// decode makes a function of an instruction.
+// decode compiles an instruction to a function.
 func (p *parser) decode(i *instruction, args []operand) {
 	name, modifiers, _ := strings.Cut(i.name, ".")
 	switch name {
@@ -67,7 +67,7 @@ func (p *parser) count(i *instruction, args []operand, want int) {
 	}
 }
 
-// register is the slot of an operand that is written, whose width must match.
+// register returns the slot of an operand that is written, whose width must match.
 func (p *parser) register(o operand, bits int) int {
 	r, ok := p.lookUp(o.text)
 	if !ok || o.memory || o.all != nil {
@@ -79,7 +79,7 @@ func (p *parser) register(o operand, bits int) int {
 	return r.slot
 }
 
-// value is the slot of an operand that is read: a register, or a constant.
+// value returns the slot of an operand that is read: a register, or a constant.
 func (p *parser) value(o operand, bits int) int {
 	if _, ok := p.lookUp(o.text); ok || o.memory || o.all != nil {
 		return p.register(o, bits)
@@ -98,7 +98,7 @@ func (p *parser) constant(v uint64) int {
 	return p.f.slots - 1
 }
 
-// literal is a number as its bits.
+// literal returns the bits of a number.
 func (p *parser) literal(text string, bits int) uint64 {
 	if digits, ok := strings.CutPrefix(text, "0f"); ok && bits == 32 && len(digits) == 8 {
 		if v, err := strconv.ParseUint(digits, 16, 32); err == nil {
@@ -139,7 +139,7 @@ func (p *parser) apply(i *instruction, args []operand, f func(a, b, c uint64) ui
 	}
 }
 
-// compute is what the table of operations has.
+// compute decodes an instruction of the table of operations.
 func (p *parser) compute(i *instruction, args []operand) {
 	dot := strings.LastIndexByte(i.name, '.')
 	if dot < 0 {
@@ -169,8 +169,8 @@ func (p *parser) compute(i *instruction, args []operand) {
 	}
 }
 
-// decided makes a result known if one value alone determines it. Loops carry
-// predicates that nobody has asked for yet.
+// decided marks a result as written if one value alone determines it. Loops carry
+// predicates that are not yet defined.
 func (p *parser) decided(i *instruction, args []operand, t kind, by uint64) {
 	d, a, b := p.register(args[0], t.bits), p.value(args[1], t.bits), p.value(args[2], t.bits)
 	each := i.each
@@ -199,7 +199,7 @@ func (p *parser) compare(i *instruction, args []operand, modifiers []string) {
 	p.apply(i, args, f, 1, t.bits, t.bits)
 }
 
-// choose is selp. The value that is not chosen need not be known.
+// choose decodes selp. The value that is not chosen need not have been written.
 func (p *parser) choose(i *instruction, args []operand, t kind) {
 	p.count(i, args, 4)
 	d, a, b, q := p.register(args[0], t.bits), p.value(args[1], t.bits), p.value(args[2], t.bits), p.register(args[3], 1)
@@ -212,7 +212,7 @@ func (p *parser) choose(i *instruction, args []operand, t kind) {
 	}
 }
 
-// convert is cvt. Registers may be wider than the type in them.
+// convert decodes cvt. Registers may be wider than the type in them.
 func (p *parser) convert(i *instruction, args []operand, modifiers []string) {
 	p.count(i, args, 2)
 	rounding := ""
@@ -234,8 +234,8 @@ func (p *parser) convert(i *instruction, args []operand, modifiers []string) {
 	p.apply(i, args, f, to.bits, wide)
 }
 
-// move is mov: of a register, a number, a special register or an address, or of
-// the parts of a register and back.
+// move decodes mov: of a register, a number, a special register or an address, or of the
+// parts of a register and back.
 func (p *parser) move(i *instruction, args []operand) {
 	p.count(i, args, 2)
 	t := p.kindOf(i, strings.TrimPrefix(i.name, "mov"))
@@ -263,7 +263,7 @@ func (p *parser) move(i *instruction, args []operand) {
 	}
 }
 
-// address is that of a variable in its own space.
+// address returns the address of a variable in its own space.
 func (p *parser) address(name string) (int64, bool) {
 	if v, ok := p.m.shared[name]; ok {
 		return sharedBase + int64(p.sharedAt(name, v)), true
@@ -274,8 +274,8 @@ func (p *parser) address(name string) (int64, bool) {
 	return 0, false
 }
 
-// sharedAt is where the kernel's block has a shared variable of the module.
-// Variables that a kernel does not mention take no room in its block.
+// sharedAt returns the offset of a shared variable of the module in the kernel's block.
+// Variables that a kernel does not use take no memory in its block.
 func (p *parser) sharedAt(name string, v variable) int {
 	if own, ok := p.f.shared[name]; ok {
 		return own.at
@@ -289,7 +289,7 @@ func (p *parser) sharedAt(name string, v variable) int {
 	return v.at
 }
 
-// specials are the registers that say which thread this is, and what time.
+// specials are the special registers: the thread's indices and the clock.
 var specials = map[string]func(t *thread) uint64{
 	"%tid.x":       func(t *thread) uint64 { return uint64(t.index) },
 	"%ntid.x":      func(t *thread) uint64 { return uint64(t.block.grid.threads) },

@@ -5,29 +5,26 @@ import (
 	"math/rand/v2"
 )
 
-// Machine is GPUs without hardware. Its exported fields are set before it is first
-// used.
+// Machine is a set of emulated GPUs. Its exported fields are set before its first Use.
 type Machine struct {
 	Devices int    // 0: 1
 	SMs     int    // of a device; 0: 4
 	Memory  uint64 // bytes of a device; 0: 1 GiB
 	Seed    uint64 // decides who runs next
-	Weak    bool   // memory is weak
+	Weak    bool   // weak memory: see the package comment
 	Tick    uint64 // nanoseconds that reading the clock takes; 0: 1000
 	Most    uint64 // instructions that all threads together may run; 0: 2^40
-	// WholeLines demands that volatile accesses of 16 bytes a thread cover whole
-	// lines of 128 bytes, by threads that run in step.
+	// WholeLines requires that volatile accesses of 16 bytes a thread cover whole lines
+	// of 128 bytes, by threads that run in step.
 	WholeLines bool
-	// Covered marks the lines of the text that were run, as far as it is long
-	// enough.
+	// Covered is set at the lines of the text that were run, as far as it is long enough.
 	Covered []bool
-	// Change is applied to the text of modules; tests use it to break it.
+	// Change is applied to the text of modules: tests break it.
 	Change func(text []byte) []byte
 
-	// Faults are why threads were ended. Each of them loses the device, as on a
-	// GPU.
+	// Faults are the reasons why threads were ended. Each loses the device, as on a GPU.
 	Faults []string
-	// Instructions counts those that groups of threads have run.
+	// Instructions counts the instructions that groups of threads have run.
 	Instructions uint64
 
 	random  *rand.Rand
@@ -107,14 +104,14 @@ func (m *Machine) makeUnready(g *group) {
 	g.ready = -1
 }
 
-// read is the clock's time. It advances with instructions, and when it is read.
+// read returns the clock's time. It advances with instructions, and with each read.
 func (m *Machine) read() uint64 {
 	m.clock += m.Tick
 	return m.clock
 }
 
-// run runs groups for about most instructions. Which is next, and how far it runs,
-// is drawn. A fault of one thread ends everything.
+// run runs groups for about most instructions. The next group, and how far it runs, are
+// drawn from the seed. A fault of one thread loses the device.
 func (m *Machine) run(most int) {
 	var now *group
 	defer func() {
@@ -151,7 +148,7 @@ func (m *Machine) run(most int) {
 	}
 }
 
-// describe says where a group is.
+// describe returns a group's position, for a fault.
 func (g *group) describe() string {
 	t := g.lanes[0]
 	if g.now != nil {
@@ -161,7 +158,7 @@ func (g *group) describe() string {
 	return fmt.Sprintf("kernel %s, block %d of %d, thread %d of %d: PTX line %d, in %s", b.grid.kernel.name, b.index, len(b.grid.blocks), t.index, b.grid.threads, g.lately, g.f.name)
 }
 
-// lose ends everything, as a GPU does when it can't go on.
+// lose ends all grids, as a GPU does after a fault.
 func (m *Machine) lose(why string) {
 	m.Faults = append(m.Faults, why)
 	m.lost = true

@@ -2,7 +2,7 @@ package ptxtest
 
 import "math"
 
-// fromHalf is the value of half precision.
+// fromHalf returns the value of an f16.
 func fromHalf(h uint16) float32 {
 	exponent, fraction := int(h>>10&31), float64(h&1023)
 	v := 0.0
@@ -23,8 +23,8 @@ func fromHalf(h uint16) float32 {
 	return float32(v)
 }
 
-// toHalf rounds to the nearest of half precision, ties to even. What is no
-// number becomes the one that the hardware makes of all of them.
+// toHalf rounds to the nearest f16, ties to even. Every NaN becomes the hardware's
+// canonical one.
 func toHalf(f float32) uint16 {
 	v := float64(f)
 	sign := uint16(0)

@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// Library is the name that a machine goes by among shared libraries.
+// Library is the emulated library's name, for driver.Provide.
 const Library = "libcuda.emulated"
 
 // now is the driver behind the functions of the library: there is one at a time,
@@ -37,7 +37,7 @@ type loaded struct {
 	f      *function
 }
 
-// Use puts a machine behind the library from now on.
+// Use makes the machine the one behind the library.
 func (m *Machine) Use() {
 	now.Lock()
 	defer now.Unlock()
@@ -63,7 +63,7 @@ func orElse[T comparable](v, other T) T {
 	return v
 }
 
-// Held is how many things the driver has given and not been given back.
+// Held returns the number of the driver's objects and allocations that were not released.
 func (m *Machine) Held() int {
 	now.Lock()
 	defer now.Unlock()
@@ -82,7 +82,7 @@ var (
 	addresses map[string]dynlib.Symbol
 )
 
-// Symbol is the address of a function of the library.
+// Symbol returns the address of a function of the library, for driver.Provide.
 func Symbol(name string) (dynlib.Symbol, error) {
 	symbols.Do(func() {
 		addresses = map[string]dynlib.Symbol{}

@@ -15,7 +15,7 @@ const (
 	localWindow   = 1 << 40 // from a local address to the generic one
 )
 
-// region is memory of a device or of the host, as kernels see it.
+// region is an allocation of a device or of the host.
 type region struct {
 	at     uint64
 	size   uint64
@@ -23,17 +23,17 @@ type region struct {
 	device int    // -1: the host's
 }
 
-// lineBytes is what caches hold at once.
+// lineBytes is the size of a cache line.
 const lineBytes = 128
 
-// memory is all that was allocated, by address.
+// memory is all allocations, by address.
 type memory struct {
 	regions []*region
 	next    uint64
 	last    *region
 }
 
-// alloc gives memory that nothing lies next to.
+// alloc returns a region with a gap around it.
 func (m *memory) alloc(size uint64, device int) *region {
 	const apart = 1 << 16
 	if m.next == 0 {
@@ -58,7 +58,7 @@ func (m *memory) free(at uint64) bool {
 	return true
 }
 
-// find is the region of n bytes; nil where they are of none.
+// find returns the region that contains n bytes; nil if none does.
 func (m *memory) find(at, n uint64) *region {
 	inside := func(r *region) bool { return at >= r.at && at-r.at < r.size && n <= r.size-(at-r.at) }
 	if m.last != nil && inside(m.last) {
@@ -83,15 +83,15 @@ func (m *memory) find(at, n uint64) *region {
 	return m.last
 }
 
-// aligned faults where an address is not a multiple of what is accessed.
+// aligned faults if an address is not a multiple of the access's size.
 func (t *thread) aligned(at uint64, n int) {
 	if at%uint64(n) != 0 {
 		panic(fault(fmt.Sprintf("%d bytes at %#x, which is not aligned to them", n, at)))
 	}
 }
 
-// own finds bytes of the spaces that only a thread, its block or its grid has;
-// known are nil where all are.
+// own returns bytes of the local, shared and parameter spaces; known is nil if all of them
+// were written.
 func (t *thread) own(space string, at uint64, n int) (b, known []byte) {
 	var base uint64
 	switch space {
@@ -112,7 +112,7 @@ func (t *thread) own(space string, at uint64, n int) (b, known []byte) {
 	return b[from:][:n], known
 }
 
-// spaceOf is where a generic address leads.
+// spaceOf returns the space and offset of a generic address.
 func spaceOf(a *access, at uint64) (string, uint64) {
 	switch {
 	case a.space != "":
@@ -173,8 +173,8 @@ func (t *thread) store(a *access, slots []int, at uint64) {
 	t.block.write(a, at, held[:n])
 }
 
-// globally faults where a device may not go, or where the order it asks for does
-// not reach.
+// globally faults if a device may not access the region, or if the scope of the access's
+// order does not include it.
 func (t *thread) globally(a *access, at uint64, n int) *region {
 	g := t.block.grid
 	r := g.machine.memory.find(at, uint64(n))

@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// Module is a text of PTX, ready to run.
+// Module is a parsed PTX text.
 type Module struct {
 	functions map[string]*function
 	shared    map[string]variable // where they are is the kernels' business
 }
 
-// variable is a place of shared, local or parameter memory.
+// variable is in shared, local or parameter memory.
 type variable struct{ at, bytes, align int }
 
-// function is a kernel or what one calls.
+// function is a kernel or a device function.
 type function struct {
 	name       string
 	kernel     bool
@@ -44,8 +44,8 @@ type constant struct {
 	value uint64
 }
 
-// instruction is one that is ready: each does it for a thread, together for
-// those of a warp that come to it in step.
+// instruction is a decoded instruction: each executes it for a thread, together for the
+// threads of a warp that run in step.
 type instruction struct {
 	line     int
 	name     string
@@ -55,7 +55,7 @@ type instruction struct {
 	together func(g *group)
 }
 
-// parser reads a module. What it stands at is tokens[at].
+// parser reads a module. Its next token is tokens[at].
 type parser struct {
 	tokens []token
 	at     int
@@ -72,7 +72,7 @@ type register struct {
 	float      bool
 }
 
-// Parse reads the text of a module whole.
+// Parse parses the text of a module. The error is an *Error with a line.
 func Parse(text []byte) (m *Module, err error) {
 	tokens, err := scan(string(text))
 	if err != nil {
@@ -137,21 +137,21 @@ func (p *parser) took(text string) bool {
 	return false
 }
 
-// mostThreads is of a block, on any GPU; mostScopes how deep braces lie in each
+// maxThreadsOfBlock is of a block, on any GPU; maxScopes how deep braces lie in each
 // other.
 const (
-	mostThreads = 1024
-	mostScopes  = 16
+	maxThreadsOfBlock = 1024
+	maxScopes         = 16
 )
 
-// mostNumber is the largest of a declaration: bytes, threads, registers.
-const mostNumber = 1 << 20
+// maxNumber is the largest of a declaration: bytes, threads, registers.
+const maxNumber = 1 << 20
 
 func (p *parser) number() int {
 	n, err := strconv.Atoi(p.next())
-	if err != nil || n < 0 || n > mostNumber {
+	if err != nil || n < 0 || n > maxNumber {
 		p.at--
-		p.fail("%q: want a number, %d at most", p.peek(), mostNumber)
+		p.fail("%q: want a number, %d at most", p.peek(), maxNumber)
 	}
 	return n
 }
@@ -210,7 +210,7 @@ func (p *parser) array() (name string, v variable) {
 
 // function reads a declaration, or a definition with its body.
 func (p *parser) function(kernel bool) {
-	f := &function{kernel: kernel, parameter: map[string]variable{}, shared: map[string]variable{}, local: map[string]variable{}, labels: map[string]int{}, returned: -1, maxThreads: mostThreads}
+	f := &function{kernel: kernel, parameter: map[string]variable{}, shared: map[string]variable{}, local: map[string]variable{}, labels: map[string]int{}, returned: -1, maxThreads: maxThreadsOfBlock}
 	p.f, p.scopes = f, []map[string]register{{}}
 	if p.took("(") {
 		p.want(".param")
@@ -249,8 +249,8 @@ func (p *parser) function(kernel bool) {
 		for p.took(",") {
 			f.maxThreads *= p.number()
 		}
-		if f.maxThreads < 1 || f.maxThreads > mostThreads {
-			p.fail("blocks of %d threads: want 1 to %d", f.maxThreads, mostThreads)
+		if f.maxThreads < 1 || f.maxThreads > maxThreadsOfBlock {
+			p.fail("blocks of %d threads: want 1 to %d", f.maxThreads, maxThreadsOfBlock)
 		}
 	}
 	f.defined = true
@@ -275,8 +275,8 @@ func (p *parser) block() {
 		switch first := p.peek(); {
 		case first == "{":
 			p.next()
-			if len(p.scopes) == mostScopes {
-				p.fail("braces in braces, %d deep", mostScopes)
+			if len(p.scopes) == maxScopes {
+				p.fail("braces in braces, %d deep", maxScopes)
 			}
 			p.scopes = append(p.scopes, map[string]register{})
 			p.block()
@@ -355,7 +355,7 @@ func (p *parser) slot(name string, bits int) int {
 	return p.f.slots - 1
 }
 
-// lookUp finds a name in the scopes, from the innermost out.
+// lookUp returns the register of a name, from the innermost scope out.
 func (p *parser) lookUp(name string) (register, bool) {
 	for i := len(p.scopes) - 1; i >= 0; i-- {
 		if r, ok := p.scopes[i][name]; ok {

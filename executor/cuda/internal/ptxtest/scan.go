@@ -8,7 +8,7 @@ type token struct {
 	line int
 }
 
-// Error is text that is not understood, or that no assembler would take.
+// Error reports PTX that is unknown here, or that no assembler would accept.
 type Error struct {
 	Line int
 	What string

@@ -15,7 +15,7 @@ type work struct {
 	begin func() *grid
 }
 
-// event is when a stream came to it, and how often it is still to.
+// event has the time at which a stream reached it, and the records that are pending.
 type event struct {
 	at      uint64
 	records int
@@ -235,8 +235,8 @@ func (d *driver) occupancy(a arguments) result {
 	return put(a[0], int32(k.resident(int(a[2]))))
 }
 
-// resident is how many blocks of n threads a multiprocessor holds: 64
-// warps, 32 blocks, 65,536 registers, 64 KiB of shared memory.
+// resident returns how many blocks of the given threads a multiprocessor holds: 64 warps,
+// 32 blocks, 65,536 registers, 64 KiB of shared memory.
 func (k *loaded) resident(threads int) int {
 	if threads < 1 || threads > k.f.maxThreads {
 		return 0
@@ -249,8 +249,8 @@ func (k *loaded) resident(threads int) int {
 	return n
 }
 
-// registers is how many registers a thread has. PTX names as many as it likes; an
-// assembler may use at most 255, and no more than .maxntid leaves each thread.
+// registers returns the registers of a thread. PTX has any number; an assembler may use at
+// most 255, and no more than .maxntid leaves each thread.
 func (f *function) registers() int {
 	return min(65536/roundUp(f.maxThreads, warpThreads)/8*8, 255)
 }

@@ -19,7 +19,7 @@ type thread struct {
 	second            uint64
 }
 
-// frame is what a call saves of its caller.
+// frame is a caller's state, which a call saves.
 type frame struct {
 	r     []uint64
 	known []byte
@@ -148,7 +148,7 @@ func (p *parser) resolve() {
 	p.targets = nil
 }
 
-// part divides a group at a branch that only some of its threads take.
+// part splits a group at a branch that only some of its threads take.
 func (g *group) part(guard *instruction, target int) {
 	other := &group{warp: g.warp, f: g.f, pc: target, below: slices.Clone(g.below)}
 	stay := g.lanes[:0:0]
@@ -167,7 +167,7 @@ func (g *group) part(guard *instruction, target int) {
 
 func (g *group) machine() *Machine { return g.warp.block.grid.machine }
 
-// call is call.uni. Parameters are slots of the caller's frame.
+// call decodes call.uni. Parameters are slots of the caller's frame.
 func (p *parser) call(i *instruction, args []operand) {
 	if i.name != "call.uni" && i.name != "call" {
 		p.fail("%s is not known here", i.name)
@@ -221,7 +221,7 @@ func (p *parser) call(i *instruction, args []operand) {
 	}
 }
 
-// enter gives a thread the frame of a function, in which only constants are known.
+// enter gives a thread the frame of a function, in which only constants are written.
 func (t *thread) enter(f *function) {
 	pool := t.block.grid.machine.frames[f]
 	if n := len(pool); n > 0 {

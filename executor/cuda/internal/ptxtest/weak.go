@@ -1,28 +1,27 @@
 package ptxtest
 
-// What a block sees of global memory, where memory is weak: its own stores at
-// once, those of others when they have arrived, and lines that it has read
-// before as they were then.
+// A block's view of weak global memory: its own stores at once, those of others when they
+// have arrived, and lines that it has read before as they were then.
 //
 //	plain store      waits with the block, and arrives when it is drawn
 //	strong store     arrives at once, before plain ones that do not overlap it
-//	plain load       from a line kept, where it is
-//	strong load      what has arrived
-//	acquiring load   and no line is kept any longer
-//	fence            everything waiting arrives, and no line is kept any longer
+//	plain load       from a cached line, if there is one
+//	strong load      from memory
+//	acquiring load   the same, and drops all cached lines
+//	fence            all waiting stores arrive, and cached lines are dropped
 //
-// A fence of one thread stands for all of its block, as it does on the hardware
-// after a barrier: a missing barrier is found by who runs next, not here.
+// A fence of one thread counts for all of its block, as on the hardware after a barrier: a
+// missing barrier is found by the scheduler, not here.
 
-// late is a plain store that others don't see yet.
+// late is a plain store that is not yet visible to others.
 type late struct {
 	at    uint64
 	bytes [16]byte
 	n     int
 }
 
-// mostLate is how many such stores a block may hold back.
-const mostLate = 48
+// maxLate is the most such stores of a block.
+const maxLate = 48
 
 func (l *late) overlaps(at uint64, n int) bool { return at < l.at+uint64(l.n) && l.at < at+uint64(n) }
 
@@ -94,7 +93,7 @@ func (b *block) write(a *access, at uint64, bytes []byte) {
 		one := late{at: at, n: len(bytes)}
 		copy(one.bytes[:], bytes)
 		b.late = append(b.late, one)
-		if len(b.late) > mostLate {
+		if len(b.late) > maxLate {
 			b.arrive(m.random.IntN(len(b.late)))
 		}
 		return
