@@ -16,7 +16,7 @@
 //	progress.go, doctor.go                for those who write one
 //
 // Below it: host starts one in a process of its own; serve is that process's main;
-// protocol is what they speak; conform checks an executor against it. docs/plugins.md is for
+// protocol and wire are what they speak; conform checks an executor against it. docs/plugins.md is for
 // those who write one.
 //
 // Invariants: an executor that dies is started again, and the trial's failure is a result of

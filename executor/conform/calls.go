@@ -10,6 +10,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/executor/wire"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -124,15 +125,15 @@ func (x *conformance) loadFor(t *executor.Trial) error {
 func (x *conformance) loadTopology(ranks int) error {
 	t := x.topology(ranks)
 	doc := t.Encode()
-	return x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, t.Hash(), doc, len(doc), protocol.ChunkBytes)
+	return x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, t.Hash(), doc, len(doc), wire.ChunkBytes)
 }
 
 func (x *conformance) loadProgram(t *executor.Trial) error {
-	doc, err := protocol.EncodeProgram(t.Program)
+	doc, err := wire.EncodeProgram(t.Program)
 	if err != nil {
 		return err
 	}
-	return x.load(protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, t.Program.Hash(), doc, len(doc), protocol.ChunkBytes)
+	return x.load(protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, t.Program.Hash(), doc, len(doc), wire.ChunkBytes)
 }
 
 // exchangeProgram returns the smallest program: two ranks send each other their buffer.

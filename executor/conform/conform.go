@@ -16,6 +16,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/host"
 	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/executor/wire"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -151,33 +152,33 @@ var checks = []checkRow{
 	}},
 	{"refuses a document cut short", nil, func(x *conformance) (string, error) {
 		doc := x.topology(2).Encode()
-		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, "cut", doc[:len(doc)/2], len(doc), protocol.ChunkBytes)
+		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, "cut", doc[:len(doc)/2], len(doc), wire.ChunkBytes)
 		return wantStatus(err, codes.InvalidArgument)
 	}},
 	{"refuses a document too long", nil, func(x *conformance) (string, error) {
 		doc := x.topology(2).Encode()
-		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, "long", doc, len(doc)/2, protocol.ChunkBytes)
+		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, "long", doc, len(doc)/2, wire.ChunkBytes)
 		return wantStatus(err, codes.InvalidArgument)
 	}},
 	{"refuses a broken program", runsPrograms, func(x *conformance) (string, error) {
 		text := []byte(`{"schema":"colltune.ir/v1", "gpus": [`)
-		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, "broken", text, len(text), protocol.ChunkBytes)
+		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, "broken", text, len(text), wire.ChunkBytes)
 		if err == nil { // it looks at programs only when it is to run them
 			if err = x.loadTopology(2); err != nil {
 				return "", err
 			}
-			r := protocol.EncodeTrial(x.trial(2), "broken", x.topology(2).Hash())
+			r := wire.EncodeTrial(x.trial(2), "broken", x.topology(2).Hash())
 			_, err = x.call(r)
 		}
 		return wantStatus(err, codes.InvalidArgument)
 	}},
 	{"knows documents by their hash", runsPrograms, func(x *conformance) (string, error) {
 		t := x.trial(2)
-		doc, err := protocol.EncodeProgram(t.Program)
+		doc, err := wire.EncodeProgram(t.Program)
 		if err != nil {
 			return "", err
 		}
-		err = x.load(protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, strings.Repeat("0", 64), doc, len(doc), protocol.ChunkBytes)
+		err = x.load(protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, strings.Repeat("0", 64), doc, len(doc), wire.ChunkBytes)
 		if err == nil {
 			return "took one under another's hash: it computes none", nil
 		}
@@ -187,7 +188,7 @@ var checks = []checkRow{
 		if err := x.loadTopology(2); err != nil {
 			return "", err
 		}
-		_, err := x.call(protocol.EncodeTrial(x.trial(2), "of-no-program", x.topology(2).Hash()))
+		_, err := x.call(wire.EncodeTrial(x.trial(2), "of-no-program", x.topology(2).Hash()))
 		return wantStatus(err, codes.NotFound)
 	}},
 	{"asks for a topology it lacks", nil, func(x *conformance) (string, error) {
@@ -197,7 +198,7 @@ var checks = []checkRow{
 				return "", err
 			}
 		}
-		_, err := x.call(protocol.EncodeTrial(t, x.programHash(&t), "of-no-topology"))
+		_, err := x.call(wire.EncodeTrial(t, x.programHash(&t), "of-no-topology"))
 		return wantStatus(err, codes.NotFound)
 	}},
 }

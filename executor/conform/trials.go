@@ -13,7 +13,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
-	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/executor/wire"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -221,7 +221,7 @@ func (x *conformance) refuses(t executor.Trial, code codes.Code) (string, error)
 		}
 		return "", err
 	}
-	_, err := x.call(protocol.EncodeTrial(t, x.programHash(&t), t.Topology.Hash()))
+	_, err := x.call(wire.EncodeTrial(t, x.programHash(&t), t.Topology.Hash()))
 	return wantStatus(err, code)
 }
 
@@ -258,9 +258,9 @@ func checkHeartbeats(x *conformance) (string, error) {
 		if err := x.loadFor(&t); err != nil {
 			return "", err
 		}
-		heard, err := x.call(protocol.EncodeTrial(t, x.programHash(&t), t.Topology.Hash()))
+		heard, err := x.call(wire.EncodeTrial(t, x.programHash(&t), t.Topology.Hash()))
 		for again := 0; err == nil && heard.silent() && again < 2; again++ { // a busy machine may delay both ends
-			heard, err = x.call(protocol.EncodeTrial(t, x.programHash(&t), t.Topology.Hash()))
+			heard, err = x.call(wire.EncodeTrial(t, x.programHash(&t), t.Topology.Hash()))
 		}
 		switch {
 		case err != nil:
@@ -310,7 +310,7 @@ func (x *conformance) abandonTrial() (bool, error) {
 	const times = 32 // times two seconds is twice our patience
 	for t.Iters = min(x.iters*times, maxIters); ; t.Iters = min(t.Iters*8, maxIters) {
 		ctx, cancel := context.WithTimeout(x.ctx, 300*time.Millisecond)
-		_, err := x.callIn(ctx, protocol.EncodeTrial(t, x.programHash(&t), t.Topology.Hash()))
+		_, err := x.callIn(ctx, wire.EncodeTrial(t, x.programHash(&t), t.Topology.Hash()))
 		cancel()
 		if err != nil || t.Iters == maxIters {
 			return err != nil, x.ctx.Err()

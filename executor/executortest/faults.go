@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/colltune/colltune/executor"
-	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/executor/wire"
 )
 
 // State is a folder in which executors of one test leave word for the next.
@@ -245,7 +245,7 @@ var strangers = map[string]func(){
 	"wrong-version": func() { serveOther(99) },
 	"garbage-first": func() {
 		fmt.Println("NCCL version 2.28.3+cuda13.0")
-		serveOther(protocol.Version)
+		serveOther(wire.Version)
 	},
 	"garbage-for-ever": func() {
 		line := []byte(strings.Repeat("x", 1<<16))

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/executor/wire"
 )
 
 // A stranger speaks the protocol without this package's server, and badly.
@@ -31,7 +32,7 @@ func init() {
 func serveStranger(s *stranger) {
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig:  plugin.HandshakeConfig{MagicCookieKey: "COLLTUNE_EXECUTOR_COOKIE", MagicCookieValue: os.Getenv("COLLTUNE_EXECUTOR_COOKIE")},
-		VersionedPlugins: map[int]plugin.PluginSet{protocol.Version: {"executor": strangerPlugin{s: s}}},
+		VersionedPlugins: map[int]plugin.PluginSet{wire.Version: {"executor": strangerPlugin{s: s}}},
 		GRPCServer:       plugin.DefaultGRPCServer,
 	})
 	os.Exit(0)

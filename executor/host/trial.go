@@ -13,13 +13,14 @@ import (
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/executor/wire"
 )
 
 // Run runs one trial, after sending what it needs. program and topology are the hashes of
 // its documents. The error is a CrashError, a TimeoutError, the context's, or the
 // executor's own answer.
 func (w *Worker) Run(ctx context.Context, t executor.Trial, program, topology string) (executor.Measurement, error) {
-	request := protocol.EncodeTrial(t, program, topology)
+	request := wire.EncodeTrial(t, program, topology)
 	// Three rounds, because an executor may forget either document while it is
 	// sent the other.
 	for round := 0; ; round++ {
@@ -44,7 +45,7 @@ func (w *Worker) load(ctx context.Context, t executor.Trial, program, topology s
 		encode func() ([]byte, error)
 	}{
 		{protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, topology, func() ([]byte, error) { return t.Topology.Encode(), nil }},
-		{protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, program, func() ([]byte, error) { return protocol.EncodeProgram(t.Program) }},
+		{protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, program, func() ([]byte, error) { return wire.EncodeProgram(t.Program) }},
 	} {
 		if w.loaded[d.hash] || d.kind == protocol.DocumentKind_DOCUMENT_KIND_PROGRAM && t.Program == nil {
 			continue
@@ -53,7 +54,7 @@ func (w *Worker) load(ctx context.Context, t executor.Trial, program, topology s
 		if err != nil {
 			return err
 		}
-		if err := w.Send(ctx, d.kind, d.hash, b, len(b), protocol.ChunkBytes); err != nil {
+		if err := w.Send(ctx, d.kind, d.hash, b, len(b), wire.ChunkBytes); err != nil {
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return &executor.TimeoutError{After: w.o.TrialTimeout, Stuck: true, Why: "the executor does not take its program", Stderr: w.process.stderr.String()}
 			}

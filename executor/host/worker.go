@@ -22,6 +22,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/internal/ending"
 	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/executor/wire"
 )
 
 // Worker is one process of an executor with its connection. It is never reused: when it
@@ -51,8 +52,8 @@ func (s *Starter) Start(ctx context.Context) (*Worker, error) {
 	p.memory, p.asked = o.Memory, cmd.Launches
 	w := &Worker{name: cmd.Name, o: o, depends: cmd.Fingerprint, grace: ending.Shutdown, process: p, loaded: map[string]bool{}}
 	w.config = &plugin.ClientConfig{
-		HandshakeConfig:  protocol.Handshake,
-		VersionedPlugins: protocol.Versions(nil),
+		HandshakeConfig:  wire.Handshake,
+		VersionedPlugins: wire.Versions(nil),
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		AutoMTLS:         true,
 		SkipHostEnv:      true,
@@ -107,7 +108,7 @@ func (w *Worker) connect(ctx context.Context) (executor.Description, error) {
 	if w.control, err = w.client.Client(); err != nil {
 		return executor.Description{}, err
 	}
-	raw, err := w.control.Dispense(protocol.Service)
+	raw, err := w.control.Dispense(wire.Service)
 	if err != nil {
 		return executor.Description{}, err
 	}
@@ -156,7 +157,7 @@ func (w *Worker) Describe(ctx context.Context) (executor.Description, error) {
 	if err != nil {
 		return executor.Description{}, fmt.Errorf("describe: %s", status.Convert(err).Message())
 	}
-	said := protocol.DecodeDescription(d)
+	said := wire.DecodeDescription(d)
 	if err := said.Validate(); err != nil {
 		return executor.Description{}, answeredError(err.Error())
 	}

@@ -9,8 +9,8 @@
 // Invariants: a version only grows; the proto file's comments are the
 // specification, and docs/plugins.md shows an executor in another language.
 //
-// convert.go translates to and from the types of package executor. Package host is the near
-// end, package serve the far one.
+// It is generated code. Package wire translates to and from the types of package executor;
+// package host is the near end, package serve the far one.
 package protocol
 
 //go:generate protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative executor.proto

@@ -4,7 +4,7 @@ import (
 	"container/list"
 	"sync"
 
-	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/executor/wire"
 )
 
 // documentCache holds the documents that an executor has been sent. When it is full the
@@ -22,7 +22,7 @@ func newDocumentCache(room int64) *documentCache {
 	return &documentCache{limit: room, by: map[string]*list.Element{}}
 }
 
-func (s *documentCache) put(d *protocol.Document) {
+func (s *documentCache) put(d *wire.Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e, ok := s.by[d.Hash]; ok {
@@ -32,13 +32,13 @@ func (s *documentCache) put(d *protocol.Document) {
 	s.by[d.Hash] = s.order.PushFront(d)
 	s.used += d.Bytes
 	for s.used > s.limit && s.order.Len() > 2 {
-		last := s.order.Remove(s.order.Back()).(*protocol.Document)
+		last := s.order.Remove(s.order.Back()).(*wire.Document)
 		delete(s.by, last.Hash)
 		s.used -= last.Bytes
 	}
 }
 
-func (s *documentCache) get(hash string) *protocol.Document {
+func (s *documentCache) get(hash string) *wire.Document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, ok := s.by[hash]
@@ -46,5 +46,5 @@ func (s *documentCache) get(hash string) *protocol.Document {
 		return nil
 	}
 	s.order.MoveToFront(e)
-	return e.Value.(*protocol.Document)
+	return e.Value.(*wire.Document)
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/internal/ending"
 	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/executor/wire"
 )
 
 // An executor that is launched runs at the other end of a command:
@@ -59,9 +60,9 @@ func launch(kind, command, settings string, launcher []string) {
 	stderr := os.Stderr
 	os.Stdout = hostLine
 	plugin.Serve(&plugin.ServeConfig{
-		HandshakeConfig:  protocol.Handshake,
-		VersionedPlugins: protocol.Versions(l),
-		GRPCServer:       protocol.NewServer,
+		HandshakeConfig:  wire.Handshake,
+		VersionedPlugins: wire.Versions(l),
+		GRPCServer:       wire.NewServer,
 		Logger:           hclog.New(&hclog.LoggerOptions{Output: stderr, Level: hclog.Warn}),
 	})
 	l.shutdown()
@@ -140,7 +141,7 @@ func launcherEnvironment(all []string) []string {
 		// The folder of sockets stays, because the host finds by it which
 		// processes to end.
 		name, _, _ := strings.Cut(kv, "=")
-		return name == protocol.Handshake.MagicCookieKey || strings.HasPrefix(name, "PLUGIN_") && name != plugin.EnvUnixSocketDir
+		return name == wire.Handshake.MagicCookieKey || strings.HasPrefix(name, "PLUGIN_") && name != plugin.EnvUnixSocketDir
 	})
 }
 
@@ -189,8 +190,8 @@ func (l *relay) read(frames *frameReader, kind string, to io.Writer) error {
 		return err
 	}
 	var h launchGreeting
-	if err := json.Unmarshal(first, &h); err != nil || h.Protocol != protocol.Version || h.Kind != kind {
-		return fmt.Errorf("executor %q of protocol %d answers: want %s of protocol %d", h.Kind, h.Protocol, kind, protocol.Version)
+	if err := json.Unmarshal(first, &h); err != nil || h.Protocol != wire.Version || h.Kind != kind {
+		return fmt.Errorf("executor %q of protocol %d answers: want %s of protocol %d", h.Kind, h.Protocol, kind, wire.Version)
 	}
 	close(l.ready)
 	for {

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/executor/wire"
 )
 
 // The cache drops what was used longest ago, and never the last two.
 func TestDocumentCacheForgets(t *testing.T) {
 	s := newDocumentCache(10)
-	put := func(hash string, n int64) { s.put(&protocol.Document{Hash: hash, Bytes: n}) }
+	put := func(hash string, n int64) { s.put(&wire.Document{Hash: hash, Bytes: n}) }
 	put("a", 4)
 	put("b", 4)
 	s.get("a")

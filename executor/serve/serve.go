@@ -10,7 +10,7 @@ import (
 	plugin "github.com/hashicorp/go-plugin"
 
 	"github.com/colltune/colltune/executor"
-	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/executor/wire"
 	"github.com/colltune/colltune/internal/child"
 )
 
@@ -55,9 +55,9 @@ func Main(impl executor.Executor) {
 		os.Stdout = hostLine // where go-plugin prints its one line
 	}
 	plugin.Serve(&plugin.ServeConfig{
-		HandshakeConfig:  protocol.Handshake,
-		VersionedPlugins: protocol.Versions(newServer(impl)),
-		GRPCServer:       protocol.NewServer,
+		HandshakeConfig:  wire.Handshake,
+		VersionedPlugins: wire.Versions(newServer(impl)),
+		GRPCServer:       wire.NewServer,
 		Logger:           hclog.New(&hclog.LoggerOptions{Output: stderr, Level: hclog.Warn}),
 	})
 	closeExecutor(impl)
@@ -86,5 +86,5 @@ func prepare() {
 
 // startedByHost reports whether a host has started this process as an executor.
 func startedByHost() bool {
-	return os.Getenv(protocol.Handshake.MagicCookieKey) == protocol.Handshake.MagicCookieValue
+	return os.Getenv(wire.Handshake.MagicCookieKey) == wire.Handshake.MagicCookieValue
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/executor/wire"
 )
 
 // heartbeatEvery is the time between heartbeats of a running trial.
@@ -47,7 +48,7 @@ func (s *server) Describe(ctx context.Context, _ *protocol.DescribeRequest) (*pr
 	s.mu.Lock()
 	s.desc = &d
 	s.mu.Unlock()
-	return protocol.EncodeDescription(d), nil
+	return wire.EncodeDescription(d), nil
 }
 
 func (s *server) Load(in grpc.ClientStreamingServer[protocol.LoadRequest, protocol.LoadReply]) error {
@@ -59,8 +60,8 @@ func (s *server) Load(in grpc.ClientStreamingServer[protocol.LoadRequest, protoc
 	switch {
 	case h == nil:
 		return status.Error(codes.InvalidArgument, "document without a header")
-	case h.Bytes < 0 || h.Bytes > protocol.MaxDocument:
-		return status.Errorf(codes.ResourceExhausted, "document of %d bytes: at most %d", h.Bytes, protocol.MaxDocument)
+	case h.Bytes < 0 || h.Bytes > wire.MaxDocument:
+		return status.Errorf(codes.ResourceExhausted, "document of %d bytes: at most %d", h.Bytes, wire.MaxDocument)
 	}
 	// b grows as bytes arrive, so that a false header reserves no memory.
 	var b []byte
@@ -80,7 +81,7 @@ func (s *server) Load(in grpc.ClientStreamingServer[protocol.LoadRequest, protoc
 	if int64(len(b)) != h.Bytes {
 		return status.Errorf(codes.InvalidArgument, "document of %d bytes where %d were announced", len(b), h.Bytes)
 	}
-	d, err := protocol.DecodeDocument(h.Kind, h.Hash, b)
+	d, err := wire.DecodeDocument(h.Kind, h.Hash, b)
 	if err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
@@ -139,7 +140,7 @@ func (s *server) Run(r *protocol.RunRequest, out grpc.ServerStreamingServer[prot
 // trial returns the trial of a request, with the documents that its hashes name. The error
 // is a gRPC status.
 func (s *server) trial(r *protocol.RunRequest) (executor.Trial, error) {
-	t, err := protocol.DecodeTrial(r)
+	t, err := wire.DecodeTrial(r)
 	if err != nil {
 		return executor.Trial{}, status.Error(codes.InvalidArgument, err.Error())
 	}

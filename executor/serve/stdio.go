@@ -19,6 +19,7 @@ import (
 	"github.com/colltune/colltune/executor/host"
 	"github.com/colltune/colltune/executor/internal/ending"
 	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/executor/wire"
 	"github.com/colltune/colltune/internal/child"
 )
 
@@ -111,12 +112,12 @@ func serveFollower(in io.Reader, follow func() error, rank, size int) error {
 // serveOver sends the greeting, and serves calls until the input ends.
 func serveOver(kind string, impl executor.Executor, in io.Reader, out io.Writer) error {
 	frames := &frameWriter{to: out}
-	first, _ := json.Marshal(launchGreeting{protocol.Version, kind}) // a number and a string: can't fail
+	first, _ := json.Marshal(launchGreeting{wire.Version, kind}) // a number and a string: can't fail
 	if _, err := frames.Write(first); err != nil {
 		return err
 	}
 	mine, theirs := net.Pipe()
-	server := protocol.NewServer([]grpc.ServerOption{
+	server := wire.NewServer([]grpc.ServerOption{
 		grpc.ConnectionTimeout(ending.Silence),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: ending.Silence / 2, Timeout: ending.Silence / 2}),
 	})

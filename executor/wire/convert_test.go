@@ -1,4 +1,4 @@
-package protocol
+package wire
 
 import (
 	"reflect"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/protocol"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -48,7 +49,7 @@ func TestDescriptionsTravelWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var d executor.Description
 		filled(t, reflect.ValueOf(&d).Elem())
-		var m Description
+		var m protocol.Description
 		if b, err := proto.Marshal(EncodeDescription(d)); err != nil || proto.Unmarshal(b, &m) != nil {
 			t.Fatal(err)
 		}
@@ -68,10 +69,10 @@ func TestNativeTrialsTravelWhole(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, sent) {
 		t.Errorf("sent %+v, received %+v, %v", sent, got, err)
 	}
-	for _, r := range []*RunRequest{
+	for _, r := range []*protocol.RunRequest{
 		{Protocol: "Fast"},
-		{Protocol: "LL", Native: &Native{}, Program: "x"},
-		{Protocol: "LL", Native: &Native{}},
+		{Protocol: "LL", Native: &protocol.Native{}, Program: "x"},
+		{Protocol: "LL", Native: &protocol.Native{}},
 	} {
 		if got, err := DecodeTrial(r); err == nil {
 			t.Errorf("%v was taken for %+v", r, got)

@@ -1,4 +1,4 @@
-package protocol
+package wire
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 
 	plugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+
+	"github.com/colltune/colltune/executor/protocol"
 )
 
 // Version is the version of the protocol that both ends speak.
@@ -24,21 +26,21 @@ const Service = "executor"
 // wire joins go-plugin to the protocol, on both ends.
 type wire struct {
 	plugin.NetRPCUnsupportedPlugin
-	server ExecutorServer // nil in the host
+	server protocol.ExecutorServer // nil in the host
 }
 
 func (w *wire) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
-	RegisterExecutorServer(s, w.server)
+	protocol.RegisterExecutorServer(s, w.server)
 	return nil
 }
 
 func (w *wire) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, c *grpc.ClientConn) (any, error) {
-	return NewExecutorClient(c), nil
+	return protocol.NewExecutorClient(c), nil
 }
 
 // Versions returns the protocols that an end of the connection speaks, for go-plugin.
 // server is nil in the host.
-func Versions(server ExecutorServer) map[int]plugin.PluginSet {
+func Versions(server protocol.ExecutorServer) map[int]plugin.PluginSet {
 	return map[int]plugin.PluginSet{Version: {Service: &wire{server: server}}}
 }
 

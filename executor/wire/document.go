@@ -1,10 +1,11 @@
-package protocol
+package wire
 
 import (
 	"bytes"
 	"fmt"
 
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor/protocol"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -34,16 +35,16 @@ type Document struct {
 }
 
 // DecodeDocument decodes a document and checks it against the hash it was sent under.
-func DecodeDocument(kind DocumentKind, hash string, b []byte) (*Document, error) {
+func DecodeDocument(kind protocol.DocumentKind, hash string, b []byte) (*Document, error) {
 	d := &Document{Hash: hash, Bytes: int64(len(b))}
 	var is string
 	var err error
 	switch kind {
-	case DocumentKind_DOCUMENT_KIND_PROGRAM:
+	case protocol.DocumentKind_DOCUMENT_KIND_PROGRAM:
 		if d.Program, err = ir.Decode(bytes.NewReader(b)); err == nil {
 			is = d.Program.Hash()
 		}
-	case DocumentKind_DOCUMENT_KIND_TOPOLOGY:
+	case protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY:
 		if d.Topology, err = topologies.Decode(b); err == nil {
 			is = d.Topology.Hash()
 		}

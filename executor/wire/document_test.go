@@ -1,4 +1,4 @@
-package protocol
+package wire
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor/protocol"
 )
 
 // FuzzDocument: whatever is sent as a document, an executor keeps only what has
@@ -20,7 +21,7 @@ func FuzzDocument(f *testing.F) {
 	f.Add(int32(2), "x", []byte(`{"schema":"colltune.topology/v1"}`))
 	f.Add(int32(3), "", []byte{})
 	f.Fuzz(func(t *testing.T, kind int32, hash string, text []byte) {
-		d, err := DecodeDocument(DocumentKind(kind), hash, text)
+		d, err := DecodeDocument(protocol.DocumentKind(kind), hash, text)
 		if err == nil && (d.Hash != hash || d.Program != nil && d.Program.Hash() != hash || d.Topology != nil && d.Topology.Hash() != hash || d.Program == nil && d.Topology == nil) {
 			t.Errorf("kept %+v as %s", d, hash)
 		}

@@ -1,18 +1,19 @@
-package protocol
+package wire
 
 import (
 	"fmt"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/protocol"
 	"github.com/colltune/colltune/topologies"
 )
 
 // A new field of a description or a trial needs a line in both functions of its pair.
 
 // EncodeDescription returns a description's message.
-func EncodeDescription(d executor.Description) *Description {
-	out := &Description{
+func EncodeDescription(d executor.Description) *protocol.Description {
+	out := &protocol.Description{
 		Name:            d.Name,
 		Version:         d.Version,
 		Deterministic:   d.Deterministic,
@@ -30,11 +31,11 @@ func EncodeDescription(d executor.Description) *Description {
 		Simulated:       d.Simulated,
 	}
 	for _, a := range d.Native {
-		settings := map[string]*SettingValues{}
+		settings := map[string]*protocol.SettingValues{}
 		for name, values := range a.Settings {
-			settings[name] = &SettingValues{Values: values}
+			settings[name] = &protocol.SettingValues{Values: values}
 		}
-		out.Native = append(out.Native, &NativeAlgorithm{
+		out.Native = append(out.Native, &protocol.NativeAlgorithm{
 			Algorithm: a.Algorithm, Collectives: a.Collectives, Protocols: a.Protocols, Settings: settings,
 		})
 	}
@@ -42,7 +43,7 @@ func EncodeDescription(d executor.Description) *Description {
 }
 
 // DecodeDescription returns the description of a message.
-func DecodeDescription(d *Description) executor.Description {
+func DecodeDescription(d *protocol.Description) executor.Description {
 	in := executor.Description{
 		Name:            d.Name,
 		Version:         d.Version,
@@ -75,8 +76,8 @@ func DecodeDescription(d *Description) executor.Description {
 
 // EncodeTrial returns the request for a trial. program and topology are the hashes
 // under which its documents were sent.
-func EncodeTrial(t executor.Trial, program, topology string) *RunRequest {
-	r := &RunRequest{
+func EncodeTrial(t executor.Trial, program, topology string) *protocol.RunRequest {
+	r := &protocol.RunRequest{
 		Topology:  topology,
 		Bytes:     t.Bytes,
 		Protocol:  t.Protocol.String(),
@@ -92,8 +93,8 @@ func EncodeTrial(t executor.Trial, program, topology string) *RunRequest {
 		return r
 	}
 	c := &t.Collective
-	r.Native = &Native{Algorithm: t.Native.Algorithm, Settings: t.Native.Settings}
-	r.Collective = &Collective{Name: c.Name, Ranks: int32(c.Ranks), Root: int32(c.Root), InPlace: c.InPlace}
+	r.Native = &protocol.Native{Algorithm: t.Native.Algorithm, Settings: t.Native.Settings}
+	r.Collective = &protocol.Collective{Name: c.Name, Ranks: int32(c.Ranks), Root: int32(c.Root), InPlace: c.InPlace}
 	for _, n := range c.Counts {
 		r.Collective.Counts = append(r.Collective.Counts, int64(n))
 	}
@@ -102,7 +103,7 @@ func EncodeTrial(t executor.Trial, program, topology string) *RunRequest {
 
 // DecodeTrial returns the trial of a request, without its documents. The error is about
 // a request that no host sends.
-func DecodeTrial(r *RunRequest) (executor.Trial, error) {
+func DecodeTrial(r *protocol.RunRequest) (executor.Trial, error) {
 	p, err := topologies.ParseProto(r.Protocol)
 	if err != nil {
 		return executor.Trial{}, err
