@@ -55,7 +55,7 @@ type sets struct {
 func newSets(ranks, steps int) *sets {
 	s := &sets{live: make([][]uint32, steps+1)}
 	for range steps + 1 {
-		s.paid = append(s.paid, slices.Repeat([]int64{dear}, 1<<ranks))
+		s.paid = append(s.paid, slices.Repeat([]int64{infinite}, 1<<ranks))
 		s.whose = append(s.whose, make([]uint32, 1<<ranks))
 	}
 	return s
@@ -65,7 +65,7 @@ func newSets(ranks, steps int) *sets {
 func (s *sets) clear() {
 	for t, live := range s.live {
 		for _, set := range live {
-			s.paid[t][set] = dear
+			s.paid[t][set] = infinite
 		}
 		s.live[t] = live[:0]
 	}
@@ -80,12 +80,12 @@ type added struct {
 }
 
 const (
-	// dear is a cost above that of any branching.
-	dear = math.MaxInt64 / 4
-	// manySets limits roughly how many sets are examined for one branching, and
-	// fewSets is how many are examined between two looks at the clock.
-	manySets = 200_000_000
-	fewSets  = 1 << 14
+	// infinite is a cost above that of any branching.
+	infinite = math.MaxInt64 / 4
+	// maxSetWork limits roughly the sets examined for one branching, and
+	// checkSets is the number between two looks at the clock.
+	maxSetWork = 200_000_000
+	checkSets  = 1 << 14
 )
 
 func newBrancher(s *sets, net *network, steps, source int, wanted []int) *brancher {
@@ -108,7 +108,7 @@ func newBrancher(s *sets, net *network, steps, source int, wanted []int) *branch
 // limit. If that takes too much work, or over says that time is up, it sets spent, and
 // the result means nothing.
 func (b *brancher) cheapest(price []int64, limit int64, over func() bool) (branching, int64) {
-	b.price, b.spent, b.most, b.over = price, false, b.work+manySets, over
+	b.price, b.spent, b.most, b.over = price, false, b.work+maxSetWork, over
 	b.limit = min(limit, b.soonest()+1)
 	b.foresee()
 	b.clear()
@@ -141,7 +141,7 @@ func (b *brancher) soonest() (pays int64) {
 		if d <= 0 || d > b.steps {
 			continue
 		}
-		least := int64(dear)
+		least := int64(infinite)
 		for _, l := range b.net.in[r] {
 			if int(b.net.dist[b.source][b.net.lanes[l].from]) == d-1 {
 				least = min(least, b.price[int(l)*b.steps+d-1])
@@ -173,7 +173,7 @@ func (b *brancher) earliest(price []int64) branching {
 func (b *brancher) foresee() {
 	b.ahead = make([][]int64, b.steps+1)
 	for t := b.steps; t >= 0; t-- {
-		b.ahead[t] = slices.Repeat([]int64{dear}, b.net.ranks)
+		b.ahead[t] = slices.Repeat([]int64{infinite}, b.net.ranks)
 		if t == b.steps {
 			continue
 		}
@@ -197,7 +197,7 @@ func (b *brancher) grow(set uint32) {
 		if set>>r&1 == 1 {
 			continue
 		}
-		a := added{rank: r, now: dear}
+		a := added{rank: r, now: infinite}
 		if b.wants>>r&1 == 1 {
 			a.later = b.ahead[b.step+1][r]
 		}
@@ -210,7 +210,7 @@ func (b *brancher) grow(set uint32) {
 		switch {
 		case a.now == 0: // adding a rank for free never hurts
 			more |= 1 << r
-		case a.now == dear || last && a.later == 0:
+		case a.now == infinite || last && a.later == 0:
 			if hope += a.later; hope >= b.limit {
 				return
 			}
@@ -228,7 +228,7 @@ func (b *brancher) grow(set uint32) {
 
 // extend decides about the remaining ranks one after another.
 func (b *brancher) extend(at int, set uint32, paid, hope int64) {
-	if b.work++; b.work > b.most || b.work%fewSets == 0 && b.over() {
+	if b.work++; b.work > b.most || b.work%checkSets == 0 && b.over() {
 		b.spent = true
 	}
 	if b.spent {
@@ -255,7 +255,7 @@ func (b *brancher) keep(set uint32, paid int64) {
 	if paid >= was {
 		return
 	}
-	if was == dear {
+	if was == infinite {
 		b.live[t] = append(b.live[t], set)
 	}
 	b.paid[t][set], b.whose[t][set] = paid, b.set
@@ -273,7 +273,7 @@ func (b *brancher) retrace(set uint32) branching {
 		was := b.whose[t+1][set]
 		for news := set &^ was; news != 0; news &= news - 1 {
 			r := bits.TrailingZeros32(news)
-			least := int64(dear)
+			least := int64(infinite)
 			for _, l := range b.net.in[r] {
 				from := b.net.lanes[l].from
 				if pays := b.price[int(l)*b.steps+t]; was>>from&1 == 1 && pays < least {

@@ -18,16 +18,16 @@ import (
 // This refutes nothing. It looks at the clock only to give up.
 
 const (
-	// manyPicks is after how many changes the annealing starts over, and manyNoised how
+	// annealingTurns is after how many changes the annealing starts over, and noisedPrices how
 	// many branchings of nearly the least cost are looked for first.
-	manyPicks  = 400_000
-	manyNoised = 60
+	annealingTurns = 400_000
+	noisedPrices   = 60
 	// maxImages limits the automorphisms by which a class can follow from its orbit.
 	maxImages = 16
 )
 
-// annealed is the state of the annealing.
-type annealed struct {
+// annealing is the state of the annealing.
+type annealing struct {
 	room  []int32 // by link × steps + step
 	load  []int32 // indexed like room
 	ways  [][]way // by class: the branchings to pick from
@@ -51,14 +51,14 @@ func (b *pricing) packSplit(p *problem, split []int, over func() bool) Schedule 
 	if over() {
 		return nil
 	}
-	a := b.annealed(p, split)
+	a := b.newAnnealing(p, split)
 	for !over() {
 		a.restart(chance)
-		for turn := 0; turn < manyPicks && (turn%4096 > 0 || !over()); turn++ {
+		for turn := 0; turn < annealingTurns && (turn%4096 > 0 || !over()); turn++ {
 			if a.over == 0 {
 				return b.scheduled(p, split, a)
 			}
-			b.sums += a.turn(chance, 2*math.Exp(-6*float64(turn)/manyPicks))
+			b.additions += a.turn(chance, 2*math.Exp(-6*float64(turn)/annealingTurns))
 		}
 	}
 	return nil
@@ -67,11 +67,11 @@ func (b *pricing) packSplit(p *problem, split []int, over func() bool) Schedule 
 // vary looks for branchings of nearly the least cost, by perturbing the prices;
 // lanes without a price get a small one.
 func (b *pricing) vary(split []int, chance *rand.Rand, over func() bool) {
-	for range manyPriced {
+	for range maxSolved {
 		if over() {
 			return
 		}
-		prices, _ := b.set(split)
+		prices, _ := b.solveLP(split)
 		if prices == nil {
 			return
 		}
@@ -79,13 +79,13 @@ func (b *pricing) vary(split []int, chance *rand.Rand, over func() bool) {
 			break
 		}
 	}
-	prices, _ := b.set(split)
+	prices, _ := b.solveLP(split)
 	if prices == nil || over() {
 		return
 	}
 	most := slices.Max(prices)
-	for try := range manyNoised {
-		if over() || b.known() > manyBranchings {
+	for try := range noisedPrices {
+		if over() || b.columns() > maxBranchings {
 			return
 		}
 		noised := make([]int64, len(prices))
@@ -93,17 +93,17 @@ func (b *pricing) vary(split []int, chance *rand.Rand, over func() bool) {
 			x += most * 0.02 * float64(1+try%5) * chance.Float64()
 			noised[i] = int64(x/most*1000*(0.9+0.2*chance.Float64())) + 1
 		}
-		b.price(noised, over)
+		b.generate(noised, over)
 	}
-	b.set(split)
+	b.solveLP(split)
 }
 
-// annealed lists the branchings of each class with the links they load. Those with
+// newAnnealing lists the branchings of each class with the links they load. Those with
 // a large share in the best fractional solution are picked more often.
-func (b *pricing) annealed(p *problem, split []int) *annealed {
+func (b *pricing) newAnnealing(p *problem, split []int) *annealing {
 	b.findImages()
 	net := p.net
-	a := &annealed{room: make([]int32, len(net.links)*b.steps), picks: make([]int, len(p.items)), class: make([]int, len(p.items)), ways: make([][]way, len(p.classes))}
+	a := &annealing{room: make([]int32, len(net.links)*b.steps), picks: make([]int, len(p.items)), class: make([]int, len(p.items)), ways: make([][]way, len(p.classes))}
 	a.load = make([]int32, len(a.room))
 	tight := make([]bool, len(net.links))
 	for _, e := range net.undominated() {
@@ -147,7 +147,7 @@ func (b *pricing) ways(p *problem, class int, tight []bool) (all []way) {
 }
 
 // draw picks a way for item x at random.
-func (a *annealed) draw(x int, chance *rand.Rand) int {
+func (a *annealing) draw(x int, chance *rand.Rand) int {
 	ways := a.ways[a.class[x]]
 	if chance.IntN(8) == 0 {
 		return chance.IntN(len(ways))
@@ -157,7 +157,7 @@ func (a *annealed) draw(x int, chance *rand.Rand) int {
 }
 
 // restart picks all branchings anew.
-func (a *annealed) restart(chance *rand.Rand) {
+func (a *annealing) restart(chance *rand.Rand) {
 	clear(a.load)
 	a.over = 0
 	for x := range a.picks {
@@ -167,7 +167,7 @@ func (a *annealed) restart(chance *rand.Rand) {
 }
 
 // put adds a branching's load, and returns how much of it exceeds room.
-func (a *annealed) put(fill []int32) (more int) {
+func (a *annealing) put(fill []int32) (more int) {
 	for _, at := range fill {
 		if a.load[at]++; a.load[at] > a.room[at] {
 			more++
@@ -177,7 +177,7 @@ func (a *annealed) put(fill []int32) (more int) {
 }
 
 // drop removes a branching's load, and returns how much of it exceeded room.
-func (a *annealed) drop(fill []int32) (less int) {
+func (a *annealing) drop(fill []int32) (less int) {
 	for _, at := range fill {
 		if a.load[at] > a.room[at] {
 			less++
@@ -189,7 +189,7 @@ func (a *annealed) drop(fill []int32) (less int) {
 
 // turn replaces one pick by another, unless the result is worse than heat allows.
 // It returns the number of additions.
-func (a *annealed) turn(chance *rand.Rand, heat float64) int {
+func (a *annealing) turn(chance *rand.Rand, heat float64) int {
 	x := chance.IntN(len(a.picks))
 	now, ways := a.draw(x, chance), a.ways[a.class[x]]
 	was, is := ways[a.picks[x]].fill, ways[now].fill
@@ -205,7 +205,7 @@ func (a *annealed) turn(chance *rand.Rand, heat float64) int {
 }
 
 // scheduled turns the picks into a routing.
-func (b *pricing) scheduled(p *problem, split []int, a *annealed) Schedule {
+func (b *pricing) scheduled(p *problem, split []int, a *annealing) Schedule {
 	s := make(Schedule, b.steps)
 	for t := range s {
 		s[t].Rounds = split[t]

@@ -27,18 +27,18 @@ import (
 // pricing is the linear program for a collective in a number of steps, with the inequalities
 // that were proved with it.
 type pricing struct {
-	one     *problem // the problem of one chunk
-	steps   int
-	kinds   []int   // by link: its kind, that of the links that automorphisms map to it; -1 if another link's capacity implies its own
-	width   []int64 // by kind: chunks that its links carry together in a round
-	orbits  []*sourceOrbit
-	orbitOf []int       // by class of items: its orbit
-	images  [][][]int32 // by class: lane maps that take the orbit's branchings to its own, once needed
-	cuts    []cutInequality
-	looked  bool
-	bound   *ratioBound // for any number of chunks, once looked for
-	ideal   []float64   // the best split of one round among the steps
-	sums    int         // additions so far, roughly
+	one       *problem // the problem of one chunk
+	steps     int
+	kinds     []int   // by link: its kind, that of the links that automorphisms map to it; -1 if another link's capacity implies its own
+	width     []int64 // by kind: chunks that its links carry together in a round
+	orbits    []*sourceOrbit
+	orbitOf   []int       // by class of items: its orbit
+	images    [][][]int32 // by class: lane maps that take the orbit's branchings to its own, once needed
+	cuts      []cutInequality
+	bounded   bool
+	bound     *ratioBound // for any number of chunks, once looked for
+	ideal     []float64   // the best split of one round among the steps
+	additions int         // so far, roughly
 }
 
 // sourceOrbit is the sources that automorphisms map to each other. Branchings are looked for
@@ -54,22 +54,22 @@ type sourceOrbit struct {
 }
 
 const (
-	// branchRanks is the largest syorbit whose branchings are examined.
+	// branchRanks is the largest system whose branchings are examined.
 	branchRanks = 16
 	// branchHops limits lanes times steps, and branchSteps the steps, of problems
 	// whose branchings are examined.
 	branchHops  = 4000
 	branchSteps = 16
-	// manyBranchings limits the branchings that are collected, and manyPriced how
-	// often prices are set for one split of rounds.
-	manyBranchings = 3000
-	manyPriced     = 150
-	// dearest is the largest price in whole numbers.
-	dearest = 10_000
+	// maxBranchings limits the columns, and maxSolved how often the linear program is
+	// solved for one split of rounds.
+	maxBranchings = 3000
+	maxSolved     = 150
+	// maxPrice is the largest price, in whole numbers.
+	maxPrice = 10_000
 )
 
 // newPricing returns the pricing of a problem whose chunks are copied, without columns. It
-// returns nil for large syorbits, and for chunks with a single destination, which are flows.
+// returns nil for large systems, and for chunks with a single destination, which are flows.
 func (p *problem) newPricing() *pricing {
 	if p.reduces && !p.sumsEverywhere() {
 		p = p.reversedProblem()
@@ -122,10 +122,10 @@ func (b *pricing) covers(p *problem) bool {
 	})
 }
 
-// price finds the branching of least cost for every orbit. pays is what all chunks
-// then pay together, or 0 if that took too much work; news reports whether any of the
-// branchings is new.
-func (b *pricing) price(prices []int64, over func() bool) (pays int64, news bool) {
+// generate finds the branching of least cost for every orbit, and adds those that are new as
+// columns. cost is that of all chunks together, or 0 if that took too much work; news
+// reports whether there is a new column.
+func (b *pricing) generate(prices []int64, over func() bool) (cost int64, news bool) {
 	lanes := make([]int64, len(b.one.net.lanes)*b.steps)
 	for i := range lanes {
 		for _, e := range b.one.net.lanes[i/b.steps].links {
@@ -135,7 +135,7 @@ func (b *pricing) price(prices []int64, over func() bool) (pays int64, news bool
 		}
 	}
 	for _, s := range b.orbits {
-		least := int64(dear)
+		least := int64(infinite)
 		for _, load := range s.loads {
 			sum := int64(0)
 			for i, n := range load {
@@ -144,26 +144,25 @@ func (b *pricing) price(prices []int64, over func() bool) (pays int64, news bool
 			least = min(least, sum)
 		}
 		was := s.work
-		br, cost := s.cheapest(lanes, least, over)
-		b.sums += 4 * (s.work - was)
+		br, each := s.cheapest(lanes, least, over)
+		b.additions += 4 * (s.work - was)
 		if s.spent {
 			return 0, false
 		}
 		if br != nil {
 			news = b.add(s, br) || news
 		}
-		pays += s.count * cost
+		cost += s.count * each
 	}
-	return pays, news
+	return cost, news
 }
 
-// set finds the prices at which the cheapest fractional solution of the known branchings costs most,
-// and how many chunks get through at most: in the given split of rounds, or, if
-// split is nil, in one round that is split in the best way.
-func (b *pricing) set(split []int) (prices []float64, chunks float64) {
+// solveLP returns the dual prices, and the largest number of chunks that get through: in the
+// given split of rounds or, if split is nil, in one round that is split in the best way.
+func (b *pricing) solveLP(split []int) (prices []float64, chunks float64) {
 	lp := b.program(split)
 	solved := lp.Solve(math.Inf(1))
-	if b.sums += lp.Operations(); !solved || lp.Objective() <= 0 {
+	if b.additions += lp.Operations(); !solved || lp.Objective() <= 0 {
 		return nil, 0
 	}
 	for row := range len(b.width) * b.steps {
@@ -172,7 +171,7 @@ func (b *pricing) set(split []int) (prices []float64, chunks float64) {
 	if split == nil {
 		b.ideal = b.ideal[:0]
 		for t := range b.steps {
-			b.ideal = append(b.ideal, lp.Primal(b.known()+t))
+			b.ideal = append(b.ideal, lp.Primal(b.columns()+t))
 		}
 	}
 	at := 0
@@ -188,7 +187,7 @@ func (b *pricing) set(split []int) (prices []float64, chunks float64) {
 
 // program is the linear program of what the rounds can carry.
 func (b *pricing) program(split []int) *simplex.Program {
-	rows, columns := len(b.width)*b.steps, b.known()
+	rows, columns := len(b.width)*b.steps, b.columns()
 	free := 0
 	if split == nil {
 		free = b.steps
@@ -224,12 +223,12 @@ func (b *pricing) program(split []int) *simplex.Program {
 // cut is the inequality that prices, in whole numbers, prove for all splits of
 // rounds. news reports whether finding it led to new branchings.
 func (b *pricing) cut(prices []float64, over func() bool) (c cutInequality, news bool) {
-	whole := wholes(prices, dearest)
+	whole := wholes(prices, maxPrice)
 	c.capacity = make([]int64, b.steps)
 	for row, price := range whole {
 		c.capacity[row%b.steps] += price * b.width[row/b.steps]
 	}
-	c.need, news = b.price(whole, over)
+	c.need, news = b.generate(whole, over)
 	return c, news
 }
 
@@ -242,17 +241,17 @@ const (
 	fits              // the linear program achieves it in fractions
 )
 
-// judge finds out whether so many chunks may get through in a split of rounds.
+// judge finds out whether a number of chunks may get through in a split of rounds.
 func (b *pricing) judge(chunks int, split []int, over func() bool) verdict {
 	if b.excludes(chunks, split) {
 		return excluded
 	}
-	b.begin(over)
-	for range manyPriced {
-		if over() || b.known() > manyBranchings {
+	b.addFirst(over)
+	for range maxSolved {
+		if over() || b.columns() > maxBranchings {
 			return unsettled
 		}
-		prices, through := b.set(split)
+		prices, through := b.solveLP(split)
 		if prices == nil {
 			return unsettled
 		}
@@ -271,19 +270,19 @@ func (b *pricing) judge(chunks int, split []int, over func() bool) verdict {
 	return unsettled
 }
 
-// excludes reports whether a known cut proves that so many chunks don't get through
+// excludes reports whether a known cut proves that a number of chunks don't get through
 // in this split of rounds.
 func (b *pricing) excludes(chunks int, split []int) bool {
 	return slices.ContainsFunc(b.cuts, func(c cutInequality) bool { return c.excludes(chunks, split) })
 }
 
-// begin finds the first branchings: those with the fewest links or, if that is too
-// much work, those that are everywhere as early as possible.
-func (b *pricing) begin(over func() bool) {
-	if b.known() > 0 {
+// addFirst adds the first columns: the branchings with the fewest links or, if that is
+// too much work, those that are everywhere as early as possible.
+func (b *pricing) addFirst(over func() bool) {
+	if b.columns() > 0 {
 		return
 	}
-	b.price(slices.Repeat([]int64{1}, len(b.width)*b.steps), over)
+	b.generate(slices.Repeat([]int64{1}, len(b.width)*b.steps), over)
 	for _, s := range b.orbits {
 		if len(s.all) == 0 && !over() {
 			b.add(s, s.earliest(slices.Repeat([]int64{1}, len(b.one.net.lanes)*b.steps)))
@@ -294,21 +293,21 @@ func (b *pricing) begin(over func() bool) {
 // least is the bound on R/C that prices prove for any number of chunks, or nil if
 // it is not above the bound already known. It is computed once.
 func (b *pricing) least(known *big.Rat, over func() bool) *ratioBound {
-	if b.looked {
+	if b.bounded {
 		return b.bound
 	}
-	b.looked = true
+	b.bounded = true
 	start, enough := time.Now(), 0.0
 	if known != nil {
 		enough, _ = known.Float64()
 	}
-	b.begin(over)
+	b.addFirst(over)
 	var best *ratioBound
-	for range manyPriced {
-		if over() || b.known() > manyBranchings {
+	for range maxSolved {
+		if over() || b.columns() > maxBranchings {
 			break
 		}
-		prices, chunks := b.set(nil)
+		prices, chunks := b.solveLP(nil)
 		if prices == nil || enough*chunks >= 1-1e-9 {
 			break
 		}
@@ -350,8 +349,8 @@ func (b *pricing) add(s *sourceOrbit, br branching) bool {
 	return true
 }
 
-// known is the number of branchings.
-func (b *pricing) known() (n int) {
+// columns returns the number of columns.
+func (b *pricing) columns() (n int) {
 	for _, s := range b.orbits {
 		n += len(s.all)
 	}

@@ -107,11 +107,11 @@ func (p *problem) solveCopies(ctx context.Context, s *solver.Pool, budget solveB
 // limit returns a function that reports whether as many additions, or the time, are used up,
 // and counts the work of what was added since it was last called.
 func (b *pricing) limit(ctx context.Context, budget solveBudget, sums int) func() bool {
-	from, counted := b.sums, b.sums
+	from, counted := b.additions, b.additions
 	return func() bool {
-		budget.spend(time.Duration(float64(b.sums-counted) / sumsPerSecond * float64(time.Second)))
-		counted = b.sums
-		return b.sums-from >= sums || budget.spent(ctx)
+		budget.spend(time.Duration(float64(b.additions-counted) / sumsPerSecond * float64(time.Second)))
+		counted = b.additions
+		return b.additions-from >= sums || budget.spent(ctx)
 	}
 }
 
@@ -243,9 +243,9 @@ func nearSplits(ideal []float64, rounds int) (all [][]int) {
 // pack looks for a packing in one of the splits, with a number of additions. It returns nil
 // if it finds none.
 func (b *pricing) pack(ctx context.Context, budget solveBudget, p *problem, splits [][]int, sums int) Schedule {
-	from := b.sums
+	from := b.additions
 	for i, split := range splits {
-		over := b.limit(ctx, budget, (from+sums-b.sums)/(len(splits)-i))
+		over := b.limit(ctx, budget, (from+sums-b.additions)/(len(splits)-i))
 		sched := b.packSplit(p, split, over)
 		over()
 		if sched != nil {

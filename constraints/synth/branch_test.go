@@ -33,7 +33,7 @@ func never() bool { return false }
 // leastOfAll is the least that any choice of lanes in steps costs by which all who
 // want a chunk have it, by trying all of them: it knows of no sets.
 func leastOfAll(net *network, steps, source int, wanted []int, price []int64) int64 {
-	best := int64(dear)
+	best := int64(infinite)
 	for choice := range 1 << (len(net.lanes) * steps) {
 		has := uint(1) << source
 		cost := int64(0)
@@ -116,7 +116,7 @@ func TestCheapestBranching(t *testing.T) {
 		want := leastOfAll(net, steps, 0, wanted, price)
 		b := newBrancher(newSets(n, steps), net, steps, 0, wanted)
 		for range 2 { // the sets are left as they were found
-			br, cost := b.cheapest(price, dear, never)
+			br, cost := b.cheapest(price, infinite, never)
 			if cost != want {
 				t.Fatalf("the cheapest branching costs %d, want %d", cost, want)
 			}
@@ -133,7 +133,7 @@ func TestCheapestBranching(t *testing.T) {
 				}
 			}
 		}
-		if want < dear {
+		if want < infinite {
 			if br, cost := b.cheapest(price, want, never); br != nil || cost != want {
 				t.Fatalf("a branching of %d below a limit of %d", cost, want)
 			}
@@ -150,13 +150,13 @@ func TestBranchingEnds(t *testing.T) {
 	p := spreading(t, Query{Topology: resolve(t, "ndv2", 2), Steps: 4, Rounds: 4}, "allgather", 1)
 	b := p.newPricing()
 	looks := 0
-	if b.begin(func() bool { looks++; return true }); looks == 0 || b.known() > 0 || !b.orbits[0].spent {
-		t.Fatalf("%d branchings after %d looks: want none after a few", b.known(), looks)
+	if b.addFirst(func() bool { looks++; return true }); looks == 0 || b.columns() > 0 || !b.orbits[0].spent {
+		t.Fatalf("%d branchings after %d looks: want none after a few", b.columns(), looks)
 	}
 	if c, news := b.cut(slices.Repeat([]float64{1}, len(b.width)*b.steps), func() bool { return true }); c.need != 0 || news {
 		t.Errorf("chunks are said to pay %d", c.need)
 	}
-	if b.begin(never); b.known() == 0 {
+	if b.addFirst(never); b.columns() == 0 {
 		t.Error("no branchings with time enough")
 	}
 }

@@ -84,3 +84,42 @@ func TestTooLargeToState(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
+
+// TestSharesOfTime has what is asked of solvers keep to the time of the whole.
+func TestSharesOfTime(t *testing.T) {
+	budget := solveBudget{}.within(time.Hour)
+	if part := budget.share(1, 4); part.left() > 15*time.Minute || part.within(time.Hour).left() > 15*time.Minute {
+		t.Errorf("%v of an hour, %v of that", part.left(), part.within(time.Hour).left())
+	}
+	s := open(t, "pb")
+	f := constraints.NewFormula("late")
+	for _, preferred := range []string{"pb", "z3"} {
+		a, err := budget.within(0).solve(context.Background(), s, f, preferred)
+		if err != nil || a.Status != solver.Timeout || a.Detail == "" || a.By != "pb" {
+			t.Errorf("with no time left: %+v, %v", a, err)
+		}
+	}
+	if a, err := budget.solve(context.Background(), s, f, "z3"); err != nil || a.Status != sat || a.By != "pb" {
+		t.Errorf("by a solver that is not in use: %+v, %v", a, err)
+	}
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := (solveBudget{}).within(0).solve(gone, s, f, "pb"); err == nil {
+		t.Error("no error where the context is over")
+	}
+}
+
+// Work done in a part counts in the whole, and no part has more than is left there.
+func TestPartsOfWork(t *testing.T) {
+	whole := byWork(time.Hour)
+	half := whole.share(1, 2)
+	quarter := half.share(1, 2)
+	quarter.spend(10 * time.Minute)
+	if whole.left() != 50*time.Minute || half.left() != 20*time.Minute || quarter.left() != 5*time.Minute {
+		t.Errorf("%v, %v and %v are left of an hour, its half and its quarter, after 10 minutes", whole.left(), half.left(), quarter.left())
+	}
+	whole.spend(48 * time.Minute)
+	if quarter.left() != 2*time.Minute {
+		t.Errorf("%v of a quarter are left, of 2 minutes of the whole", quarter.left())
+	}
+}

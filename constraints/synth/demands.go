@@ -158,8 +158,8 @@ func (p *problem) eachSet(yield func(in []bool)) {
 	}
 }
 
-// manyPairs is the number of ranks up to which all pairs are examined.
-const manyPairs = 16
+// maxPairRanks is the number of ranks up to which all pairs are examined.
+const maxPairRanks = 16
 
 // sumDemands returns the demands of sums: for each chunk that is wanted at a rank, one chunk
 // must come there from every other contributor. If all chunks are wanted everywhere, this
@@ -184,7 +184,7 @@ func (p *problem) sumDemands() []demand {
 	tried := make([]bool, n*n) // by the first pair of an orbit
 	for at, first := range symmetry.Orbits(n*n, pairs) {
 		a, b := at/n, at%n
-		if a == b || tried[first] || n > manyPairs && b != (a+1)%n && !p.farthest(a, b) {
+		if a == b || tried[first] || n > maxPairRanks && b != (a+1)%n && !p.farthest(a, b) {
 			continue
 		}
 		tried[first] = true

@@ -76,6 +76,7 @@ func (w FrontierOptions) budget() solveBudget {
 	return solveBudget{work: &work{left: w.Work}}
 }
 
+// frontier is Frontier within a budget of its own.
 func frontier(ctx context.Context, s *solver.Pool, budget solveBudget, q Query, w FrontierOptions) (points []Point, least *big.Rat, err error) {
 	least = new(big.Rat) // nothing is known yet
 	q.Steps, q.Rounds = 1, 1

@@ -13,7 +13,7 @@ import (
 )
 
 // A queue has the ratios between two R/C, in their order, and none twice.
-func TestLadderIsComplete(t *testing.T) {
+func TestRatioQueueIsComplete(t *testing.T) {
 	c, err := collective.New(collective.Spec{Name: "broadcast", Ranks: 4, Chunks: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestLadderIsComplete(t *testing.T) {
 		for i, w := range want {
 			got, last, ok := l.next()
 			if !ok || got != w || last != (i+1 == len(want) || want[i+1].rat().Cmp(w.rat()) != 0) {
-				t.Fatalf("rung %d: %v, last %v, %v; want %v of %v", i, got, last, ok, w, want)
+				t.Fatalf("ratio %d: %v, last %v, %v; want %v of %v", i, got, last, ok, w, want)
 			}
 		}
 		if r, _, ok := l.next(); ok {
@@ -48,8 +48,8 @@ func TestLadderIsComplete(t *testing.T) {
 	})
 }
 
-// What is known to be refuted covers what is harder, and keeps no more than it must.
-func TestKnownCoversWhatIsHarder(t *testing.T) {
+// Refuted ratios cover those that are harder, and none of them covers another.
+func TestRefutedCoversHarderRatios(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := rapid.Custom(func(t *rapid.T) rcRatio {
 			return rcRatio{rapid.IntRange(1, 8).Draw(t, "chunks"), rapid.IntRange(1, 8).Draw(t, "rounds")}
@@ -66,7 +66,7 @@ func TestKnownCoversWhatIsHarder(t *testing.T) {
 				}
 			}
 		}
-		r := draw.Draw(t, "rung")
+		r := draw.Draw(t, "ratio")
 		want := slices.ContainsFunc(all, func(o rcRatio) bool { return o.chunks <= r.chunks && o.rounds >= r.rounds })
 		if k.covers(r) != want {
 			t.Fatalf("%v covers %v: %v, want %v", k, r, !want, want)
@@ -76,7 +76,7 @@ func TestKnownCoversWhatIsHarder(t *testing.T) {
 
 // No routing has a smaller R/C than flows leave in so many steps, and of many chunks
 // flows refute nothing that is a little above.
-func TestFlowingIsABound(t *testing.T) {
+func TestCutBoundHolds(t *testing.T) {
 	s := open(t, "pb")
 	said, met, tight := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -151,7 +151,7 @@ func TestFlowingIsABound(t *testing.T) {
 }
 
 // Whatever the chunks, of a DGX-1: what the frontier's first two points meet.
-func TestFlowingDGX1(t *testing.T) {
+func TestCutBoundDGX1(t *testing.T) {
 	for _, w := range []struct {
 		name  string
 		steps int
