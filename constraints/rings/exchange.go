@@ -54,7 +54,7 @@ const worsenRate = 64
 // findByExchange is findAtWidth for one node of more than maxPackedRanks. It returns
 // nil if it finds no rings.
 func (p *problem) findByExchange(width units.Bandwidth) [][]int {
-	if p.n <= maxPackedRanks || !p.singleNode() || p.bothWays {
+	if p.n <= maxPackedRanks || !p.singleNode() {
 		return nil
 	}
 	for _, pairs := range [2]bool{true, false} {

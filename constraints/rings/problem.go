@@ -12,15 +12,13 @@ import (
 // The step from the last rank to the first, the closing step, closes the ring or, on
 // several nodes, leads into the next node.
 type problem struct {
-	t        *topologies.Topology
-	nodes    [][]int // ranks of each node, by local position
-	n        int     // ranks in a node
-	count    int     // rings wanted
-	within   [][]*hop
-	closing  [][]*hop
-	adjacent [][]int // by rank: its neighbours, computed when first needed
-	// bothWays means that every ring uses its links in both directions.
-	bothWays   bool
+	t          *topologies.Topology
+	nodes      [][]int // ranks of each node, by local position
+	n          int     // ranks in a node
+	count      int     // rings wanted
+	within     [][]*hop
+	closing    [][]*hop
+	adjacent   [][]int        // by rank: its neighbours, computed when first needed
 	workLeft   *time.Duration // of solvers; nil means no limit
 	noSolver   bool
 	refutation string // why there are no rings of the width last asked for

@@ -2,6 +2,7 @@ package rings
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/colltune/colltune/constraints"
@@ -73,24 +74,18 @@ func (p *problem) findAtWidth(ctx context.Context, s *solver.Pool, width units.B
 	if ctx.Err() != nil {
 		return nil, "", ctx.Err()
 	}
-	return p.findBySolvers(ctx, s, width)
-}
-
-// maxPositionVariables is the number of ranks of a node times rings up to which
-// solvers are asked by findByPositions, which finds the lexicographically first set
-// of rings.
-const maxPositionVariables = 56
-
-// findBySolvers is findAtWidth by solvers.
-func (p *problem) findBySolvers(ctx context.Context, s *solver.Pool, width units.Bandwidth) (orders [][]int, by string, err error) {
-	if p.noSolver {
+	switch {
+	case p.noSolver:
 		return nil, "", &TimeoutError{p.t.Name, p.count, "no solver was asked"}
-	}
-	if p.n > maxPackedRanks || p.n*p.count > maxPositionVariables {
-		return p.findByCuts(ctx, s, width)
+	case p.n*p.count > maxPositions:
+		return nil, "", &TimeoutError{p.t.Name, p.count, fmt.Sprintf("solvers are asked about at most %d positions, one for each rank of a node in each ring", maxPositions)}
 	}
 	return p.findByPositions(ctx, s, width)
 }
+
+// maxPositions is the number of ranks of a node times rings up to which solvers are
+// asked.
+const maxPositions = 64
 
 // query asks solvers, within the work that is left.
 func (p *problem) query(ctx context.Context, s *solver.Pool, f *constraints.Formula, first ...string) (solver.Answer, error) {

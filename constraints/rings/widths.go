@@ -67,12 +67,8 @@ func (p *problem) maxShares(e int) int {
 // every step if it is between switches.
 func (p *problem) maxUses(e int) int {
 	edge := p.t.Edges[e]
-	from, to := edge.From < len(p.t.Ranks), edge.To < len(p.t.Ranks)
-	switch {
-	case from && to || (from || to) && !p.bothWays:
+	if edge.From < len(p.t.Ranks) || edge.To < len(p.t.Ranks) {
 		return p.count
-	case from || to:
-		return 2 * p.count
 	}
 	return p.count * p.n
 }
