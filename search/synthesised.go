@@ -232,13 +232,9 @@ func solveFrontier(ctx context.Context, e *enumeration) ([]find, error) {
 	return all, nil
 }
 
-// maxArrivals limits the messages of a greedy schedule, and so its program: every
-// rank's chunks arriving at every other.
-const maxArrivals = 1 << 17
-
-// greedyChunks are the numbers of chunks in a rank's part. With more chunks,
-// schedules are shorter by the model, but longer once every message costs a call.
-var greedyChunks = []int{1, 2}
+// greedyChunks is the number of chunks in a rank's part. With more chunks, schedules are
+// shorter by the model, but longer once every message costs a call.
+const greedyChunks = 1
 
 // scheduleGreedy finds greedy schedules for the largest size, and for the smallest,
 // where latency counts. Those for the largest also come unfused: where a rank has
@@ -249,33 +245,28 @@ func scheduleGreedy(ctx context.Context, e *enumeration) ([]find, error) {
 	var known []*greedy.Schedule
 	last := p.Sizes[len(p.Sizes)-1]
 	for _, bytes := range slices.Compact([]int64{last, p.Sizes[0]}) {
-		for _, chunks := range greedyChunks {
-			if n := len(p.Topology.Ranks); chunks > 1 && n*n*chunks > maxArrivals {
-				continue
-			}
-			s, err := greedy.Route(ctx, p.Topology, greedy.Options{Collective: p.Collective, Bytes: bytes, Chunks: chunks})
-			if err == nil {
-				err = s.Check(p.Topology)
-			}
-			if err != nil {
-				return nil, err
-			}
-			if slices.ContainsFunc(known, s.SameRouting) {
-				continue
-			}
-			known = append(known, s)
-			program, err := s.Program(p.InPlace)
-			if err != nil {
-				return nil, err
-			}
-			one := find{Params: script.Params{"chunks": chunks, "for": units.Bytes(bytes).String()}, program: program,
-				Origin: fmt.Sprintf("by=none chunks=%d: %.2f us for %d bytes, %.1f %% over the bound, %s", chunks, s.TimeUS, bytes, 100*s.Gap(), s.Method)}
+		s, err := greedy.Route(ctx, p.Topology, greedy.Options{Collective: p.Collective, Bytes: bytes, Chunks: greedyChunks})
+		if err == nil {
+			err = s.Check(p.Topology)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(known, s.SameRouting) {
+			continue
+		}
+		known = append(known, s)
+		program, err := s.Program(p.InPlace)
+		if err != nil {
+			return nil, err
+		}
+		one := find{Params: script.Params{"chunks": greedyChunks, "for": units.Bytes(bytes).String()}, program: program,
+			Origin: fmt.Sprintf("by=none chunks=%d: %.2f us for %d bytes, %.1f %% over the bound, %s", greedyChunks, s.TimeUS, bytes, 100*s.Gap(), s.Method)}
+		all = append(all, one)
+		if bytes == last {
+			one.Params = maps.Clone(one.Params)
+			one.Params["fused"], one.Apart = false, true
 			all = append(all, one)
-			if bytes == last {
-				one.Params = maps.Clone(one.Params)
-				one.Params["fused"], one.Apart = false, true
-				all = append(all, one)
-			}
 		}
 	}
 	return all, nil
