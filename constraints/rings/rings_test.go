@@ -199,8 +199,8 @@ func flowerSnark() *topologies.Topology {
 }
 
 func TestRingLimits(t *testing.T) {
-	s := solvertest.Open(t, solver.Options{Timeout: time.Millisecond})
-	_, err := Find(context.Background(), s, flowerSnark(), Options{})
+	s := solvertest.Open(t, solver.Options{})
+	_, err := Find(context.Background(), s, flowerSnark(), Options{SolverWork: time.Nanosecond})
 	var limit *TimeoutError
 	if !errors.As(err, &limit) || !strings.Contains(err.Error(), "1 ring orders not settled") {
 		t.Errorf("got %v", err)
