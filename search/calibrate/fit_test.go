@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"reflect"
 	"testing"
 
@@ -51,14 +52,18 @@ func TestFitFindsWhatWasChanged(t *testing.T) {
 	for _, c := range []struct {
 		name, topology string
 		is             topologies.Calibration
+		slow           bool // left to make test-long
 	}{
-		{"nothing", "l40s-4", topologies.Calibration{}},
-		{"launch", "l40s-4", topologies.Calibration{Launch: 6.3}},
-		{"less launch", "l40s-4", topologies.Calibration{Launch: -2.5}},
-		{"links", "dgx-1", topologies.Calibration{Launch: 3, Links: map[topologies.LinkKind]float64{topologies.NVLink: 0.6}}},
-		{"threadblocks", "dgx-1", topologies.Calibration{Launch: 3, Speed: 0.7}},
+		{"nothing", "l40s-4", topologies.Calibration{}, false},
+		{"launch", "l40s-4", topologies.Calibration{Launch: 6.3}, true},
+		{"less launch", "l40s-4", topologies.Calibration{Launch: -2.5}, true},
+		{"links", "dgx-1", topologies.Calibration{Launch: 3, Links: map[topologies.LinkKind]float64{topologies.NVLink: 0.6}}, false},
+		{"threadblocks", "dgx-1", topologies.Calibration{Launch: 3, Speed: 0.7}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.slow && os.Getenv("COLLTUNE_LONG") == "" {
+				t.Skip("set COLLTUNE_LONG for this fit")
+			}
 			top := resolve(t, c.topology)
 			points := measuredOn(t, top.Calibrated(c.is), top, sizes...)
 			r, err := Fit(t.Context(), []Table{{top, points}}, 4, 2, nil)
