@@ -43,7 +43,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", tc.name, err, tc.says)
 		}
 	}
-	// A file called as a built-in is not taken for one.
+	// A file with a built-in's name is not taken for it.
 	for _, name := range []string{builtinNames()[0], pluginPrefix + builtinNames()[0], pluginPrefix} {
 		f, err := Lookup(write(path, name, 0o755))
 		if err != nil || f.Kind != "plugin" || Builtin(f.Name) != nil || f.Name == "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/colltune/colltune/executor/host"
 )
 
-// TestCheckWaitsNoLongerForAStart than the time that a trial was given.
+// The timeout of a trial limits the start too.
 func TestCheckWaitsNoLongerForAStart(t *testing.T) {
 	t.Parallel()
 	o := executortest.Quick(t, host.Options{TrialTimeout: time.Second})
@@ -25,7 +25,7 @@ func TestCheckWaitsNoLongerForAStart(t *testing.T) {
 }
 
 func TestCheckFindsWhatIsWrong(t *testing.T) {
-	// What a stranger that looks into no document can't refuse.
+	// The cases that an executor that decodes no document fails.
 	careless := []string{"fingerprint", "traits", "refuses a broken program", "refuses a dtype it lacks", "refuses an operation it lacks", "refuses a size below 0", "refuses an algorithm it lacks"}
 	for name, bad := range map[string][]string{
 		"well":           nil,

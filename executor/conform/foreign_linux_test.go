@@ -21,8 +21,8 @@ echo $! >before
 setsid sh -c 'until [ -e go ]; do sleep 0.01; done; sleep 7200 & echo $! >adopted' </dev/null >/dev/null 2>&1 &
 exec "$0" foreign-host . "$1"`
 
-// Children of the host that no executor started, from before its exec and adopted
-// since, go on, and no check says a word of them.
+// Children of the host that no executor started, from before its exec or adopted since, go
+// on, and no case reports them.
 func TestForeignChildrenGoOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

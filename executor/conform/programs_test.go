@@ -7,7 +7,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// What executors are checked with is right itself.
+// The programs of the check pass the verifier.
 func TestProgramsOfTheCheckAreRight(t *testing.T) {
 	programs := []*ir.Program{exchangeProgram()}
 	for n := 2; n < 9; n++ {

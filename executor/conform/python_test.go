@@ -18,7 +18,7 @@ import (
 	"github.com/colltune/colltune/executor/host"
 )
 
-// The example in Python keeps the whole protocol, and finds a wrong result.
+// The example in Python passes every case, and finds a wrong result.
 func TestPythonExample(t *testing.T) {
 	path := pythonExample(t)
 	_, checks, err := conform.Run(t.Context(), path, executortest.Quick(t, host.Options{}))
@@ -55,8 +55,7 @@ func TestPythonExample(t *testing.T) {
 	}
 }
 
-// pythonExample is the example, ready to run under an interpreter that has what
-// it imports.
+// pythonExample returns the path of the example, with an interpreter that has its imports.
 func pythonExample(t *testing.T) string {
 	t.Helper()
 	interpreter := ""

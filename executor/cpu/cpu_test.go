@@ -23,9 +23,8 @@ import (
 	"github.com/colltune/colltune/topologies/topotest"
 )
 
-// TestAnyProgram runs right programs of every collective with random knobs: any
-// size down to nothing, tiles down to one element, every type, reduction and
-// protocol, and wants no wrong element.
+// TestAnyProgram runs correct programs of every collective with random knobs: any size from
+// 0, tiles from one element, every type, reduction and protocol. No element may be wrong.
 func TestAnyProgram(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := drawn(t)
@@ -59,8 +58,8 @@ func trialOf(t *rapid.T, p *ir.Program) executor.Trial {
 	return trial
 }
 
-// TestMutants breaks right programs: what the verifier calls wrong or stuck must
-// come out as wrong elements, or as an error.
+// TestMutants breaks correct programs: those that the verifier calls wrong or deadlocked
+// must give wrong elements, or an error.
 func TestMutants(t *testing.T) {
 	caught, equal := map[string]int{}, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -175,7 +174,8 @@ func mutate(t *rapid.T, p *ir.Program) string {
 	return kind
 }
 
-// TestDeadlock: a program that waits for itself ends with who waits for whom.
+// TestDeadlock: a deadlocked program ends with an error that names the waiting
+// threadblocks.
 func TestDeadlock(t *testing.T) {
 	for _, proto := range topologies.AllProtocols {
 		p := exchange(1)
@@ -233,8 +233,8 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
-// TestEndIsNoDeadlock: where an iteration has ended and whoever waits for that is
-// late, looks that are due as well don't find that nobody moves.
+// TestEndIsNoDeadlock: an iteration that has ended before late looks of the watchdog is no
+// deadlock.
 func TestEndIsNoDeadlock(t *testing.T) {
 	p, err := prepare(ring(t, 4, compiler.Options{}), system(t, "ring:4"))
 	if err != nil {
@@ -261,8 +261,8 @@ func TestEndIsNoDeadlock(t *testing.T) {
 	}
 }
 
-// TestParkedElsewhere: where chunks differ by an element, what a program parks
-// in a shorter one comes back whole.
+// TestParkedElsewhere: where chunks differ by an element, a chunk that a program stores in
+// a shorter one's place keeps all its elements.
 func TestParkedElsewhere(t *testing.T) {
 	p := traced(t, collective.Spec{Name: "allreduce", Ranks: 2, Chunks: 3, InPlace: true}, compiler.Options{}, func(t *tracer) {
 		for i := range 3 {
@@ -331,7 +331,7 @@ func TestStrides(t *testing.T) {
 	}
 }
 
-// TestRefused: what can't be run says why, before anything is allocated.
+// TestRefused: a trial that can't be run is an error before memory is allocated.
 func TestRefused(t *testing.T) {
 	with := func(edit func(p *ir.Program)) *ir.Program {
 		p := exchange(2)

@@ -66,8 +66,8 @@ func fakeCompiler(t *testing.T, settings string) {
 	})
 }
 
-// TestWhoCompiles goes through who makes machine code of the kernels, by what
-// is asked for and what there is.
+// TestWhoCompiles checks which compiler is used, by the setting and by the libraries there
+// are.
 func TestWhoCompiles(t *testing.T) {
 	const none = "/none/libnvrtc.so"
 	for _, tc := range []struct {
@@ -128,7 +128,7 @@ func TestWhoCompiles(t *testing.T) {
 	}
 }
 
-// TestCodeIsCompiledOnce has two devices of a kind share what NVRTC made.
+// TestCodeIsCompiledOnce: two devices of one kind share NVRTC's output.
 func TestCodeIsCompiledOnce(t *testing.T) {
 	f := newFake(t, "devices=2")
 	fakeCompiler(t, "")

@@ -15,11 +15,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// accesses are the instructions of which a mistake would harm others: memory,
-// its order, and meetings.
+// accesses are the instructions that affect other threads: memory, fences and barriers.
 var accesses = regexp.MustCompile(`^\s*(?:ld|st|atom)\.[a-z.]*global\.|^\s*(?:fence|bar|vote)\.`)
 
-// neverRun are those that no program of this type comes to.
+// neverRun are those that no program of this type reaches.
 var neverRun = []struct{ function, instruction, why string }{
 	{"moveCallI6Simple", "fence.", "Simple's counters order everything: plans ask for no fences"},
 	{"loadPart", "ld.global.u", "elements of 4 bytes have no parts"},
@@ -101,11 +100,10 @@ func twice() *ir.Program {
 	return &ir.Program{Collective: collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 1}, GPUs: []ir.GPU{gpu(1), gpu(0)}}
 }
 
-// TestEveryAccessAsPTX takes the ways through the PTX that small trials don't:
-// whole tiles, of which a thread moves several lines at a time, reductions of
-// more sources than are on their way together, programs longer than shared
-// memory, several devices. In the long suite nothing may be left out: each load,
-// store, fence and meeting in the text was run, and what it did was right.
+// TestEveryAccessAsPTX covers the paths through the PTX that small trials don't: whole
+// tiles, of which a thread moves several lines at a time, reductions of more sources than
+// are in flight together, programs longer than shared memory, several devices. In the long
+// suite each load, store, fence and barrier of the text must have run.
 func TestEveryAccessAsPTX(t *testing.T) {
 	text, err := ptxOf(data.F32)
 	if err != nil {

@@ -18,9 +18,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// emulated is GPUs that execute the embedded PTX, through the driver's binding.
-// What a trial leaves in their memory is compared once more by the host, with
-// the reference that the other executors are held to.
+// emulated is GPUs that execute the embedded PTX, through the driver's binding. The host
+// compares a trial's result once more, with the reference of all executors.
 type emulated struct {
 	*gpus
 	t         *testing.T
@@ -65,8 +64,7 @@ func tryEmulated(t *testing.T, m *ptxtest.Machine) (*emulated, error) {
 // theEmulated is the machine behind the binding: there is one at a time.
 var theEmulated *emulated
 
-// end gives everything back, and sees that all was: of a device that was lost
-// nothing can be.
+// end releases everything, and checks that nothing is left, unless the device is lost.
 func (e *emulated) end() {
 	if theEmulated != e {
 		return
@@ -134,7 +132,7 @@ func (l *looking) releaseAll() error {
 	return l.gpus.releaseAll()
 }
 
-// right wants nothing wrong, by either check.
+// right fails the test if either check finds a wrong element.
 func (e *emulated) right(t *testing.T, trial executor.Trial, threads int) {
 	t.Helper()
 	device, host, err := e.run(trial, threads)
@@ -203,7 +201,7 @@ func TestTypesAsPTX(t *testing.T) {
 	}
 }
 
-// TestSeedsAsPTX has threads take turns in many ways, which change nothing.
+// TestSeedsAsPTX runs trials under many schedules.
 func TestSeedsAsPTX(t *testing.T) {
 	seeds := uint64(2)
 	if long() {
@@ -246,8 +244,8 @@ func TestGraphsAsPTX(t *testing.T) {
 	}
 }
 
-// TestFencesAsPTX runs a program that leans on its messages' order: right with
-// the fences it gets, and wrong without, or memory here is not weak.
+// TestFencesAsPTX runs a program that relies on its messages' order: right with the fences
+// it gets, and wrong without, which shows that memory here is weak.
 func TestFencesAsPTX(t *testing.T) {
 	const seeds = 30
 	for _, proto := range []topologies.Proto{topologies.LL, topologies.LL128} {
@@ -275,9 +273,8 @@ func TestFencesAsPTX(t *testing.T) {
 // that all was taken, and more.
 var believed = regexp.MustCompile(`ld\.relaxed\.gpu\.global\.u64 (%rd\d+), \[%rd\d+\];`)
 
-// TestSlotsAsPTX has connections of two slots carry many messages, launch after
-// launch: lines are written over when they were taken, and not before, which a
-// sender that believes otherwise shows.
+// TestSlotsAsPTX has connections of two slots carry many messages, launch after launch:
+// lines are overwritten only once they were taken. A sender that ignores that is noticed.
 func TestSlotsAsPTX(t *testing.T) {
 	for _, proto := range []topologies.Proto{topologies.LL, topologies.LL128} {
 		top := system(t, "fullmesh:2")
@@ -316,8 +313,8 @@ func receiversOnly() *ir.Program {
 	return p
 }
 
-// TestDeadlockAsPTX has the watchdog's way through the PTX end a program that
-// stands still, and say who waits for whom; a clock that goes fast brings it on.
+// TestDeadlockAsPTX: the watchdog in the PTX ends a deadlocked program, and the error names
+// the threadblocks. A fast clock shortens the wait.
 func TestDeadlockAsPTX(t *testing.T) {
 	for _, proto := range topologies.AllProtocols {
 		e := newEmulated(t, &ptxtest.Machine{Tick: 1e9})
@@ -333,7 +330,7 @@ func TestDeadlockAsPTX(t *testing.T) {
 	}
 }
 
-// TestCancelAsPTX has a trial whose time is up tell its kernels to end.
+// TestCancelAsPTX: a trial whose context is done cancels its kernels.
 func TestCancelAsPTX(t *testing.T) { cancelled(t, newEmulated(t, &ptxtest.Machine{Tick: 1})) }
 
 // impatient is a context that is done once it was asked so often whether it is.
@@ -403,8 +400,8 @@ func TestWholeWarpsAsPTX(t *testing.T) {
 	}
 }
 
-// changes are PTX with a mistake each: what is to be replaced, everywhere or at
-// its first place, and by which protocol it must be noticed.
+// changes are errors to put into the PTX: a text and its replacement, everywhere or once,
+// and the protocol that must notice it.
 var changes = []struct {
 	name     string
 	from, to string
@@ -423,8 +420,7 @@ var changes = []struct {
 	{"flags that must differ", "setp.ne.s32 \t%p", "setp.eq.s32 \t%p", false, topologies.LL, false, ""},
 }
 
-// TestChangesAsPTX has mistakes in the PTX found out: what is right above could
-// be wrong.
+// TestChangesAsPTX checks that the tests notice errors in the PTX.
 func TestChangesAsPTX(t *testing.T) {
 	for _, c := range changes {
 		t.Run(c.name, func(t *testing.T) {

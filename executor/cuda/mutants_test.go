@@ -15,8 +15,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// swaps are instructions that may stand for each other, as a mistake would have
-// it: the text stays one that is read.
+// swaps are pairs of instructions to exchange: the text still parses.
 var swaps = [][2]string{
 	{"add.s64", "sub.s64"}, {"add.s32", "sub.s32"}, {"setp.lt.u32", "setp.le.u32"}, {"setp.ge.u32", "setp.gt.u32"},
 	{"setp.eq.s16", "setp.ne.s16"}, {"setp.ne.s32", "setp.eq.s32"}, {"setp.eq.s64", "setp.ne.s64"}, {"setp.lt.u64", "setp.ge.u64"},

@@ -31,7 +31,7 @@ func system(t *testing.T, name string) *topologies.Topology {
 // long reports whether the slow suites are asked for.
 func long() bool { return os.Getenv("COLLTUNE_LONG") != "" }
 
-// right runs a trial and wants nothing wrong.
+// right runs a trial, and fails the test if an element is wrong.
 func right(t *testing.T, m machine, trial executor.Trial) executor.Measurement {
 	t.Helper()
 	s := patient()
@@ -210,8 +210,7 @@ func pair() *ir.Program {
 	return &ir.Program{Collective: collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 2}, GPUs: []ir.GPU{gpu(1), gpu(0)}}
 }
 
-// TestWrongPrograms runs programs with a wrong: each is found out, by the
-// check or by the watchdog.
+// TestWrongPrograms runs wrong programs: each is found by the check or by the watchdog.
 func TestWrongPrograms(t *testing.T) {
 	top := system(t, "ring:2")
 	for _, tc := range []struct {
@@ -284,7 +283,7 @@ func TestWrongPrograms(t *testing.T) {
 	}
 }
 
-// TestStuckSaysWho has the watchdog name who waited for what.
+// TestStuckSaysWho: the watchdog's error names a threadblock and its event.
 func TestStuckSaysWho(t *testing.T) {
 	p := pair()
 	for r := range p.GPUs {
@@ -332,8 +331,8 @@ func relay() *ir.Program {
 	}
 }
 
-// TestMessagesThatOrder tells programs that lean on the order of messages from
-// those that do not, and runs one with fences.
+// TestMessagesThatOrder distinguishes programs that rely on the order of messages, and runs
+// one with fences.
 func TestMessagesThatOrder(t *testing.T) {
 	if got := messagesOrder(pair()); got != unordered {
 		t.Errorf("two ranks that swap buffers need nothing, got %d", got)

@@ -18,7 +18,8 @@ type Layout struct {
 // maxBytes is the largest call; larger ones would overflow products of sizes.
 const maxBytes = 1 << 50
 
-// NewLayout divides a call of the given size, in bytes as nccl-tests prints them.
+// NewLayout divides a call of the given size, in bytes as nccl-tests prints them. The error
+// is about a size that is negative, too large, or not a multiple that the collective needs.
 func NewLayout(c collective.Collective, bytes int64, d DType) (Layout, error) {
 	if bytes < 0 || bytes > maxBytes {
 		return Layout{}, fmt.Errorf("size of %d bytes: want 0 to 1 PiB", bytes)
@@ -41,14 +42,14 @@ func ceil(a, b int64) int64 { return (a + b - 1) / b }
 // buffer then begins at element i·E.
 func (l *Layout) Even() bool { return l.UnitElements%int64(l.Chunks) == 0 }
 
-// Start is the element at which chunk i of a user's buffer begins. For the number
-// of chunks in a buffer it is the buffer's end.
+// Start returns the first element of chunk i of a user's buffer. For the number of chunks
+// in a buffer it is the buffer's end.
 func (l *Layout) Start(i int) int64 {
 	unit, j := int64(i/l.Chunks), int64(i%l.Chunks)
 	return unit*l.UnitElements + j*l.UnitElements/int64(l.Chunks)
 }
 
-// Elements is the number of elements in chunk i of a user's buffer: E or E-1.
+// Elements returns the number of elements in chunk i of a user's buffer: E or E-1.
 func (l *Layout) Elements(i int) int64 {
 	j, c := int64(i%l.Chunks), int64(l.Chunks)
 	return (j+1)*l.UnitElements/c - j*l.UnitElements/c

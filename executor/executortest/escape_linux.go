@@ -14,8 +14,7 @@ import (
 	"github.com/colltune/colltune/executor/host"
 )
 
-// Escapes is how many processes of each kind an executor of these tests leaves: 96
-// in all.
+// Escapes is the number of processes of each of four kinds that such an executor leaves.
 const Escapes = 24
 
 // An executor leaves processes that nothing shows to be its own: each has a session

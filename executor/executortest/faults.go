@@ -24,10 +24,11 @@ import (
 	"github.com/colltune/colltune/executor/wire"
 )
 
-// State is a folder in which executors of one test leave word for the next.
+// State is the environment variable with a folder in which an executor leaves files for
+// later ones of its test.
 const State = "COLLTUNE_EXECUTOR_STATE"
 
-// Silence is how long a far end of the tests goes on without a word of its host.
+// Silence is the environment variable that sets ending.Silence.
 const Silence = "COLLTUNE_EXECUTOR_TEST_SILENCE"
 
 // first reports whether this is the first process of its test to ask.
@@ -43,7 +44,7 @@ func leave(name string, pid int) {
 	_ = os.WriteFile(filepath.Join(os.Getenv(State), name), []byte(strconv.Itoa(pid)), 0o600)
 }
 
-// said reports whether a word was left.
+// said reports whether a file was left.
 func said(name string) bool {
 	_, err := os.Stat(filepath.Join(os.Getenv(State), name))
 	return err == nil
@@ -70,7 +71,7 @@ func right(_ context.Context, t executor.Trial) (executor.Measurement, error) {
 	return executor.Measurement{TimesUS: []float64{float64(t.Bytes)}, Checked: true, Note: t.Program.Name}, nil
 }
 
-// MemoryCap is that of executors that eat.
+// MemoryCap is the cap of the executors "eats" and "child-eats", in bytes.
 const MemoryCap = 256 << 20
 
 // eat allocates three times the tests' cap and keeps it: without an end, the
@@ -240,7 +241,7 @@ var faults = map[string]fault{
 // escaping are processes that tests start by their first argument, with two more.
 var escaping = map[string]func(a, b string){}
 
-// strangers are executors that don't use Serve, as one in another language.
+// strangers are executors that don't use serve.Main, as in another language.
 var strangers = map[string]func(){
 	"wrong-version": func() { serveOther(99) },
 	"garbage-first": func() {

@@ -9,10 +9,11 @@ import (
 	"github.com/colltune/colltune/executor"
 )
 
-// Launchers of the tests are lines of shell: what mpirun, srun and ssh do, and
-// what they do on a bad day.
+// Shell returns a launcher that is a line of shell.
 func Shell(line string) []string { return []string{"sh", "-c", line, "launcher"} }
 
+// Launchers are configured executors behind launchers that behave like mpirun, srun and
+// ssh, or fail like them: the executor's kind, and the line of shell.
 var Launchers = map[string]struct {
 	Kind string
 	Line string
@@ -41,8 +42,7 @@ var Launchers = map[string]struct {
 	"far-minds":    {"hangs", Minds + `exec 3<&0; "$@" <&3 & wait`},
 }
 
-// Minds is a launcher that has something to end elsewhere, and does so where it
-// is asked to end.
+// Minds begins a launcher that must be asked to end, and then leaves the file "told".
 const Minds = `trap 'echo $$ > $COLLTUNE_EXECUTOR_STATE/told; exit' TERM; echo $$ > $COLLTUNE_EXECUTOR_STATE/launcher; `
 
 func init() {

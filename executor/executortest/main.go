@@ -27,8 +27,8 @@ func init() {
 	}
 }
 
-// Main is a TestMain. The test binary is its own set of executors, one a fault: each is a
-// built-in of that name. "host" is a host of one, to be killed.
+// Main is a TestMain. It registers every faulty executor as a built-in and, in the processes
+// that tests start, runs the one that the arguments name; "host…" is a host to be killed.
 func Main(m *testing.M) {
 	for name, f := range faults {
 		executor.RegisterBuiltin(name, func() executor.Executor {

@@ -14,7 +14,7 @@ import (
 	"github.com/colltune/colltune/topologies/topotest"
 )
 
-// two is a program of two ranks that send each other a chunk.
+// Two returns a program of two ranks that send each other a chunk.
 func Two(name string) *ir.Program {
 	gpu := func(peer int) ir.GPU {
 		return ir.GPU{Threadblocks: []ir.Threadblock{{Send: peer, Recv: peer, Steps: []ir.Step{
@@ -29,16 +29,18 @@ func Two(name string) *ir.Program {
 	}
 }
 
+// Pair returns a topology of two ranks.
 func Pair(t testing.TB) *topologies.Topology {
 	t.Helper()
-	topo := topotest.Resolve(t, "ring:2@50GB/s", 0)
-	return topo
+	return topotest.Resolve(t, "ring:2@50GB/s", 0)
 }
 
+// Trial returns a trial of Two.
 func Trial(t testing.TB, bytes int64) executor.Trial {
 	return executor.Trial{Program: Two("two"), Topology: Pair(t), Bytes: bytes, Protocol: topologies.Simple, DType: "f32", Op: "sum", Iters: 1}
 }
 
+// Start starts a host with the options of Quick, and closes it at the test's end.
 func Start(t testing.TB, name string, o host.Options) *host.Host {
 	t.Helper()
 	h, err := host.Start(t.Context(), name, Quick(t, o))
@@ -53,7 +55,7 @@ func Start(t testing.TB, name string, o host.Options) *host.Host {
 	return h
 }
 
-// quick makes a host of a test less patient.
+// Quick returns options with a State folder and without pauses between starts.
 func Quick(t testing.TB, o host.Options) host.Options {
 	o.Env = append([]string{State + "=" + t.TempDir()}, o.Env...)
 	o.Backoff = time.Millisecond

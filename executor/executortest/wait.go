@@ -12,13 +12,12 @@ import (
 	"time"
 )
 
-// Unhurried is a deadline within which even a machine with much else to do
-// starts a trial and hears of its progress.
+// Unhurried is a deadline within which even a busy machine starts a trial and reports its
+// progress.
 const Unhurried = 5 * time.Second
 
-// gone checks that the process whose pid is in dir/name ends: within two seconds,
-// it is promised, and in fifteen times that on a busy machine; those of the tests
-// would live for hours.
+// Gone checks that the process whose pid is in dir/name ends: within the two seconds that
+// hosts promise, times fifteen for a busy machine. By itself it would live for hours.
 func Gone(t *testing.T, dir, name string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, name))
@@ -32,7 +31,7 @@ func Gone(t *testing.T, dir, name string) {
 	Within(t, 30*time.Second, func() bool { return Ended(pid) })
 }
 
-// ended reports whether a process is gone, or a zombie nobody has buried.
+// Ended reports whether a process is gone, or a zombie.
 func Ended(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true
@@ -45,8 +44,8 @@ func Ended(pid int) bool {
 	return strings.HasPrefix(after, "Z")
 }
 
-// within waits for something to happen. It counts its own turns and no clock:
-// on a machine with much else to do it is held up as what it waits for is.
+// Within polls done for d, and fails the test if it stays false. It counts its own turns
+// instead of reading a clock: a busy machine delays it as much as the event.
 func Within(t *testing.T, d time.Duration, done func() bool) {
 	t.Helper()
 	const turn = 10 * time.Millisecond

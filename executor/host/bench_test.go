@@ -7,7 +7,7 @@ import (
 	"github.com/colltune/colltune/executor/host"
 )
 
-// BenchmarkStart is a process from its start to its description.
+// BenchmarkStart measures a process from its start to its description.
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		h, err := host.Start(b.Context(), "well", host.Options{})
@@ -18,7 +18,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkRun is a trial that costs nothing itself: what the wire adds.
+// BenchmarkRun measures the cost of the wire: a trial that does nothing.
 func BenchmarkRun(b *testing.B) {
 	h := executortest.Start(b, "well", host.Options{})
 	t := executortest.Trial(b, 8)

@@ -17,7 +17,7 @@ import (
 	"github.com/colltune/colltune/executor/host"
 )
 
-// Each row injects one fault and says what the host makes of it.
+// TestFaults injects one fault a row, and checks the host's error.
 func TestFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -85,8 +85,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// An executor whose device is lost at every trial, whatever the program, is asked no
-// more than some ten times; one answer in between shows that the device is there.
+// An executor whose device is lost in every trial, whatever the program, is lost after ten
+// trials; a measurement in between starts the count again.
 func TestDeviceLostAtEveryTrial(t *testing.T) {
 	t.Parallel()
 	o := executortest.Quick(t, host.Options{Quarantine: new(host.Quarantine)})
@@ -158,7 +158,7 @@ func TestQuarantineIsShared(t *testing.T) {
 	}
 }
 
-// An executor that dies between trials costs nobody anything.
+// An executor that dies between trials is started again, and no trial fails.
 func TestDeathBetweenTrials(t *testing.T) {
 	t.Parallel()
 	var q host.Quarantine

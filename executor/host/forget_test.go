@@ -8,8 +8,7 @@ import (
 	"github.com/colltune/colltune/executor/host"
 )
 
-// What an executor has forgotten it is sent again, and nothing else is sent
-// twice.
+// Documents that an executor has forgotten are sent again, and no others.
 func TestForgottenDocumentsAreSentAgain(t *testing.T) {
 	h := executortest.Start(t, "forgets", host.Options{})
 	for _, want := range []string{"2", "4", "6"} {

@@ -26,8 +26,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Hosts that share an identity are of one executor: what describes itself otherwise
-// is lost to the second host, and the first goes on.
+// Hosts that share an identity have one executor: one with another description is lost to
+// the second host, and the first goes on.
 func TestHostsShareAnIdentity(t *testing.T) {
 	one := new(host.Identity)
 	h := executortest.Start(t, "well", host.Options{Identity: one})

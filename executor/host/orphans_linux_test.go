@@ -13,8 +13,8 @@ import (
 	"github.com/colltune/colltune/executor/executortest"
 )
 
-// However an executor or its host ends, none of what it has started is left, not even
-// what has dropped its environment, its group and its session.
+// However an executor or its host ends, no process that it started is left, not even one
+// with a session and a group of its own and without its environment.
 func TestNothingEscapes(t *testing.T) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_MSGQUEUE, &limit); err != nil || limit.Max < 4096 {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The ring holds the end of all that was written, however it was cut up.
+// The ring keeps the end of the output, however the writes were divided.
 func TestRingKeepsTheEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 40).Draw(t, "size")
@@ -60,7 +60,7 @@ func TestBackoffDoublesToACap(t *testing.T) {
 	}
 }
 
-// A folder that nobody holds goes when the next is made; one that is held stays.
+// An unlocked folder is removed when the next is made; a locked one stays.
 func TestSocketsOfTheDeadAreRemoved(t *testing.T) {
 	root := t.TempDir()
 	live, err := newSockets(root)

@@ -37,8 +37,8 @@ func socketAt(t *testing.T, path string) {
 	l.Close()
 }
 
-// What only looks like a host's folder stays with all that it holds, however old it
-// is; and so does what a user put into a real one.
+// A folder that only looks like a host's stays with its content, however old it is; and so
+// does a user's file in a real one.
 func TestForeignFoldersStay(t *testing.T) {
 	root, outside := shortDir(t), shortDir(t)
 	plant := func(path, text string) {
@@ -126,8 +126,8 @@ func TestForeignFoldersStay(t *testing.T) {
 	}
 }
 
-// Whatever a killed host leaves is removed by the next: a socket, or the file that was
-// to become one. An empty folder without a mark could be anyone's.
+// The folder of a killed host is removed by the next: with a socket, or with the empty file
+// that was to become one. An empty folder without a mark stays.
 func TestKilledHostsFoldersGo(t *testing.T) {
 	root := shortDir(t)
 	for i := range 3 {

@@ -81,7 +81,7 @@ func TestLaunched(t *testing.T) {
 	}
 }
 
-// What it is launched with is part of what its measurements depend on.
+// The launcher is part of the fingerprint.
 func TestLaunchedSaysHow(t *testing.T) {
 	h := executortest.Start(t, "far", host.Options{})
 	d, err := h.Describe(t.Context())
@@ -117,8 +117,8 @@ func TestClosedLaunchLeavesNothing(t *testing.T) {
 	}
 }
 
-// However a launch is ended before its time, its launcher is asked to end, and
-// not just killed: srun would keep its nodes.
+// However a launch is ended early, its launcher is asked to end before it is killed: srun
+// would keep its nodes.
 func TestLauncherIsToldOfItsEnd(t *testing.T) {
 	told := func(t *testing.T, dir string) {
 		t.Helper()
@@ -264,8 +264,8 @@ func TestFarEndEndsWithItsInput(t *testing.T) {
 	}
 }
 
-// A far end whose line was cut hears no end of its input: it ends once its host
-// has been silent for long.
+// A far end whose connection was cut sees no end of its input: it ends once its host has
+// been silent for long.
 func TestFarEndEndsWithoutItsHost(t *testing.T) {
 	t.Parallel()
 	far := exec.Command(os.Args[0], "executor-serve-stdio", "hangs")

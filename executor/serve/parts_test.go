@@ -10,7 +10,7 @@ import (
 	"github.com/colltune/colltune/executor/wire"
 )
 
-// The cache drops what was used longest ago, and never the last two.
+// The cache drops the least recently used documents, but never the last two.
 func TestDocumentCacheForgets(t *testing.T) {
 	s := newDocumentCache(10)
 	put := func(hash string, n int64) { s.put(&wire.Document{Hash: hash, Bytes: n}) }
@@ -31,8 +31,8 @@ func TestDocumentCacheForgets(t *testing.T) {
 	}
 }
 
-// FuzzFrames: whatever a launcher prints, the reader takes bounded pieces of it,
-// and frames that were written come back whole, whoever writes in between.
+// FuzzFrames: any output of a launcher is read in bounded pieces, and frames come back
+// whole, whatever is written between them.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte("Welcome\n"), []byte("hello"), []byte("[1,0]: "))
 	f.Add([]byte(frameMark+"0 !!!\n"), []byte{0, 10, 255}, []byte{})
@@ -73,7 +73,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// A frame that is lost, or of somebody else, is not passed over.
+// A lost or broken frame is an error.
 func TestFramesAreInOrder(t *testing.T) {
 	for text, says := range map[string]string{
 		frameMark + "1 AAAA\n": "frame 1 instead of 0",

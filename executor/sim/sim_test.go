@@ -15,7 +15,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// ideal is a protocol without any cost of its own: what is left is the edges'.
+// ideal is a protocol without costs: times depend on the edges alone.
 func ideal(tile int64) [3]topologies.Protocol {
 	var all [3]topologies.Protocol
 	for i := range all {
@@ -37,7 +37,7 @@ func near(t *testing.T, what string, got, want, rel float64) {
 	}
 }
 
-// Without costs of its own the simulator must agree with what one can work out.
+// With an ideal protocol the simulator agrees with times computed by hand.
 func TestClosedForms(t *testing.T) {
 	const m = 1 << 20
 	serial := m / 50e3 // of a message at 50 GB/s, in us
@@ -141,8 +141,8 @@ func TestSoftShareStaysBelowBoth(t *testing.T) {
 	}
 }
 
-// TestRatesAreRemembered: what is remembered is what soft says, bit for bit, also
-// where there are more rates than are kept.
+// TestRatesAreRemembered: cached rates equal those of soft, bit for bit, even with more
+// rates than the cache holds.
 func TestRatesAreRemembered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var kept rates

@@ -26,7 +26,7 @@ func every(t testing.TB, p *Prepared, k Knobs) float64 {
 	return c.launch + time
 }
 
-// What is cut out of the tile loop must not be missed.
+// Skipping tiles of the loop does not change the time.
 func TestCutLoopsTakeAsLong(t *testing.T) {
 	for _, c := range []struct {
 		name    string

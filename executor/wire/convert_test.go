@@ -13,8 +13,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// filled is a value of a type with every field set, whatever fields it has: one
-// that is forgotten on the wire arrives as zero.
+// filled sets every field of a value, whatever its type: a field that is not sent arrives
+// as zero.
 func filled(t *rapid.T, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

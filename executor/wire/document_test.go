@@ -9,8 +9,7 @@ import (
 	"github.com/colltune/colltune/executor/protocol"
 )
 
-// FuzzDocument: whatever is sent as a document, an executor keeps only what has
-// the hash it was announced with.
+// FuzzDocument: only documents that have the hash they were sent under are decoded.
 func FuzzDocument(f *testing.F) {
 	p := &ir.Program{Collective: collective.Spec{Name: "allreduce", Ranks: 2, Chunks: 1, InPlace: true}, GPUs: make([]ir.GPU, 2)}
 	var b bytes.Buffer

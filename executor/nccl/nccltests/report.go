@@ -20,7 +20,7 @@ type Report struct {
 	Finished bool
 }
 
-// Table is what one program printed.
+// Table is the table of one program.
 type Table struct {
 	Program     string   // all_reduce_perf; empty where the file doesn't say
 	Ranks       int      // 0 where the file doesn't say
@@ -29,7 +29,7 @@ type Table struct {
 	OutOfBounds int // results the program itself found wrong
 }
 
-// Row is one size.
+// Row is the row of one size.
 type Row struct {
 	Line  int   // of the file; 0 in JSON
 	Bytes int64 // as printed; 0 if the size was less than an element
@@ -66,7 +66,7 @@ var programs = []struct{ program, collective string }{
 	{"sendrecv_perf", "sendrecv"},
 }
 
-// Program is the test program of a collective; empty where there is none.
+// Program returns the name of a collective's test program; "": there is none.
 func Program(collective string) string {
 	for _, p := range programs {
 		if p.collective == collective {
@@ -76,7 +76,7 @@ func Program(collective string) string {
 	return ""
 }
 
-// Collectives lists the collectives that there is a test program for.
+// Collectives lists the collectives with a test program.
 func Collectives() []string {
 	var names []string
 	for _, p := range programs {
@@ -85,7 +85,7 @@ func Collectives() []string {
 	return names
 }
 
-// Collective is what the table's program measures; empty where it isn't known.
+// Collective returns the collective of the table's program; "": unknown.
 func (t *Table) Collective() string {
 	for _, p := range programs {
 		if p.program == t.Program {
@@ -112,7 +112,7 @@ var types = []struct{ theirs, ours string }{
 	{"f8e4m3", ""}, {"f8e5m2", ""}, {"fp8_e4m3", ""}, {"fp8_e5m2", ""}, // types that we lack
 }
 
-// TypeName is nccl-tests' name of one of our element types; empty for none.
+// TypeName returns nccl-tests' name of an element type of colltune; "": it has none.
 func TypeName(dtype string) string {
 	for _, t := range types {
 		if t.ours == dtype && dtype != "" {
@@ -122,7 +122,7 @@ func TypeName(dtype string) string {
 	return ""
 }
 
-// DType is the row's element type as we call it; empty for one we don't have.
+// DType returns the row's element type by colltune's name; "": it has none.
 func (r *Row) DType() string {
 	for _, t := range types {
 		if t.theirs == r.Type {
@@ -136,7 +136,7 @@ func isType(s string) bool {
 	return slices.ContainsFunc(types, func(t struct{ theirs, ours string }) bool { return t.theirs == s })
 }
 
-// Timing gives the row's measurement in a placement, in or out.
+// Timing returns the row's measurement in a placement, "in" or "out"; nil: not measured.
 func (r *Row) Timing(placement string) *Timing {
 	if placement == "in" {
 		return r.InPlace
@@ -144,7 +144,7 @@ func (r *Row) Timing(placement string) *Timing {
 	return r.OutOfPlace
 }
 
-// Error is a place in a file that can't be read.
+// Error reports a line that can't be read.
 type Error struct {
 	File string
 	Line int
@@ -153,8 +153,8 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg) }
 
-// Parse reads the output of nccl-tests, text or JSON. Name is what errors call the
-// file; every error is an *Error. It is an error if there is no table.
+// Parse reads the output of nccl-tests, text or JSON. name is the file's name in errors,
+// each of which is an *Error. Output without a table is an error.
 func Parse(name string, text []byte) (*Report, error) {
 	trimmed := strings.TrimLeft(string(text), " \t\r\n\ufeff")
 	if strings.HasPrefix(trimmed, "{") {
