@@ -66,8 +66,8 @@ func TestCampaignsTellTheTruthOfLiars(t *testing.T) {
 
 		{"nothing-at-all", 3, "failed", `ended the trial without a measurement`},
 		{"empty-event", 3, "failed", `ended the trial without a measurement`},
-		{"two-answers", 3, "failed", `went on after its measurement`},
-		{"goes-on", 3, "failed", `went on after its measurement`},
+		{"two-answers", 3, "failed", `sent more after its measurement`},
+		{"goes-on", 3, "failed", `sent more after its measurement`},
 		{"fails-after", 3, "failed", `it failed after all`},
 		{"never-ends", 3, "timeout", `its measurement came, and no end of the trial`},
 		{"forgets", 3, "failed", `never seen it`},
