@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	netgraph "github.com/colltune/colltune/constraints/network"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -46,7 +47,7 @@ const maxRanks = 256
 // round; 0 stands for the bandwidth of the slowest link of any lane. Links slower
 // than that are left out. The error is ctx's, or a *QueryError.
 func newNetwork(ctx context.Context, t *topologies.Topology, unit units.Bandwidth) (*network, error) {
-	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices), unit: unit}
+	n := &network{ranks: len(t.Ranks), unit: unit}
 	if n.ranks > maxRanks {
 		return nil, &QueryError{fmt.Errorf("%s has %d ranks: routing step by step takes at most %d", t.Name, n.ranks, maxRanks)}
 	}
@@ -84,9 +85,14 @@ func newNetwork(ctx context.Context, t *topologies.Topology, unit units.Bandwidt
 // addLinks assigns links to lanes, and drops lanes with a link that carries no
 // chunk.
 func (n *network) addLinks(t *topologies.Topology, paths []topologies.Path) {
-	number := map[int]int32{}
+	flow := netgraph.New(t) // where a NIC is two vertices, so that no flow turns round inside it
+	n.vertices = flow.Vertices
+	arcs := map[int]netgraph.Arc{} // by edge
+	for _, a := range flow.Arcs {
+		arcs[a.Edge] = a
+	}
+	number := map[int]int32{} // by edge: its link
 	kept := n.lanes[:0]
-	far := map[int]int32{} // a NIC has a second vertex, so that no flow turns round inside it
 	for i, l := range n.lanes {
 		usable := true
 		for _, e := range paths[i].Edges {
@@ -99,11 +105,9 @@ func (n *network) addLinks(t *topologies.Topology, paths []topologies.Path) {
 		for _, e := range paths[i].Edges {
 			at, ok := number[e]
 			if !ok {
-				edge := t.Edges[e]
 				at = int32(len(n.links))
 				number[e] = at
-				from, to := n.ends(t, edge, far)
-				n.links = append(n.links, link{from: from, to: to, capacity: int(edge.Bandwidth / n.unit)})
+				n.links = append(n.links, link{from: int32(arcs[e].From), to: int32(arcs[e].To), capacity: int(t.Edges[e].Bandwidth / n.unit)})
 			}
 			l.links = append(l.links, at)
 		}
@@ -115,27 +119,6 @@ func (n *network) addLinks(t *topologies.Topology, paths []topologies.Path) {
 			n.links[at].lanes = append(n.links[at].lanes, int32(i))
 		}
 	}
-}
-
-// ends are the vertices of an edge in the flow network. A NIC has two: one for
-// what leaves the node, and one for what enters it.
-func (n *network) ends(t *topologies.Topology, e topologies.Edge, far map[int]int32) (from, to int32) {
-	inner := func(v int) bool { return t.Vertices[v].Kind < topologies.NIC }
-	entry := func(v int) int32 {
-		if _, ok := far[v]; !ok {
-			far[v] = int32(n.vertices)
-			n.vertices++
-		}
-		return far[v]
-	}
-	from, to = int32(e.From), int32(e.To)
-	if t.Vertices[e.From].Kind == topologies.NIC && inner(e.To) {
-		from = entry(e.From)
-	}
-	if t.Vertices[e.To].Kind == topologies.NIC && !inner(e.From) {
-		to = entry(e.To)
-	}
-	return from, to
 }
 
 // index lists the lanes of each rank, and computes distances.
