@@ -169,7 +169,7 @@ func TestMemoryOfAStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = tpl.Trace(Even(1, 3), Request{Collective: "allgather"}, nil)
-	if want := "x.star:4:19: family x: more than 64 MiB of memory taken"; err == nil || err.Error() != want {
+	if want := "x.star:4:19: family x: more than 32 MiB of memory taken"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
