@@ -179,7 +179,8 @@ func settingsWord(settings map[string]string) string {
 }
 
 // ReceiveSettings makes the SETTINGS of LaunchCommand and StdioCommand those of this
-// process: what Setting returns from now on. "" leaves them as they are.
+// process, which Setting returns from then on. "" leaves them as they are. An error means
+// that word is not in the form of those commands.
 func ReceiveSettings(word string) error {
 	if word == "" {
 		return nil

@@ -113,8 +113,8 @@ func (d *Description) tooLarge(bytes int64) error {
 	return nil
 }
 
-// Refuses returns why the description rules a trial out, or nil. Limits that only the
-// executor knows are its own to report.
+// Refuses returns an error that says why the description rules a trial out, or nil. An
+// executor reports limits that only it knows itself.
 func (d *Description) Refuses(t *Trial) error {
 	switch {
 	case len(d.DTypes) > 0 && t.DType != "" && !slices.Contains(d.DTypes, t.DType):

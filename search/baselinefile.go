@@ -57,9 +57,9 @@ func (m *Measured) Baseline(bytes int64, placement string) *results.Baseline {
 	return b
 }
 
-// Measured reads the file as measurements of a problem. It refuses a file for
-// another collective, number of ranks, element type, reduction or root, and one
-// with none of the problem's sizes.
+// Measured reads the file as measurements of a problem. A file for another collective,
+// number of ranks, element type, reduction or root is an error, and so is one with none
+// of the problem's sizes.
 func (f *BaselineFile) Measured(p *Problem) (*Measured, error) {
 	m, err := f.All(p)
 	if err == nil && !slices.ContainsFunc(p.Sizes, func(n int64) bool { return slices.Contains(m.all, n) }) {
@@ -93,7 +93,7 @@ func (f *BaselineFile) Tells() (coll string, ranks int, err error) {
 // Sizes lists the sizes in the file, rising.
 func (m *Measured) Sizes() []int64 { return slices.Clone(m.all) }
 
-// All is Measured for whatever sizes the file has.
+// All is Measured for any sizes: a file with none of the problem's is no error.
 func (f *BaselineFile) All(p *Problem) (*Measured, error) {
 	c, err := p.over()
 	if err != nil {

@@ -135,4 +135,5 @@ func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) 
 // or to what its family does not allow.
 type ParameterError struct{ why string }
 
+// Error names the parameter, and the families or values that there are.
 func (e *ParameterError) Error() string { return e.why }

@@ -20,9 +20,9 @@ type LibraryCall struct {
 	StandIn  bool // the library runs what no program here does, as NVLS, and otherwise this
 }
 
-// LibraryCalls are the verified programs that the vendor's library would choose,
-// by rising size. If the choice at a size has no program here, that size has none, or
-// a StandIn, and o.Notice is told why.
+// LibraryCalls returns the verified programs of the choices of the vendor's library, by
+// rising size. If the choice at a size has no program here, that size has none, or
+// a StandIn, and o.Notice is told why: that is no error.
 func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, error) {
 	p, err := p.Defined(&o)
 	if err != nil {

@@ -114,7 +114,8 @@ func PlanOf(p Problem, o Options, s Source, set Settings) results.Plan {
 	return plan
 }
 
-// FromPlan is the inverse of PlanOf: the search that a campaign was made by.
+// FromPlan is the inverse of PlanOf: it returns the search that made a campaign. A flag
+// that this version does not know, or a value that it refuses, is an error.
 func FromPlan(plan results.Plan) (Problem, Options, error) {
 	var o Options
 	s := Source{Text: plan.Topology.Text, Nodes: plan.Topology.Nodes}
@@ -168,7 +169,8 @@ func (o *Options) assign(text string) error {
 	return nil
 }
 
-// Assign fixes template parameters from NAME=VALUE, as -p gives them.
+// Assign fixes template parameters from NAME=VALUE, as -p gives them. A text of another
+// form is an error; a later value replaces an earlier one.
 func (o *Options) Assign(texts []string) error {
 	for _, t := range texts {
 		if err := o.assign(t); err != nil {

@@ -65,8 +65,8 @@ func (p *Problem) over() (collective.Collective, error) {
 	return p.Over(len(p.Topology.Ranks), p.InPlace)
 }
 
-// Defined is the problem with the table of its collective, if one of the user's templates
-// defines it.
+// Defined returns the problem with the table of its collective, if one of the user's
+// templates defines it. An error is that of reading a template or evaluating the table.
 func (p Problem) Defined(o *Options) (Problem, error) {
 	if p.Custom != nil || slices.Contains(collective.Names(), p.Collective) {
 		return p, nil
@@ -85,7 +85,8 @@ func (p Problem) Defined(o *Options) (Problem, error) {
 	return p, nil
 }
 
-// Defined lists the collectives that the templates of the options define.
+// Defined lists the collectives that the templates of the options define. An error is
+// that of reading a template.
 func (o *Options) Defined() ([]string, error) {
 	families, err := o.own()
 	if err != nil {

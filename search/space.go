@@ -32,7 +32,8 @@ type pass struct {
 }
 
 // Enumerate makes the space of a problem, for all its placements. It needs no
-// executor. Once ctx is done it returns within a moment, whatever it is doing.
+// executor. Once ctx is done it soon returns the context's error. Other errors are as
+// those of Check, and *NothingFound if no family implements the collective.
 func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
 	r, err := resolve(p, o)
 	if err != nil {
@@ -230,6 +231,7 @@ func (o *Options) own() (all []*templates.Family, err error) {
 // SameName reports two of the user's files with a family of the same name.
 type SameName struct{ Family, First, Second string }
 
+// Error names the family and both files.
 func (e *SameName) Error() string {
 	return fmt.Sprintf("%s and %s both define family %q: want another name in one of them", e.First, e.Second, e.Family)
 }
@@ -237,6 +239,7 @@ func (e *SameName) Error() string {
 // UnknownFamily reports a requested family that does not exist.
 type UnknownFamily struct{ err error }
 
+// Error names the family and a similar one, or all.
 func (e *UnknownFamily) Error() string { return e.err.Error() }
 
 // noFamily says why nothing was enumerated at all.
@@ -254,4 +257,5 @@ func noFamily(families []*templates.Family, p *Problem) error {
 // NothingFound reports a search without any candidate left, and why.
 type NothingFound struct{ Why string }
 
+// Error says why nothing was found.
 func (e *NothingFound) Error() string { return "nothing found: " + e.Why }

@@ -14,7 +14,8 @@ type Cost struct {
 	Wire  *big.Rat // bytes that all ranks together put on links, as a multiple of the size
 }
 
-// Cost evaluates the template's formula; ok is false if it has none.
+// Cost evaluates the template's def cost(topo, p); ok is false if it has none. An error
+// is one of Bind, or an *Error of the template.
 func (t *Template) Cost(m Machine, q Request, given map[string]any) (cost Cost, ok bool, err error) {
 	c, err := t.prepare(m, q, given)
 	if err != nil {

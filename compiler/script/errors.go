@@ -20,6 +20,7 @@ type Error struct {
 	cause error
 }
 
+// Error begins with the file, line and column.
 func (e *Error) Error() string {
 	if e.Pos.Line == 0 {
 		return e.Pos.File + ": " + e.Msg

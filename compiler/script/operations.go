@@ -10,7 +10,7 @@ import (
 
 // Operations returns the program's number of operations by the template's def
 // operations(topo, p); ok is false if it has none. It needs no trace, which may
-// take gigabytes.
+// take gigabytes. Errors are as those of Cost.
 func (t *Template) Operations(m Machine, q Request, given map[string]any) (n int, ok bool, err error) {
 	c, err := t.prepare(m, q, given)
 	if err != nil {

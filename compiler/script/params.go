@@ -102,7 +102,8 @@ func (p Parameter) accepts() string {
 	return strings.Join(words, ", ")
 }
 
-// ParseValue reads a value as written in a flag or file, and checks it.
+// ParseValue reads a value as written in a flag or file. An error names the parameter
+// and the values that it accepts.
 func (p Parameter) ParseValue(s string) (any, error) {
 	if p.Hole != "" {
 		var lists [][]int

@@ -96,7 +96,8 @@ func (t *Template) Parameter(name string) (Parameter, error) {
 }
 
 // Bind completes the given values, as a program or a JSON document has them, with
-// the defaults of the other parameters.
+// the defaults of the other parameters. A value of an unknown parameter, or one that
+// its parameter does not accept, is an error.
 func (t *Template) Bind(given map[string]any) (Params, error) {
 	names := make([]string, 0, len(given))
 	for name := range given {
@@ -125,12 +126,14 @@ func (t *Template) Bind(given map[string]any) (Params, error) {
 }
 
 // Applies reports whether the family can implement a collective on a machine with
-// its default parameters, and if not, why.
+// its default parameters, and if not, why. An error is a root out of range or an
+// *Error of the template.
 func (t *Template) Applies(m Machine, coll string, root int) (bool, string, error) {
 	return t.Admits(m, Request{Collective: coll, Root: root, InPlace: collective.DefaultInPlace(coll)}, nil)
 }
 
-// Admits returns Applies for one request and one set of parameters.
+// Admits is Applies for one request and one set of parameters; an error may also be one
+// of Bind.
 func (t *Template) Admits(m Machine, q Request, given map[string]any) (bool, string, error) {
 	if !slices.Contains(t.Collectives, q.Collective) {
 		return false, fmt.Sprintf("%s is not among its collectives (%s)", q.Collective, strings.Join(t.Collectives, ", ")), nil
@@ -149,7 +152,7 @@ func (t *Template) Admits(m Machine, q Request, given map[string]any) (bool, str
 }
 
 // Chunks returns the number of chunks in the collective's unit (see
-// collective.Spec) for these parameters.
+// collective.Spec) for these parameters. Errors are as those of Cost.
 func (t *Template) Chunks(m Machine, q Request, given map[string]any) (int, error) {
 	c, err := t.prepare(m, q, given)
 	if err != nil {
@@ -176,7 +179,9 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 }
 
 // Collective returns the collective of a request on a machine, divided into
-// chunks: a built-in one, or one that the template defines.
+// chunks: a built-in one, or one that the template defines. An error is one of
+// collective.New; if the template defines the collective, it is an *Error at the
+// definition.
 func (t *Template) Collective(m Machine, q Request, chunks int) (collective.Collective, error) {
 	c := &call{t, m, q, nil}
 	if !t.Defines(q.Collective) {

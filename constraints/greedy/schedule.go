@@ -55,7 +55,8 @@ func (s *Schedule) chunkBytes() float64 {
 
 // Program returns the chunk program of the schedule, with the messages in their order and
 // adjacent chunks of one rank merged. Times are left out. inPlace makes the call's buffers overlap,
-// as package collective defines.
+// as package collective defines. An error is lang's: the schedule does not compute its
+// collective, which Check would find too.
 func (s *Schedule) Program(inPlace bool) (*lang.Program, error) {
 	spec := collective.Spec{Name: s.Collective, Ranks: s.Ranks, Chunks: s.Chunks, InPlace: inPlace}
 	if s.Collective == "allreduce" {

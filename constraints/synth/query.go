@@ -42,7 +42,8 @@ const (
 )
 
 // ChunksOf converts the number of chunks as the literature counts them, which for
-// an alltoall divides a rank's whole input, into the collective's own.
+// an alltoall divides a rank's whole input, into the collective's own. For an alltoall,
+// chunks that are no multiple of ranks are an error.
 func ChunksOf(name string, ranks, chunks int) (int, error) {
 	if name != "alltoall" {
 		return chunks, nil
@@ -87,11 +88,13 @@ const (
 // QueryError means that a query is invalid.
 type QueryError struct{ error }
 
+// Unwrap returns the reason.
 func (e *QueryError) Unwrap() error { return e.error }
 
 // TooFewStepsError means that every routing takes more steps than FrontierOptions.Steps.
 type TooFewStepsError struct{ error }
 
+// Unwrap returns the reason.
 func (e *TooFewStepsError) Unwrap() error { return e.error }
 
 // newProblem builds a query's network and items.

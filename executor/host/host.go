@@ -186,7 +186,8 @@ func (h *Host) dropWorker() {
 }
 
 // Close ends the executor and everything it started. It waits for a call in
-// progress; cancel that call's context to hurry it.
+// progress; cancel that call's context to end it sooner. An error is that of removing
+// the executor's sockets; a second call returns nil.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -66,5 +66,6 @@ func backoff(first time.Duration, n int) time.Duration {
 	return min(d, most)
 }
 
-// Close removes the folder of the sockets. The processes have ended before.
+// Close removes the folder of the sockets. Call it after the processes have ended. An
+// error is that of removing the folder.
 func (s *Starter) Close() error { return s.sockets.close() }

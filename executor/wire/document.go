@@ -19,7 +19,8 @@ const MaxDocument = 1 << 30
 // ChunkBytes is how much of a document a host sends in one message.
 const ChunkBytes = 256 << 10
 
-// EncodeProgram returns the document of a program. That of a topology is its Encode.
+// EncodeProgram returns the document of a program, or the error of ir.Encode. That of a
+// topology is its Encode.
 func EncodeProgram(p *ir.Program) ([]byte, error) {
 	var b bytes.Buffer
 	err := ir.Encode(&b, p)
@@ -34,7 +35,8 @@ type Document struct {
 	Topology *topologies.Topology
 }
 
-// DecodeDocument decodes a document and checks it against the hash it was sent under.
+// DecodeDocument decodes a document. An unknown kind, another hash than the one it was
+// sent under, or an error of ir.Decode or topologies.Decode is an error.
 func DecodeDocument(kind protocol.DocumentKind, hash string, b []byte) (*Document, error) {
 	d := &Document{Hash: hash, Bytes: int64(len(b))}
 	var is string

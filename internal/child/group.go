@@ -42,7 +42,8 @@ func (g *Group) Start() error {
 // AwaitEnd waits until the command has ended, and does not reap it. Call it after Start.
 func (g *Group) AwaitEnd() { awaitEnd(g.Cmd.Process.Pid) }
 
-// Reap waits for the command as exec.Cmd.Wait does, and forgets its number.
+// Reap waits for the command and returns the errors of exec.Cmd.Wait. Its process id may
+// be another process's from then on, so Terminate and Kill no longer signal it.
 func (g *Group) Reap() error {
 	g.AwaitEnd()
 	g.mu.Lock()

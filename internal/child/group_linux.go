@@ -11,7 +11,7 @@ import (
 )
 
 // Self returns a path of this binary that stays valid when a newer build replaces the
-// file.
+// file. The error is always nil.
 func Self() (string, error) { return "/proc/self/exe", nil }
 
 // The kernel sends Pdeathsig when the thread that forked the child ends, not the

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Self returns the path of this binary.
+// Self returns the path of this binary, or the error of os.Executable.
 func Self() (string, error) { return os.Executable() }
 
 // spawn starts a process at the head of a group.

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Self returns the path of this binary.
+// Self returns the path of this binary, or the error of os.Executable.
 func Self() (string, error) { return os.Executable() }
 
 // spawn starts a process. This system has no process groups that a signal reaches.

@@ -50,9 +50,9 @@ func setCap(more int64) error {
 	return nil
 }
 
-// RaiseMemory raises the memory cap of this child to the given bytes, for work that
-// may use more the further it comes. It does nothing where there is no cap, or one as
-// high.
+// RaiseMemory raises the memory cap of this child to the given bytes, for work whose
+// permitted memory grows as it proceeds. It does nothing if there is no cap, or one that
+// is not lower. An error is that of setting the cap.
 func (c *Conn) RaiseMemory(more int64) error {
 	if now := memoryCap.Load(); now == 0 || now >= more {
 		return nil

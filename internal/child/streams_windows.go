@@ -9,7 +9,8 @@ func DivertStdout() (*os.File, error) {
 	return out, nil
 }
 
-// TakeStreams moves a protocol away from os.Stdin and os.Stdout.
+// TakeStreams moves a protocol away from os.Stdin and os.Stdout. An error is that of
+// opening the null device or of DivertStdout.
 func TakeStreams() (in, out *os.File, err error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {

@@ -16,9 +16,10 @@ import (
 const maxBlanks = 1 << 20
 
 // Open opens a regular file for reading. A folder, a pipe, a socket or a device is
-// refused before it is opened: a pipe that nobody writes to would be waited for
-// without end. Descriptors that this process was started with are open already, so
-// their names, such as /dev/stdin, are taken whatever they are.
+// refused with an error before it is opened: opening a pipe without a writer would never
+// return. Descriptors that this process was started with are open already, so
+// their names, such as /dev/stdin, are accepted whatever they are. Errors do not contain
+// the path.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path) // before it is opened
 	switch {

@@ -57,6 +57,7 @@ type Error struct {
 	Msg  string
 }
 
+// Error begins with the line.
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Msg) }
 
 // Decode parses a TOML text into v, a pointer, as toml.Decode does. A text that is no

@@ -44,9 +44,10 @@ func Choose(t *topologies.Topology, c collective.Collective, bytes int64) (Choic
 	return all[0], nil
 }
 
-// Choices are what the library would run, by its own estimate: first its choice,
-// then the same with fewer routings that differ, then what it would take without
-// that algorithm. The later ones stand in where the first has no program of ours.
+// Choices returns the library's choice by its own cost model, then the same with fewer
+// different routings, then its choice without that algorithm. The later ones stand in
+// where no program of ours implements the first. Fewer than 2 ranks, ranks that are not
+// t's, and bytes below 1 are errors.
 func Choices(t *topologies.Topology, c collective.Collective, bytes int64) ([]Choice, error) {
 	switch {
 	case c.Ranks != len(t.Ranks):

@@ -110,8 +110,8 @@ func kinds(tables []Table) (all []topologies.LinkKind) {
 // Fit finds the one calibration with which the simulator is nearest to all tables: with
 // the least sum of |log(simulated / measured)|, in which all tables have the same weight.
 // The tables' systems differ in nothing but the number of nodes. elem is the bytes of an
-// element. There have to be two points or more. progress, unless nil, is told the number
-// of simulations of all points that are done, and the most there can be.
+// element. Fewer than two points are an error, as is the end of ctx. progress, unless nil,
+// is told the number of simulations of all points that are done, and the most there can be.
 func Fit(ctx context.Context, tables []Table, elem int64, jobs int, progress func(done, of int)) (*Result, error) {
 	points, links := pointsOf(tables), kinds(tables)
 	if len(points) < 2 {

@@ -82,7 +82,8 @@ func (l *library) configure() {
 	}
 }
 
-// Leave finalizes MPI; it is the last call. No process may have a message under way.
+// Leave finalizes MPI; it is the last call. No process may have a message under way. An
+// error names the MPI function, with MPI's text.
 func (w *World) Leave() error {
 	return w.library.failed("MPI_Finalize", dynlib.Call(w.library.finalize))
 }
@@ -100,14 +101,14 @@ type Request struct {
 // maxBytes is the longest message, because MPI counts in 32 bits.
 const maxBytes = 1<<31 - 1
 
-// Send begins to send b, of less than 2 GiB, which must not change until the request is
-// done.
+// Send begins to send b, which must not change until the request is done. 2 GiB or more
+// are an error; others are as those of Leave.
 func (w *World) Send(b []byte, to, tag int) (*Request, error) {
 	return w.begin("MPI_Isend", w.library.isend, b, to, tag)
 }
 
-// Receive begins to receive at most len(b) bytes. Messages of one tag from one
-// process come in the order in which they were sent.
+// Receive begins to receive at most len(b) bytes; 2 GiB or more are an error. Messages of
+// one tag from one process arrive in the order in which they were sent.
 func (w *World) Receive(b []byte, from, tag int) (*Request, error) {
 	return w.begin("MPI_Irecv", w.library.irecv, b, from, tag)
 }
@@ -126,14 +127,14 @@ func (w *World) begin(name string, f dynlib.Symbol, b []byte, peer, tag int) (*R
 }
 
 // Done reports whether a message has arrived, or has been sent so that its bytes may change
-// again. A request that is done must not be used again.
+// again. A request that is done must not be used again. An error is as that of Leave.
 func (w *World) Done(r *Request) (bool, error) {
 	var flag int32
 	err := w.library.failed("MPI_Test", dynlib.Call(w.library.test, uintptr(unsafe.Pointer(&r.handle)), uintptr(unsafe.Pointer(&flag)), w.library.ignoreStatus))
 	return flag != 0, err
 }
 
-// Cancel cancels a receive for which no message was sent.
+// Cancel cancels a receive for which no message was sent. An error is as that of Leave.
 func (w *World) Cancel(r *Request) error {
 	if err := w.library.failed("MPI_Cancel", dynlib.Call(w.library.cancel, uintptr(unsafe.Pointer(&r.handle)))); err != nil {
 		return err
