@@ -45,6 +45,7 @@ type CrashError struct {
 	DeviceLost bool
 }
 
+// Error includes the last lines of the executor's output.
 func (e *CrashError) Error() string {
 	return fmt.Sprintf("executor %s died (%s)%s", e.Executor, e.Exit, QuoteOutput(e.Stderr))
 }
@@ -56,10 +57,12 @@ type QuarantineError struct {
 	Last    error  // how the last of them ended
 }
 
+// Error names the program by its hash, with the number of executors that it ended.
 func (e *QuarantineError) Error() string {
 	return fmt.Sprintf("program %.12s quarantined after %d executors: %v", e.Program, e.Strikes, e.Last)
 }
 
+// Unwrap returns ErrQuarantined and the last end.
 func (e *QuarantineError) Unwrap() []error { return []error{ErrQuarantined, e.Last} }
 
 // TimeoutError reports a trial that was given up.
@@ -72,10 +75,12 @@ type TimeoutError struct {
 	Stderr string // the executor's last output
 }
 
+// Error includes the last lines of the executor's output.
 func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("trial given up after %s: %s%s", e.After.Round(time.Millisecond), e.Why, QuoteOutput(e.Stderr))
 }
 
+// Unwrap returns ErrTimeout.
 func (e *TimeoutError) Unwrap() error { return ErrTimeout }
 
 // UnavailableError reports an executor that this machine can't have.
@@ -84,10 +89,12 @@ type UnavailableError struct {
 	Why      string
 }
 
+// Error names the executor and the reason.
 func (e *UnavailableError) Error() string {
 	return fmt.Sprintf("executor %s is not available here: %s", e.Executor, e.Why)
 }
 
+// Unwrap returns ErrUnavailable.
 func (e *UnavailableError) Unwrap() error { return ErrUnavailable }
 
 // Unavailable makes an error of Describe wrap ErrUnavailable, without changing its text.
@@ -111,6 +118,7 @@ type LostError struct {
 	Last     error // of the last start or trial
 }
 
+// Error gives the number of starts or trials that failed in a row, and the last failure.
 func (e *LostError) Error() string {
 	if e.Trials > 0 {
 		return fmt.Sprintf("executor %s lost: its device was lost in %d trials in a row, on %d processes, last: %v", e.Executor, e.Trials, e.Starts, e.Last)
@@ -122,6 +130,7 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("executor %s lost: started %s, last: %v", e.Executor, times, e.Last)
 }
 
+// Unwrap returns ErrLost and the last failure.
 func (e *LostError) Unwrap() []error { return []error{ErrLost, e.Last} }
 
 // maxQuoted is how many bytes of an executor's output a message may quote.

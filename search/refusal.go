@@ -33,6 +33,7 @@ type Refusal struct {
 	Detail    string
 }
 
+// String returns the line that -v prints: candidate, reason and detail.
 func (r Refusal) String() string {
 	return fmt.Sprintf("%s: %s: %s", r.Candidate, r.Reason, r.Detail)
 }

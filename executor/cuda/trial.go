@@ -319,6 +319,7 @@ type StuckError struct {
 	what                          statusRecord
 }
 
+// Error says which threadblock waits for what, and for how long it has.
 func (e *StuckError) Error() string {
 	what := ""
 	switch e.what.Waiting {

@@ -45,9 +45,10 @@ const (
 
 var methodNames = [...]string{"whole", "periodic", "linear"}
 
+// String returns whole, periodic or linear.
 func (m Method) String() string { return methodNames[m] }
 
-// Run prepares a program and runs it once.
+// Run prepares a program and runs it once. Errors are those of Prepare and Prepared.Run.
 func Run(p *ir.Program, t *topologies.Topology, k Knobs) (Result, error) {
 	prepared, err := Prepare(p, t)
 	if err != nil {

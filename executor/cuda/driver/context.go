@@ -8,7 +8,7 @@ import (
 )
 
 // Context is a device's primary context, to which its memory, modules and streams
-// belong.
+// belong. A method's error is an *Error; where Fatal holds for it, all later calls fail too.
 type Context struct {
 	Device *Device
 	d      *Driver

@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// Device is a GPU.
+// Device is a GPU. A method's error is an *Error.
 type Device struct {
 	Index  int
 	Name   string
@@ -39,7 +39,7 @@ const (
 	MaxThreadsPerBlock     Attribute = 1
 )
 
-// Devices lists the devices that are visible to the process.
+// Devices lists the devices that are visible to the process. An error wraps an *Error.
 func (d *Driver) Devices() ([]Device, error) {
 	var n int32
 	if err := d.check(cuDeviceGetCount, dynlib.Call(d.entries[cuDeviceGetCount], uintptr(unsafe.Pointer(&n)))); err != nil {

@@ -11,9 +11,9 @@
 // Every method of a Context makes it current on the calling thread for the call, so any
 // goroutine may call it.
 //
-// Invariants: a handle is never 0; an error of a call names the call, CUDA's
-// name of the error and its text. No call keeps Go
-// memory after it returns.
+// Invariants: a handle is never 0. Unless its comment says otherwise, the error of a
+// method is an *Error: the first CUDA call that failed, with CUDA's name and text of the
+// failure. No call keeps Go memory after it returns.
 //
 // It decides nothing: that is package cuda.
 package driver

@@ -30,6 +30,7 @@ type Error struct {
 	Name, Text string // CUDA's
 }
 
+// Error names the call and CUDA's error, and often its usual cause.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: %s (%d): %s", e.Call, e.Name, e.Code, e.Text)
 	if hint := hints[e.Code]; hint != "" {
@@ -54,6 +55,7 @@ func (e *Error) Is(target error) bool {
 	return ok && c == e.Code
 }
 
+// Error returns the number; *Error has CUDA's name of it.
 func (c Code) Error() string { return fmt.Sprintf("CUDA error %d", int32(c)) }
 
 // Fatal reports whether an error leaves the context unusable, so that every later

@@ -14,7 +14,7 @@ type Module struct {
 	handle uintptr
 }
 
-// Function is a kernel. It lives as long as its module.
+// Function is a kernel. It lives as long as its module. A method's error is an *Error.
 type Function struct {
 	Name   string
 	c      *Context
@@ -50,7 +50,7 @@ func (c *Context) Load(code []byte) (*Module, error) {
 // Unload unloads the module.
 func (m *Module) Unload() error { return m.c.call(cuModuleUnload, m.handle) }
 
-// Function returns the kernel called name.
+// Function returns the kernel called name. An error names it and wraps an *Error.
 func (m *Module) Function(name string) (*Function, error) {
 	f := &Function{Name: name, c: m.c}
 	text := append([]byte(name), 0)

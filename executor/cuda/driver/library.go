@@ -211,7 +211,8 @@ func Open() (*Driver, error) {
 	return d, d.check(cuInit, dynlib.Call(d.entries[cuInit], 0))
 }
 
-// Version returns the version of CUDA that the driver supports: 12040 is 12.4.
+// Version returns the version of CUDA that the driver supports: 12040 is 12.4. An error is
+// an *Error.
 func (d *Driver) Version() (int, error) {
 	var v int32
 	err := d.check(cuDriverGetVersion, dynlib.Call(d.entries[cuDriverGetVersion], uintptr(unsafe.Pointer(&v))))

@@ -144,6 +144,7 @@ type CompileError struct {
 	Log  string // the compiler's
 }
 
+// Error contains the compiler's log, over several lines.
 func (e *CompileError) Error() string {
 	if e.Log == "" {
 		return "nvrtcCompileProgram: " + e.Text
@@ -155,7 +156,8 @@ func (e *CompileError) Error() string {
 const mostCode = 1 << 28
 
 // Compile makes machine code. An option must name a real architecture, as in
-// --gpu-architecture=sm_90, because there is no code for a virtual one.
+// --gpu-architecture=sm_90, because there is no code for a virtual one. If the compiler
+// refuses the source, the error is a *CompileError.
 func (l *Library) Compile(s Source, options ...string) ([]byte, error) {
 	var held runtime.Pinner // strings that C reads through the lists
 	defer held.Unpin()

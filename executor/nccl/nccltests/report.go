@@ -151,6 +151,7 @@ type Error struct {
 	Msg  string
 }
 
+// Error begins with file and line.
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg) }
 
 // Parse reads the output of nccl-tests, text or JSON. name is the file's name in errors,

@@ -14,6 +14,7 @@ type Error struct {
 	What string
 }
 
+// Error begins with the line.
 func (e *Error) Error() string { return fmt.Sprintf("PTX line %d: %s", e.Line, e.What) }
 
 func wordByte(c byte) bool {
