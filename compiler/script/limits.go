@@ -35,8 +35,9 @@ import (
 //   - processor time: a fixed part, stepTime for each allowed step and chunkTime for
 //     each chunk of the problem, all many times the usual.
 //
-// What does not stop within the grace is left to itself, and the process ends. On
-// Linux the kernel refuses the process more than half as much memory again.
+// What does not stop within the grace is left to itself, and the process ends; so it
+// does when it has half as much memory again (memoryCap). On Linux the kernel refuses it
+// more address space than twice that, and some slack.
 //
 // Measured: built-in families take less than 600,000 steps before their first
 // operation on up to 72 ranks, and less than 130 million on 2,048; after that,

@@ -17,7 +17,7 @@ var bombs = []struct{ name, expr string }{
 	{"largest string", `[("x" * ((1 << 30) - 1)) for i in range(9)]`},
 	{"extended list", `extended([0])`},
 	{"number squared", `squared(3)`},
-	{"number's text", `str(1 << 511) * (1 << 30 - 10)`},
+	{"number's text", `[str(1 << 511) * (1 << 22) for i in range(1 << 10)]`},
 	{"text's number", `int("9" * (1 << 22))`},
 	{"text of shared lists", `str(shared(40))`},
 	{"text of shared dictionaries", `"%r" % {"a": shared(40)}`},
@@ -135,7 +135,7 @@ func TestRunawayTemplatesNested(t *testing.T) {
 			}
 			t.Run(b.name+"/"+f.name, func(t *testing.T) {
 				src := "family(name = \"x\", collectives = [\"allgather\"])\n" + bombFunctions + strings.ReplaceAll(f.text, "BOMB", b.expr)
-				refused(t, src, tooMuch+"|excessive repeat|recursively|a template's own")
+				refused(t, src, tooMuch+"|excessive repeat|recursively")
 			})
 		}
 	}
