@@ -12,8 +12,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// With a runtime asked for, every trial is one that it would load and run as it
-// was measured, and its exports lose nothing to the table.
+// With a runtime requested, every trial is one that the runtime would load and run as
+// measured, and its exports are as fast as the table.
 func TestRuntimeAdmitsWhatItRuns(t *testing.T) {
 	f := field{3}
 	for _, runtime := range export.Runtimes() {
@@ -71,8 +71,8 @@ func TestRuntimeAdmitsWhatItRuns(t *testing.T) {
 	}
 }
 
-// A time that no routing can have is no result, and wins nothing.
-func TestFasterThanPossible(t *testing.T) {
+// A time below the bound of any routing is no result and wins nothing.
+func TestTimesBelowTheBoundAreRefused(t *testing.T) {
 	f := field{4}
 	candidates := f.candidates(6, true, true)
 	lying := candidates[1].Hash
@@ -124,8 +124,8 @@ func TestFasterThanPossible(t *testing.T) {
 	}
 }
 
-// Where the topology's links don't join the ranks, its bounds neither refute a
-// time nor leave a trial out.
+// If the ranks do not use the topology's links, its bounds neither refute a time nor
+// exclude a trial.
 func TestOtherLinksHaveNoBounds(t *testing.T) {
 	f := field{4}
 	made := func(other bool) (Summary, *results.Campaign) {

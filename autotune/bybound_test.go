@@ -14,8 +14,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Of large programs few are begun at a time, and never fewer than keep the
-// processors at work.
+// A batch of large programs is small, but never smaller than the number of jobs.
 func TestBatchesOfLargePrograms(t *testing.T) {
 	for _, c := range []struct {
 		steps int
@@ -45,8 +44,8 @@ func TestBatchesOfLargePrograms(t *testing.T) {
 	}
 }
 
-// What won at a size is tried first at the next, so that less of what cannot win
-// there is tried at all: the winner's bound is the 21st of 40.
+// The winner at a size is tried first at the next, so that fewer trials that cannot win
+// are run: the winner's bound is the 21st of 40.
 func TestWinnersAreTriedFirst(t *testing.T) {
 	const winner = 20
 	var candidates []Candidate
@@ -83,10 +82,9 @@ func TestWinnersAreTriedFirst(t *testing.T) {
 	}
 }
 
-// A computed time is not waited for when the budget is used up, nothing is
-// recorded of it, and the campaign goes on to what it would have come to. A trial
-// on a device is waited for.
-func TestBudgetGivesUpWhatIsComputed(t *testing.T) {
+// A computed time is abandoned when the budget is used up, nothing of it is recorded,
+// and the resumed campaign reaches the same results. A trial on a device is completed.
+func TestBudgetAbandonsComputedTrials(t *testing.T) {
 	f := field{5}
 	candidates := f.candidates(6, true, true)
 	problem := testProblem()
@@ -139,8 +137,8 @@ func TestBudgetGivesUpWhatIsComputed(t *testing.T) {
 	}
 }
 
-// Bounds that are none order nothing, whatever asks them.
-func TestOrderTakesNoUselessBound(t *testing.T) {
+// Bounds that are no positive numbers do not change the order of trials.
+func TestUselessBoundsDoNotOrder(t *testing.T) {
 	of := &cell{}
 	for _, b := range []float64{math.Inf(1), 3, math.NaN(), -1, 2} {
 		of.trials = append(of.trials, &trial{candidate: &candidate{Candidate: &Candidate{Bound: func(int64, topologies.Proto, int64) float64 { return b }}}})
@@ -163,7 +161,7 @@ func TestOrderTakesNoUselessBound(t *testing.T) {
 	}
 }
 
-// Tiles with which a program runs alike are one trial.
+// Tiles with which a program makes the same calls are one trial.
 func TestTilesThatRunAlikeAreOneTrial(t *testing.T) {
 	p := testProblem()
 	given := field{1}.candidates(1, true, false)

@@ -50,9 +50,9 @@ func faulty(f field) *fake {
 	})
 }
 
-// What msccl is given is what it would be given if all had been measured, whatever
+// msccl gets the files that it would get if every trial had been measured, whatever
 // fails.
-func TestFewFilesAreChosenAmongAll(t *testing.T) {
+func TestExportMatchesExhaustiveSearch(t *testing.T) {
 	trials, more, losses := 0, 0, 0
 	for seed := range int64(3) {
 		f := field{seed}
@@ -92,8 +92,8 @@ func TestFewFilesAreChosenAmongAll(t *testing.T) {
 	}
 }
 
-// However often a search was cut short, and whatever it knew of the candidates by
-// then, it exports the same.
+// A search exports the same files however often it was interrupted, and whatever it knew
+// of the candidates by then.
 func TestInterruptionsExportTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	others := 0
@@ -134,8 +134,9 @@ func TestInterruptionsExportTheSame(t *testing.T) {
 	}
 }
 
-// A search that ends among the last trials says so, and goes on with them.
-func TestCutShortBetweenFiles(t *testing.T) {
+// A search that is interrupted at the trials for an export says so, and resumes with
+// them.
+func TestInterruptedAtExportTrials(t *testing.T) {
 	f := field{1}
 	whole, problem := manySized(t, "in")
 	all, err := Run(context.Background(), problem, f.candidates(14, true, true), optionsFor(whole, fakeOf(f), 2))
@@ -156,7 +157,7 @@ func TestCutShortBetweenFiles(t *testing.T) {
 	}
 }
 
-// Where times vary, what is chosen was measured as often as what wins.
+// Where times vary, programs chosen for an export are measured as often as winners.
 func TestChosenTimesAreRepeated(t *testing.T) {
 	f := field{1}
 	c, problem := manySized(t, "in")

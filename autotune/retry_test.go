@@ -12,10 +12,9 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// A run in which nothing worked leaves no mark on the answer of the next: what
-// had no result is made again, and the table is the one of a campaign that was
-// never disturbed.
-func TestABrokenRunPoisonsNothing(t *testing.T) {
+// A run in which every trial failed does not change the next: its trials are run again,
+// and the table is that of an undisturbed campaign.
+func TestFailedRunLeavesNoTrace(t *testing.T) {
 	f := field{8}
 	candidates := f.candidates(6, true, true)
 	clean := newCampaign(t, "in")
@@ -53,8 +52,8 @@ func TestABrokenRunPoisonsNothing(t *testing.T) {
 	}
 }
 
-// A trial that never has a result is made a few times in all, once a run, and
-// one that timed out only when it is given more time; finished ones never.
+// A trial that never has a result is attempted a few times in all, once a run; one that
+// timed out, only with a longer timeout; a finished one never.
 func TestAttemptsAreBounded(t *testing.T) {
 	f := field{2}
 	candidates := f.candidates(4, true, true)
@@ -106,8 +105,8 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-// Where some sizes have a result and others have none, both are told; wrong
-// results are told from none.
+// Where some sizes have a result and others have none, the summary lists both, and
+// distinguishes wrong results from none.
 func TestUnansweredSizes(t *testing.T) {
 	f := field{1}
 	candidates := f.candidates(3, true, true)

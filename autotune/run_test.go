@@ -20,8 +20,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// What is pruned would have won nothing, neither in the table nor in an export
-// to any runtime.
+// A pruned trial would have won nothing, neither in the table nor in an export to any
+// runtime.
 func TestPrunedIsExhaustive(t *testing.T) {
 	saved, exported := 0, 0
 	for seed := range int64(10) {
@@ -50,9 +50,9 @@ func TestPrunedIsExhaustive(t *testing.T) {
 	}
 }
 
-// The trials made, and so the table and its counts, are the same with any
-// number of jobs.
-// Where times vary, trials run alone: two at a time would measure each other.
+// The trials, and so the table and its counts, are the same with any number of jobs.
+// Where times vary, trials run one at a time, since concurrent ones would slow each
+// other down.
 func TestTrialsOfRealDevicesRunAlone(t *testing.T) {
 	for _, deterministic := range []bool{true, false} {
 		var running, most atomic.Int64
@@ -106,8 +106,8 @@ func TestJobsChangeNothing(t *testing.T) {
 	}
 }
 
-// A campaign whose journal is cut at any byte goes on to the same table, and
-// makes no trial again that the journal still has.
+// A campaign whose journal is cut at any byte resumes to the same table, and repeats no
+// trial that the journal still has.
 func TestKilledAndResumed(t *testing.T) {
 	f := field{11}
 	candidates := f.candidates(12, true, true)
@@ -152,8 +152,8 @@ func TestKilledAndResumed(t *testing.T) {
 	}
 }
 
-// Cut short by a number of trials again and again, a campaign gets to the same
-// end, whatever the number of jobs.
+// A campaign that is stopped after n trials again and again reaches the same end,
+// whatever the number of jobs.
 func TestTrialsLimit(t *testing.T) {
 	f := field{3}
 	candidates := f.candidates(10, true, true)
@@ -230,8 +230,8 @@ func TestBudgetAndInterrupt(t *testing.T) {
 	})
 }
 
-// Whatever an executor does to some trials, the rest of the campaign has the
-// winners it would have had without them.
+// Whatever an executor does in some trials, the rest of the campaign has the winners
+// that it would have without them.
 func TestFaultsAreOutcomes(t *testing.T) {
 	f := field{8}
 	candidates := f.candidates(12, true, true)
@@ -322,7 +322,7 @@ func TestFaultsAreOutcomes(t *testing.T) {
 	}
 }
 
-// A lost executor ends the run with what is there; the next one goes on.
+// A lost executor ends the run with the results so far; the next run continues.
 func TestLostExecutor(t *testing.T) {
 	f := field{2}
 	candidates := f.candidates(8, true, true)
@@ -356,8 +356,8 @@ func TestLostExecutor(t *testing.T) {
 	}
 }
 
-// What the vendor's library would run is measured whatever its bound, first,
-// and with the tile its runtime uses.
+// The library's choice is measured first, whatever its bound, with the tile of its
+// runtime.
 func TestBaselineIsAlwaysMeasured(t *testing.T) {
 	f := field{9}
 	for _, reference := range []bool{false, true} {
@@ -414,8 +414,8 @@ func TestBaselineIsAlwaysMeasured(t *testing.T) {
 	}
 }
 
-// Two candidates with one program are one, slots rule protocols out, and both
-// placements are tuned apart.
+// Two candidates with one program are one, slots rule protocols out, and the two
+// placements are tuned separately.
 func TestCandidatesAreSettled(t *testing.T) {
 	f := field{1}
 	candidates := f.candidates(3, true, true)
@@ -469,7 +469,7 @@ func TestUnsupportedProblem(t *testing.T) {
 	}
 }
 
-// A changed fingerprint is told, and nothing of the old one is taken over.
+// A changed fingerprint is reported, and no trial of the old one is reused.
 func TestChangedFingerprint(t *testing.T) {
 	f := field{6}
 	c := newCampaign(t, "in")
@@ -537,7 +537,7 @@ func TestVaryingTimes(t *testing.T) {
 	}
 }
 
-// A journal that another process cuts ends the search with one line that says so.
+// A journal that another process truncates ends the search with one line that says so.
 func TestJournalCutMeanwhile(t *testing.T) {
 	f := field{3}
 	c := newCampaign(t, "in")

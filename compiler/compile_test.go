@@ -54,8 +54,8 @@ func TestFamiliesComputeTheirCollective(t *testing.T) {
 	}
 }
 
-// TestBlockedInstancesNeverMeet: of a program of references of several lengths,
-// instances wait for one another, unless each has a block of its own.
+// Interleaved instances of a program with references of several lengths wait for one
+// another; blocked ones never do.
 func TestBlockedInstancesNeverMeet(t *testing.T) {
 	waits := func(o Options) (n int) {
 		res, err := Compile(hierarchical(3, 3, 1), o)
@@ -71,8 +71,8 @@ func TestBlockedInstancesNeverMeet(t *testing.T) {
 	}
 }
 
-// TestStopsBetweenPasses: a context that ends while a pass runs keeps the next
-// one from beginning, and the error is the context's.
+// If the context ends while a pass runs, the next pass does not start, and the error is
+// the context's.
 func TestStopsBetweenPasses(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var ran []string

@@ -159,8 +159,8 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// TestLimits is defect L, and the peer's `min()` of an empty set: what does not
-// fit is refused, by the limit's name and number.
+// Defect L, and the peer's min() of an empty set: a program over a limit is refused with
+// the limit's name and number.
 func TestLimits(t *testing.T) {
 	directed := begin(collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 1})
 	directed.channel = 40
@@ -203,8 +203,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestProgramsThatMakeNoSense are refused at their own line, whoever made them.
-func TestProgramsThatMakeNoSense(t *testing.T) {
+// Invalid programs are refused at their own line, whoever made them.
+func TestInvalidProgramsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*lang.Op)
@@ -235,7 +235,7 @@ func TestProgramsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestDeterministic compiles the families over and over.
+// The families compile to the same bytes every time.
 func TestDeterministic(t *testing.T) {
 	for name, p := range families() {
 		var first []byte

@@ -93,7 +93,7 @@ func TestDumpsOfRandomOperationsAreReadBack(t *testing.T) {
 	})
 }
 
-// TestEditedDump: what a person changes in a dump is compiled.
+// An edited dump is compiled as edited.
 func TestEditedDump(t *testing.T) {
 	_, texts, err := dumped(ringAllReduce(3, 1), Options{})
 	if err != nil {
@@ -120,7 +120,7 @@ func TestEditedDump(t *testing.T) {
 	}
 }
 
-// TestParseDumpErrors changes one thing of a right dump.
+// Each row changes one thing of a valid dump, and names the error.
 func TestParseDumpErrors(t *testing.T) {
 	_, texts, err := dumped(hierarchical(2, 3, 2), Options{})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestIdleness compares the lines with a look at all threadblocks of the rank.
+// The tracker agrees with an examination of all threadblocks of the rank.
 func TestIdleness(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		prog := &program{instances: int32(rapid.IntRange(1, 3).Draw(t, "instances"))}

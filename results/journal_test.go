@@ -32,8 +32,7 @@ func threeTrials(t testing.TB) (dir string, journal []byte) {
 	return c.Dir(), journal
 }
 
-// A journal cut anywhere loses the line that was cut, alone, and takes new
-// lines afterwards.
+// A journal cut anywhere loses only the cut line, and accepts new lines afterwards.
 func TestTornTailIsLostAlone(t *testing.T) {
 	dir, whole := threeTrials(t)
 	path := filepath.Join(dir, journalFile)
@@ -78,8 +77,7 @@ func TestTornTailIsLostAlone(t *testing.T) {
 	}
 }
 
-// Junk before the last line is an error that names the line: something other
-// than a kill has been at the file.
+// Junk before the last line is an error that names the line: a kill leaves none there.
 func TestJunkIsNamed(t *testing.T) {
 	dir, whole := threeTrials(t)
 	lines := strings.SplitAfter(string(whole), "\n")
@@ -188,8 +186,8 @@ func TestAppendRefusesWhatReadersWould(t *testing.T) {
 	}
 }
 
-// A journal that lost the line of its executor is refused, and not read as one of a
-// search without results.
+// A journal that lost the line of its executor is an error, and not a search without
+// results.
 func TestTrialsNeedTheirExecutor(t *testing.T) {
 	dir, journal := threeTrials(t)
 	first, rest, _ := bytes.Cut(version1(journal), []byte("\n"))

@@ -98,8 +98,8 @@ func filesBelow(t *testing.T, dir string) (list string) {
 	return list
 }
 
-// A program or a final tally notices it, too, and what Discard removes is never
-// in a folder that took the place.
+// A write of a program or a final tally notices the move too, and Discard removes
+// nothing from a folder that took the place.
 func TestMovedIsNoticedEverywhere(t *testing.T) {
 	below := t.TempDir()
 	dir := filepath.Join(below, "c")
@@ -178,7 +178,8 @@ func TestJournalChangedByAnother(t *testing.T) {
 	}
 }
 
-// What is in the place of the folder of programs is named.
+// A link in the place of the folder of programs is refused, and a folder removed during
+// a write is a *MovedError.
 func TestProgramsFolderReplaced(t *testing.T) {
 	c := newCampaign(t, testPlan())
 	path := filepath.Join(c.Dir(), programsDir)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A pipe in a campaign's folder, which nobody writes to, is refused and not waited
-// for. So is a link to a file elsewhere, which stays as it is.
+// A pipe without a writer in a campaign's folder is refused at once. So is a link to a
+// file elsewhere, which is not changed.
 func TestPipesAndLinksAreRefused(t *testing.T) {
 	foreign := filepath.Join(t.TempDir(), "thesis")
 	if err := os.WriteFile(foreign, []byte("a year's work"), 0o600); err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A campaign that has measured nothing gives way to another plan; one trial or
-// program, and it does not.
+// A campaign without measurements accepts another plan; one with a trial or a program
+// does not.
 func TestEmptyCampaignTakesAnotherPlan(t *testing.T) {
 	asked := testPlan()
 	asked.Seed = 2
@@ -76,7 +76,7 @@ func TestEmptyCampaignTakesAnotherPlan(t *testing.T) {
 	}
 }
 
-// Families are a set: their order and repetition make no other search.
+// The order and repetition of families do not change the search.
 func TestFamiliesAreASet(t *testing.T) {
 	flags := func(names ...string) Plan {
 		p := testPlan()

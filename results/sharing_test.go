@@ -27,7 +27,7 @@ func TestSharedGPUs(t *testing.T) {
 	}
 }
 
-// What a journal newly says of the same executor is kept, and its trials stay.
+// A new line of the same executor is kept, and its trials stay.
 func TestSetExecutorKeepsTrials(t *testing.T) {
 	c := newCampaign(t, testPlan(4096))
 	appendAll(t, c, testTrial(t, c, testRing(4, 1, 0, true), "ring", "LL", 32768, 4096, 5))

@@ -127,10 +127,10 @@ func TestEveryNumberHasASource(t *testing.T) {
 	}
 }
 
-// TestEachSourceIsAskedFor takes each line out of the tables of sources: the reader
+// TestEachSourceIsRequired takes each line out of the tables of sources: the reader
 // misses it, and says whose it is and where, unless the number is among the others
 // then, or is none. A line of something else is refused as well.
-func TestEachSourceIsAskedFor(t *testing.T) {
+func TestEachSourceIsRequired(t *testing.T) {
 	asked := 0
 	for _, name := range Names() {
 		lines := strings.SplitAfter(string(sourceOf(t, name)), "\n")
@@ -169,9 +169,8 @@ func TestEachSourceIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestEveryEntryInPart: every entry can be had, and looked over, as one node
-// and as three, whole and with half of its GPUs, and has as many ranks as that
-// makes.
+// Every entry resolves and passes the checks as one node and as three, whole and with
+// half of its GPUs, and has that number of ranks.
 func TestEveryEntryInPart(t *testing.T) {
 	for _, name := range Names() {
 		gpus := len(must(t, name, Options{Nodes: 1}).Ranks)

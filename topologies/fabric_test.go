@@ -55,8 +55,8 @@ func build(t testing.TB, text string, o Options) *Topology {
 	return top
 }
 
-// TestFabrics: who can send to whom between nodes, at what latency, and over
-// how many fabric vertices.
+// Which ranks can send to each other between nodes, at what latency, and over how many
+// fabric vertices.
 func TestFabrics(t *testing.T) {
 	const spine = "\n[fabric.spine]\nlatency = \"0.6 us\"\noversubscription = 2\nsource = \"test\"\n"
 	const global = "\n[fabric.global]\nlatency = \"1 us\"\nbandwidth = \"40 GB/s\"\ncount = 2\nsource = \"test\"\n"
@@ -134,7 +134,7 @@ func TestOversubscription(t *testing.T) {
 	}
 }
 
-// TestPlanesKeepTheirNICs: taking part of a node moves no NIC to another plane.
+// A part of a node has its NICs on the same planes.
 func TestPlanesKeepTheirNICs(t *testing.T) {
 	top := build(t, box("2", "planes = 4\n"), Options{GPUs: []int{1, 3}})
 	if top.Linked(0, 3) || !top.Linked(0, 2) || !top.Linked(1, 3) {
@@ -253,7 +253,7 @@ func TestMixedNodes(t *testing.T) {
 	}
 }
 
-// TestFabricErrors breaks what is new in the format.
+// Each row breaks one rule of the fabric's tables.
 func TestFabricErrors(t *testing.T) {
 	const direct = "[[fabric.direct]]\npairs = [[0, 1]]\nnodes = \"all\"\nbandwidth = \"1 GB/s\"\nlatency = \"1 us\"\nmessage = \"0 us\"\nsource = \"test\"\n"
 	const spine = "[fabric.spine]\nlatency = \"1 us\"\noversubscription = 2\nsource = \"test\"\n"

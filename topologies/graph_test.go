@@ -239,7 +239,7 @@ func TestHashIsOfWhatMessagesMeet(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses changes one thing of a sound encoding.
+// Each row changes one thing of a valid encoding.
 func TestDecodeRefuses(t *testing.T) {
 	sound := string(must(t, "dgx-a100", Options{Nodes: 2}).Encode())
 	for _, c := range []struct{ old, new, want string }{

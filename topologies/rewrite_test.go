@@ -86,7 +86,8 @@ like   = "dgx-a100"
 source = "not measured"
 `
 
-// TestRewrite looks at what is written where.
+// TestRewrite looks for the changed lines and for those that must stay, and rewrites the
+// result again.
 func TestRewrite(t *testing.T) {
 	c := Calibration{Launch: 2, Links: map[LinkKind]float64{NVLink: 0.5}}
 	text := strings.Replace(rewritten, "%s", `"data sheet"`, 1)
@@ -135,8 +136,8 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// FuzzRewrite: whatever is written how, the numbers are changed as asked, or it is
-// told that they were not.
+// The numbers of any text are changed as requested, or the error says that they were
+// not.
 func FuzzRewrite(f *testing.F) {
 	f.Add([]byte(strings.Replace(rewritten, "%s", `"data sheet"`, 1)))
 	f.Fuzz(func(t *testing.T, text []byte) {

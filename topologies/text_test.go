@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// The text of a topology is read as what it is: no file is opened and no name is
-// looked up, whatever the text looks like.
-func TestTextIsNoPath(t *testing.T) {
+// The text of a topology is only parsed: no file is opened and no name looked up,
+// whatever the text looks like.
+func TestTextIsNeverAPath(t *testing.T) {
 	dir := t.TempDir()
 	text, _ := Source("dgx-1")
 	file := filepath.Join(dir, "mine.toml")

@@ -23,8 +23,8 @@ import (
 	"github.com/colltune/colltune/executor/sim"
 )
 
-// sick is the simulator with one thing wrong: it can't stand the programs of
-// one family. Which way it falls ill is its fault's name.
+// sick is the simulator with a fault, named fault, that the programs of one family
+// trigger.
 type sick struct {
 	executor.Executor
 	fault string
@@ -33,8 +33,8 @@ type sick struct {
 
 const sickFamily = "ring"
 
-// word leaves word for the next process of the same campaign, and tells whether
-// this is the first to leave it.
+// word leaves a marker file for later processes of the same campaign, and reports
+// whether this process is the first to leave it.
 func word(name string) bool {
 	f, err := os.OpenFile(filepath.Join(os.Getenv("COLLTUNE_EXECUTOR_STATE"), name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
@@ -44,6 +44,7 @@ func word(name string) bool {
 	return err == nil
 }
 
+// said reports whether a process has left the marker file.
 func said(name string) bool {
 	_, err := os.Stat(filepath.Join(os.Getenv("COLLTUNE_EXECUTOR_STATE"), name))
 	return err == nil
@@ -206,10 +207,9 @@ func winners(t *testing.T, dir, fault string) string {
 	return r.stdout
 }
 
-// Each row is a campaign that meets a fault again and again, goes on to its end,
-// says in its journal what happened, and has the winners that it has without the
-// trials the fault has spoilt.
-func TestCampaignsGoThroughFaults(t *testing.T) {
+// Each campaign meets one fault again and again, completes, records it in its journal,
+// and has the winners that it has without the failed trials.
+func TestCampaignsSurviveFaults(t *testing.T) {
 	whole, without := t.TempDir(), t.TempDir()
 	for dir, fault := range map[string]string{whole: "none", without: "fails"} {
 		if r := runFor(t, campaignOf(t, dir, fault, "", sickSearch...)); r.code != 0 {
@@ -287,9 +287,9 @@ func TestCampaignsGoThroughFaults(t *testing.T) {
 	}
 }
 
-// An executor that doesn't come back, or as another, ends the campaign with 6;
-// with a sound one it goes on to the same winners.
-func TestCampaignsOutliveTheirExecutor(t *testing.T) {
+// An executor that does not start again, or starts with another description, ends the
+// campaign with exit code 6; with a sound one it continues to the same winners.
+func TestCampaignsContinueWithAnotherExecutor(t *testing.T) {
 	whole := t.TempDir()
 	if r := runFor(t, campaignOf(t, whole, "none", "", sickSearch...)); r.code != 0 {
 		t.Fatal(r.stderr)
@@ -311,8 +311,8 @@ func TestCampaignsOutliveTheirExecutor(t *testing.T) {
 	}
 }
 
-// A search whose campaign is renamed or removed says so and ends with 1. Where it was
-// renamed, it goes on from there.
+// A search whose campaign is renamed or removed says so and ends with exit code 1. A
+// renamed campaign resumes from its new place.
 func TestMovedCampaignEndsItsSearch(t *testing.T) {
 	whole := t.TempDir()
 	if r := runFor(t, campaignOf(t, whole, "none", "", sickSearch...)); r.code != 0 {
@@ -345,8 +345,7 @@ func TestMovedCampaignEndsItsSearch(t *testing.T) {
 	}
 }
 
-// Killed in the middle of a trial, colltune takes its executor along, and the
-// campaign goes on from there.
+// If colltune is killed during a trial, its executor ends too, and the campaign resumes.
 func TestKilledCampaignLeavesNoExecutor(t *testing.T) {
 	whole, dir := t.TempDir(), t.TempDir()
 	if r := runFor(t, campaignOf(t, whole, "none", "", sickSearch...)); r.code != 0 {
@@ -373,9 +372,9 @@ func TestKilledCampaignLeavesNoExecutor(t *testing.T) {
 	}
 }
 
-// endsSoon wants the process whose number a file holds to be gone: within two
-// seconds, it is promised, and in fifteen times that on a busy machine. It counts
-// turns and no clock, for such a machine holds up the one who waits as well.
+// endsSoon fails the test unless the process whose id a file holds ends soon: the
+// promise is two seconds, and the test allows fifteen times that. It counts attempts
+// instead of time, because a busy machine delays this process too.
 func endsSoon(t *testing.T, dir, name string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, name))

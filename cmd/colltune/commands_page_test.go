@@ -18,8 +18,7 @@ var updateCommands = flag.Bool("update-commands", false, "write the flags in doc
 // flagsOfPage is the part of docs/commands.md that lists the flags.
 var flagsOfPage = regexp.MustCompile(`(?s)<!-- flags -->\n(.*)<!-- end of flags -->\n`)
 
-// TestPageListsEveryFlag holds docs/commands.md to the flags there are: every one
-// of every command, and no other.
+// docs/commands.md lists every flag of every command, and no others.
 func TestPageListsEveryFlag(t *testing.T) {
 	const file = "../../docs/commands.md"
 	text, err := os.ReadFile(file)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// An interrupt that is sent twice is one; another, later, is another. The times are
-// those of a clock that the test sets.
+// Two interrupts in quick succession are one; a later one is another. The test sets the
+// clock.
 func TestInterruptSentTwice(t *testing.T) {
 	clock := func(after ...time.Duration) func() time.Time {
 		begun := time.Now()

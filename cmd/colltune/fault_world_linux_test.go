@@ -30,7 +30,8 @@ type faultWorld struct {
 	takes    map[string]time.Duration
 }
 
-// nobody runs the commands where the test is root's, whom no permission stops.
+// nobody is the user that runs the commands if the test runs as root, because file
+// permissions do not apply to root.
 const nobody = 65534
 
 func newFaultWorld(t *testing.T) *faultWorld {

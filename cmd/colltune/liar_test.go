@@ -11,10 +11,9 @@ import (
 	"testing"
 )
 
-// TestCampaignsTellTheTruthOfLiars: an executor that was written by docs/plugins.md
-// alone, and lies (executor/examples/liar). Each row is a lie, and what the exit
-// code and the journal say of it.
-func TestCampaignsTellTheTruthOfLiars(t *testing.T) {
+// Each row is a false answer of executor/examples/liar, an executor written by
+// docs/plugins.md alone, with the exit code and the journal's outcome.
+func TestFalseAnswersAreReported(t *testing.T) {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("no go on PATH to build the executor with")

@@ -42,8 +42,8 @@ func init() {
 	}
 }
 
-// A command that takes more memory than it may is ended with a word and exit code 4,
-// whether or not it listens.
+// A command that exceeds its memory limit ends with a message and exit code 4, whether
+// or not it handles the interrupt.
 func TestCommandOutOfMemory(t *testing.T) {
 	for _, how := range []string{"listening", "deaf"} {
 		cmd := exec.Command("/proc/self/exe", "fill", "--memory", "256M")
@@ -59,7 +59,7 @@ func TestCommandOutOfMemory(t *testing.T) {
 	}
 }
 
-// Out of memory is a limit that was reached, and no interrupt.
+// Out of memory has the exit code of a limit, not of an interrupt.
 func TestOutOfMemoryIsALimit(t *testing.T) {
 	over := &memory.Exceeded{Used: 3 << 30, Limit: 2 << 30}
 	if err := fmt.Errorf("search: %w", over); exitCode(err) != exitLimit || !leavesResults(err) {
@@ -67,7 +67,7 @@ func TestOutOfMemoryIsALimit(t *testing.T) {
 	}
 }
 
-func TestPageSaysTheLeastMemory(t *testing.T) {
+func TestPageGivesLeastMemory(t *testing.T) {
 	page, err := os.ReadFile("../../docs/commands.md")
 	if err != nil {
 		t.Fatal(err)

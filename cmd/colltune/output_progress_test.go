@@ -29,8 +29,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Elsewhere than on a terminal, a line is printed after a while and not again
-// before another: of what comes before the trials, and of them.
+// Without a terminal, a line is printed only once it is due, before the trials and
+// during them.
 func TestProgressLines(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b)
@@ -55,8 +55,8 @@ func TestProgressLines(t *testing.T) {
 	}
 }
 
-// A line that came too soon is printed once it is due, the latest only; one that does not
-// change is printed again after a minute; and none while other text is printed.
+// A line that came too soon is printed once it is due, only the latest; an unchanged one
+// again after a minute; and none while other text is printed.
 func TestProgressCatchesUp(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b)
@@ -88,7 +88,7 @@ func TestProgressCatchesUp(t *testing.T) {
 	p.done()
 }
 
-// What is watched draws by itself, and stops when it is done.
+// A stage prints its line once it is due, without a further call, until it is done.
 func TestProgressIsWatched(t *testing.T) {
 	drawn := make(chan string, 100)
 	p := newProgress(writerFunc(func(text []byte) (int, error) {
@@ -114,8 +114,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(text []byte) (int, error) { return f(text) }
 
-// A bar is drawn where a person watches: not into a log, a file or a terminal that
-// can't draw.
+// A bar is drawn only on a capable terminal: not in a log or a file.
 func TestBarOnTerminals(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {

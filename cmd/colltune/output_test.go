@@ -13,7 +13,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
-// A result that could not be written is no success, help and version included.
+// A result that could not be written is a failure, also of help and version.
 func TestFullDisk(t *testing.T) {
 	for _, args := range []string{"", "--help", "search --help", "help run", "version", "--version", "version -o json", "topology show ring:4", "template list"} {
 		var stderr strings.Builder
@@ -24,7 +24,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A file that others may not read stays one when it is written again.
+// A file without read permission for others keeps its permissions when it is replaced.
 func TestOutKeepsPermissions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret.json")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {

@@ -74,8 +74,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// Away from a terminal no bar is drawn.
-func TestProgressIsPlainElsewhere(t *testing.T) {
+// Without a terminal no bar is drawn.
+func TestNoProgressBarOffTerminals(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b)
 	p.interval = 0 // the test says when it is looked
@@ -89,8 +89,8 @@ func TestProgressIsPlainElsewhere(t *testing.T) {
 	}
 }
 
-// FuzzSettings: no file of settings brings the reader down, and every setting
-// that is taken is a known flag's.
+// Any file of settings is read or refused without a panic, and every accepted setting is
+// a known flag's.
 func FuzzSettings(f *testing.F) {
 	f.Add("topology = \"ring:8\"\njobs = 4\nfamily = [\"ring\", \"direct\"]\n")
 	f.Add("jobs = [1, [2]]")
@@ -120,7 +120,7 @@ func FuzzSettings(f *testing.F) {
 	})
 }
 
-// A walk that is short of time does not spend all of it on one query.
+// With a budget, a query takes at most a twentieth of it.
 func TestShareOfBudget(t *testing.T) {
 	for _, tc := range []struct{ timeout, budget, want time.Duration }{
 		{time.Minute, 0, time.Minute},

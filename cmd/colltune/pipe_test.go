@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A pipe in place of a file is refused, and not waited for; /dev/stdin, which is
-// open already, is read.
+// A pipe in place of a file is refused at once; /dev/stdin, which is already open, is
+// read.
 func TestPipesAreRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, pipe := range []string{"pipe", "pipe.star", "pipe.toml", "pipe" + dumpSuffix} {
@@ -43,7 +43,7 @@ func TestPipesAreRefused(t *testing.T) {
 	}
 }
 
-// Input that never ends is waited for until the first interrupt and no longer.
+// An interrupt ends the wait for input.
 func TestInterruptEndsReading(t *testing.T) {
 	t.Chdir(t.TempDir())
 	endless, feed := io.Pipe()

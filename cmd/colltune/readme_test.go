@@ -48,8 +48,8 @@ func columnsOf(t *testing.T, text string, names []string) string {
 	return b.String()
 }
 
-// TestReadmeShowsWhatIsPrinted runs the commands whose output README.md shows.
-func TestReadmeShowsWhatIsPrinted(t *testing.T) {
+// TestReadmeShowsOutput runs the commands whose output README.md shows.
+func TestReadmeShowsOutput(t *testing.T) {
 	const file = "../../README.md"
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// What is remembered for a folder is what was run there last, in order, up to a
-// limit; a damaged file is as none, and the next run replaces it.
-func TestRememberedForAFolder(t *testing.T) {
+// The history of a folder is the executors last run there, in order, up to a limit. A
+// damaged file counts as empty, and the next run replaces it.
+func TestHistoryOfAFolder(t *testing.T) {
 	state, dir := t.TempDir(), t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
 	program := func(i int) pastRun { return pastRun{Name: "x", Program: string(rune('a' + i))} }

@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// In a place where nothing can be written, a campaign that is finished is
-// printed, and one that is not ends with the exit code of such places.
+// In a read-only folder, resume prints a finished campaign; for an unfinished one it
+// ends with the exit code of an unwritable folder.
 func TestResumeWhereNothingCanBeWritten(t *testing.T) {
 	t.Chdir(t.TempDir())
 	search := []string{"search", "-t", "ring:4", "-c", "allreduce", "-b", "1K", "-e", "1K", "--family", "ring", "--instances", "1", "--protocol", "LL"}

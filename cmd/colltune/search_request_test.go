@@ -10,7 +10,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Every flag that narrows the candidates arrives in the options, and alone.
+// Each flag that narrows the candidates sets its option and no other.
 func TestOptionsOf(t *testing.T) {
 	for _, tc := range []struct {
 		args []string

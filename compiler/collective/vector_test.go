@@ -9,8 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestVectorForms walks through all outputs of every vector form and compares
-// them with lists put together naively.
+// TestVectorForms compares all outputs of every vector form with lists built naively.
 func TestVectorForms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom(VectorForms()).Draw(t, "form")

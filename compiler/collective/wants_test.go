@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestWants: what the outputs of three ranks hold in the end, rank by rank;
-// rank 1 is the root. 2.0 is chunk 0 of rank 2's input, +0 is chunk 0 of all
-// inputs added up, and - is what nobody looks at.
+// The outputs of three ranks at the end, rank by rank; rank 1 is the root. 2.0 is chunk
+// 0 of rank 2's input, +0 is the sum of chunk 0 of all inputs, and - is a chunk without
+// a requirement.
 func TestWants(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"allreduce", "+0 | +0 | +0"},

@@ -135,7 +135,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestHashCoversEverythingThatRuns changes one thing at a time.
+// A change of anything that runs changes the hash.
 func TestHashCoversEverythingThatRuns(t *testing.T) {
 	hashes := map[string]string{pair().Hash(): "nothing"}
 	change := func(name string, f func(*Program)) {

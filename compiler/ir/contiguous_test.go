@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestContiguous: what is split, with what it is split too, and where the waits
-// go.
+// Strided steps are split together with the other ends of their messages, and keep their
+// waits.
 func TestContiguous(t *testing.T) {
 	parse := func(text string) *Program {
 		p, err := Parse(strings.NewReader(text))

@@ -37,8 +37,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestStrideIsWrittenWhereItMatters: a stride that moves no chunk is no part of
-// document or hash; one that does is part of both.
+// A stride is part of the document and the hash only where it moves a chunk.
 func TestStrideIsWrittenWhereItMatters(t *testing.T) {
 	plain, idle, apart, wider := pair(), pair(), pair(), pair()
 	for _, p := range []*Program{idle, apart, wider} {

@@ -5,10 +5,9 @@ import (
 	"testing"
 )
 
-// TestOpsDoWhatTheyAreCalled: an instruction that talks to peers is called by
-// what it does, in order: r receives, rr reduces what it has received with what
-// is there, c copies it to a place, and s sends it.
-func TestOpsDoWhatTheyAreCalled(t *testing.T) {
+// An instruction's name lists its actions in order: r receives, rr reduces the received
+// data with local data, c copies the result to a place, and s sends it.
+func TestOpsReadAndWriteByName(t *testing.T) {
 	local := map[string]opRow{
 		"nop": {},
 		"cpy": {readsSrc: true, writesDst: true},

@@ -316,8 +316,8 @@ func TestDocExample(t *testing.T) {
 	}
 }
 
-// Who can use no more operations is not made to wait for them, and hears that
-// this is why: the program is no mistake.
+// A trace that exceeds the caller's limit of operations stops there, with an error that
+// names the limit and no mistake of the program.
 func TestMostOperations(t *testing.T) {
 	for _, most := range []int{1, 3, 14, MaxOps + 1} {
 		w := &writer{Trace: NewTrace("p", coll(t, "allgather", 4, 1, false))}

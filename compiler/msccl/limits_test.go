@@ -8,8 +8,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// TestLimitsAgreeWithTheRules: what is over a runtime's limits is what the rules
-// for its files refuse, and what is at them is taken.
+// Limits refuse a program exactly where the rules for a runtime's files do.
 func TestLimitsAgreeWithTheRules(t *testing.T) {
 	// A rank that copies its input to its output in so many steps.
 	program := func(steps, channel int, count int32) *ir.Program {

@@ -59,8 +59,8 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// TestReadLeniently: what the runtimes' reader does not take, or ignores, reads
-// as the same file.
+// Files that the runtimes' reader would refuse or read in part are read as the same
+// program.
 func TestReadLeniently(t *testing.T) {
 	whole := text(t)
 	plain := read(t, whole)
@@ -167,8 +167,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestNops: waits of a nop move to the step after it; one that somebody waits
-// for has no form in these files.
+// The waits of a nop move to the step after it; a nop that another step waits for has no
+// form in these files.
 func TestNops(t *testing.T) {
 	p := exchange()
 	tb := &p.GPUs[0].Threadblocks[2]
@@ -186,7 +186,7 @@ func TestNops(t *testing.T) {
 	}
 }
 
-// TestReductionsKeptApart: what the readers would take for one reduction.
+// Two reductions that the readers would merge are kept separate.
 func TestReductionsKeptApart(t *testing.T) {
 	p := exchange()
 	p.GPUs[0].Scratch = 3
@@ -227,7 +227,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// TestRangesComeBack: the sizes asked for are the sizes that the runtime serves.
+// The sizes given to the writer are the sizes that the runtime serves.
 func TestRangesComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rt := rapid.SampledFrom(runtimes).Draw(t, "runtime")

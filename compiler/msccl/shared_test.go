@@ -39,7 +39,7 @@ func load(t testing.TB, path string) *File {
 	return f
 }
 
-func TestFilesOfOthersAreRight(t *testing.T) {
+func TestThirdPartyFilesVerify(t *testing.T) {
 	for _, path := range shared(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			v := Verify(load(t, path), verify.Options{})
@@ -56,7 +56,7 @@ func TestFilesOfOthersAreRight(t *testing.T) {
 	}
 }
 
-func TestFilesOfOthersRoundTrip(t *testing.T) {
+func TestThirdPartyFilesRoundTrip(t *testing.T) {
 	for _, path := range shared(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			f := load(t, path)

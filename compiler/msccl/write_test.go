@@ -87,9 +87,8 @@ const exchangeBody = `  <gpu id="0" i_chunks="2" o_chunks="0" s_chunks="2">
 </algo>
 `
 
-// TestStridesAreTakenApart: the format has none, and what is written does the
-// same.
-func TestStridesAreTakenApart(t *testing.T) {
+// The format has no strides: strided steps are split, and the file computes the same.
+func TestStridesAreSplit(t *testing.T) {
 	p := &ir.Program{Name: "shuffled", Collective: collective.Spec{Name: "alltoall", Ranks: 2, Chunks: 3}}
 	for g := range 2 {
 		mine, other := int32(3*g), int32(3*(1-g))

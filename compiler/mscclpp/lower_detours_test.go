@@ -141,7 +141,7 @@ func drawnDetours(t *rapid.T) *ir.Program {
 	return d.r.compile(o)
 }
 
-// TestDetours is of programs full of detours.
+// Random programs with many detours become correct plans.
 func TestDetours(t *testing.T) {
 	rightHoweverWritten(t, drawnDetours)
 }

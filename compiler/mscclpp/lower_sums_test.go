@@ -67,9 +67,9 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestNoTermIsSpare leaves one source or one destination out of every sum, or takes
-// the source next to it: the verifier finds each of them.
-func TestNoTermIsSpare(t *testing.T) {
+// Without one source or destination of a sum, or with its neighbour instead, the
+// verifier finds every plan wrong.
+func TestEveryTermIsNeeded(t *testing.T) {
 	for name, p := range map[string]*ir.Program{"all-pairs": allPairs(t, 4), "scatter": scatter(t, 4)} {
 		for _, o := range ways {
 			n := 0
@@ -175,8 +175,8 @@ func drawnSums(t *rapid.T) *ir.Program {
 	return r.compile(compiler.Options{Instances: rapid.IntRange(1, 2).Draw(t, "instances")})
 }
 
-// TestDrawnSums is of programs full of sums.
-func TestDrawnSums(t *testing.T) {
+// Random programs with many sums become correct plans.
+func TestRandomSums(t *testing.T) {
 	rightHoweverWritten(t, drawnSums)
 }
 

@@ -228,9 +228,9 @@ func rightInAnyOrder(t *rapid.T, p *ir.Program, o LowerOptions) {
 	}
 }
 
-// TestNothingWrittenIsSpare leaves out one operation after the other of written
-// plans that order others: the verifier misses each of them.
-func TestNothingWrittenIsSpare(t *testing.T) {
+// Without any one of the operations that order others, the verifier finds a written plan
+// wrong.
+func TestEveryOrderingOperationIsNeeded(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		p    *ir.Program
@@ -321,7 +321,8 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// TestTooMany refuses before it counts who follows whom.
+// A program with too many threadblocks is refused before the order of its steps is
+// analysed.
 func TestTooMany(t *testing.T) {
 	p := ring(t, 2)
 	for range maxClocks {
@@ -336,7 +337,7 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestNotLowered says what no plan is written of.
+// Programs that no plan is made of, and the reasons.
 func TestNotLowered(t *testing.T) {
 	for _, c := range []struct {
 		spec collective.Spec

@@ -73,11 +73,11 @@ func mutants(p *Plan) (all []mutant) {
 // unread are operations of others' plans whose outcome nobody reads.
 var unread = []string{"gpu 0 threadblock 0 op -1.0: copy"}
 
-// TestMutantsOfOthersPlans changes one thing at a time in plans made by others.
+// TestMutantsOfThirdPartyPlans changes one thing at a time in plans made by others.
 // Each mutant must be found wrong, but for nops that order nothing and what
 // nobody reads; those must come out right in any order of their threads, and
 // what is wrong or stands still by the verdict must do so in every order.
-func TestMutantsOfOthersPlans(t *testing.T) {
+func TestMutantsOfThirdPartyPlans(t *testing.T) {
 	const orders = 5
 	for _, path := range shared(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {

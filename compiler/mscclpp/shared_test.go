@@ -46,7 +46,7 @@ func load(t testing.TB, path string) *Plan {
 	return p
 }
 
-func TestPlansOfOthersAreRight(t *testing.T) {
+func TestThirdPartyPlansVerify(t *testing.T) {
 	for _, path := range shared(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			v := Verify(load(t, path), verify.Options{})

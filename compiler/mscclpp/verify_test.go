@@ -166,7 +166,8 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
-// TestNotFollowed says what is not judged.
+// Each row is a property of a plan that the verifier does not follow or the runtime does
+// not read, with its warning.
 func TestNotFollowed(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`"collective": "allreduce"`, `"collective": "shuffle"`, "not followed: shuffle over these buffers is no collective known here"},

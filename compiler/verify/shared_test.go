@@ -11,9 +11,9 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// TestMutantsOfOthersFiles judges files made by others, and what becomes of
+// TestMutantsOfThirdPartyFiles judges files made by others, and what becomes of
 // them with one thing changed, as execution judges them.
-func TestMutantsOfOthersFiles(t *testing.T) {
+func TestMutantsOfThirdPartyFiles(t *testing.T) {
 	dir, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)

@@ -307,8 +307,8 @@ func TestMatchedIsAsShortAsCanBe(t *testing.T) {
 	}
 }
 
-// TestCheckSeesEveryLie changes a good schedule in one place at a time.
-func TestCheckSeesEveryLie(t *testing.T) {
+// TestCheckFindsEveryChange changes a good schedule in one place at a time.
+func TestCheckFindsEveryChange(t *testing.T) {
 	top := dgx1(t, 25, 0.7)
 	for _, c := range []struct {
 		name string

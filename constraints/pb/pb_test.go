@@ -125,7 +125,7 @@ func TestMalformedRows(t *testing.T) {
 	}
 }
 
-func TestVariablesNoRowHas(t *testing.T) {
+func TestUnconstrainedVariables(t *testing.T) {
 	model, sat, err := pb.Solve(5, []pb.Row{{Lits: []int{2}, Bound: 1}})
 	if err != nil || !sat || !slices.Equal(model, []bool{false, true, false, false, false}) {
 		t.Errorf("%v, %v, %v", model, sat, err)

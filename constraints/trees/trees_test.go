@@ -196,8 +196,8 @@ func TestUnevenSystems(t *testing.T) {
 	})
 }
 
-// TestCheckSeesEveryLie changes a good packing in one place at a time.
-func TestCheckSeesEveryLie(t *testing.T) {
+// TestCheckFindsEveryChange changes a good packing in one place at a time.
+func TestCheckFindsEveryChange(t *testing.T) {
 	top := resolve(t, "dgx-a100", 2)
 	for _, c := range []struct {
 		name string

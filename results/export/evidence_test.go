@@ -11,9 +11,9 @@ import (
 	"github.com/colltune/colltune/results/resultstest"
 )
 
-// Every format says that its measurements were not checked, and refuses ranks that
-// shared a GPU until it is asked for them; then it says so, too.
-func TestExportsSayWhatTheirTimesAre(t *testing.T) {
+// Every format says that its measurements were not checked. Times of ranks that shared a
+// GPU are exported only on request, and marked too.
+func TestExportsMarkUncheckedTimes(t *testing.T) {
 	for _, to := range Formats() {
 		for _, checked := range []bool{true, false} {
 			for _, devices := range []int{0, 1, 2, 4} {

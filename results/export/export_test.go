@@ -127,8 +127,9 @@ func TestExportTakesWhatTheRuntimeRuns(t *testing.T) {
 	}
 }
 
-// What is slower than the baseline is told: without its file that would run.
-func TestExportTellsWhatIsSlowerThanTheBaseline(t *testing.T) {
+// An export names the sizes at which it is slower than the baseline, which would run
+// without its file.
+func TestExportNotesSizesSlowerThanBaseline(t *testing.T) {
 	c := crossing(t)
 	points := []results.Point{
 		{Bytes: 1024, Placement: "in", Baseline: &results.Baseline{Name: "library", TimeUS: 5}},
@@ -146,8 +147,9 @@ func TestExportTellsWhatIsSlowerThanTheBaseline(t *testing.T) {
 	}
 }
 
-// Where msccl does not enable LL128 it passes files of it over in silence.
-func TestExportTellsWhereLL128IsNotTaken(t *testing.T) {
+// Where msccl does not enable LL128, it silently skips the files, and the export says
+// so.
+func TestExportNotesLL128OfMSCCL(t *testing.T) {
 	c := resultstest.Create(t, resultstest.Plan(4096))
 	resultstest.Append(t, c, resultstest.Trial(t, c, irtest.Ring(4, 1, 0, true), "ring", "LL128", 576000, 4096, 5))
 	for runtime, want := range map[string]bool{"msccl": true, "executor-nccl": false} {
@@ -162,8 +164,8 @@ func TestExportTellsWhereLL128IsNotTaken(t *testing.T) {
 	}
 }
 
-// Equal campaigns export equal bytes, wherever they lie and in whichever order
-// they were made.
+// Equal campaigns export equal bytes, whatever their folder and the order of their
+// trials.
 func TestExportsAreEqual(t *testing.T) {
 	for _, to := range Formats() {
 		campaign := crossing
@@ -178,8 +180,8 @@ func TestExportsAreEqual(t *testing.T) {
 	}
 }
 
-// What an earlier export left goes, for a runtime would read it; files of
-// others stay, and are told.
+// Files of an earlier export are removed, since a runtime would read them; foreign files
+// stay and are named.
 func TestExportIntoAnOldFolder(t *testing.T) {
 	out := t.TempDir()
 	for _, name := range []string{"colltune-allreduce-4r-in-09-1G-ring-LL.xml", ".colltune-allreduce-4r-in-01-1K-ring-LL.xml123", "colltune-allreduce-4r-out-01-1K-ring-LL.xml", "colltune-allreduce-8r-in-01-1K-ring-LL.xml", "colltune-reduce-4r-in-01-1K-ring-LL.xml", "mine.xml"} {
@@ -212,7 +214,7 @@ func TestExportIntoAnOldFolder(t *testing.T) {
 	}
 }
 
-// A runtime that keeps four files is given the four that cost least.
+// A runtime that keeps four files gets the four that cost least.
 func TestExportWithinARuntimesFiles(t *testing.T) {
 	sizes := []int64{1024, 2048, 4096, 8192, 16384, 32768}
 	c := resultstest.Create(t, resultstest.Plan(sizes...))
@@ -239,8 +241,7 @@ func TestExportWithinARuntimesFiles(t *testing.T) {
 	}
 }
 
-// Sizes that nothing fits are said, never left out in silence; a reference is
-// not exported.
+// Sizes that no program fits are named; a reference is not exported.
 func TestExportGaps(t *testing.T) {
 	c := resultstest.Create(t, resultstest.Plan())
 	one, three := irtest.Ring(4, 1, 0, true), irtest.Ring(4, 3, 0, true)
@@ -262,8 +263,8 @@ func TestExportGaps(t *testing.T) {
 	}
 }
 
-// At a size that its chunks do not divide, a runtime passes a file by, and the file
-// need not end there.
+// At a size that its chunks do not divide, a runtime skips a file, so its range may
+// include the size.
 func TestExportOverAGap(t *testing.T) {
 	c := resultstest.Create(t, resultstest.Plan(4800, 5120, 9600))
 	three := irtest.Ring(4, 3, 0, true)
@@ -297,8 +298,8 @@ func TestExportBothPlacements(t *testing.T) {
 	}
 }
 
-// A collective goes to the runtimes that know it, and the error says so for
-// the others.
+// A collective is exported to the runtimes that have it, and the error for the others
+// says so.
 func TestExportOfAllToNext(t *testing.T) {
 	plan := resultstest.Plan(1024)
 	plan.Collective, plan.Placement = "alltonext", "out"

@@ -14,8 +14,8 @@ import (
 	"github.com/colltune/colltune/results/resultstest"
 )
 
-// TestExportPlans: the fastest that a plan can be made of is exported, with its
-// tile, and what that costs is told; every file is a right plan.
+// The fastest program that a plan can be made of is exported with its tile, and its cost
+// against the winner is reported; every plan verifies.
 func TestExportPlans(t *testing.T) {
 	c := resultstest.Create(t, resultstest.Plan(1024, 4096, 1<<20, 4<<20, 16<<20))
 	ring, wide := irtest.Ring(4, 1, 0, true), irtest.Ring(4, 3, 0, true)
@@ -106,7 +106,7 @@ func TestExportPlansOverNodes(t *testing.T) {
 	}
 }
 
-// TestNoPlans says what no plan does.
+// An export without any possible plan says why.
 func TestNoPlans(t *testing.T) {
 	for _, c := range []struct {
 		change func(*results.Plan)
@@ -126,8 +126,8 @@ func TestNoPlans(t *testing.T) {
 	}
 }
 
-// TestJudge: what cannot be verified makes room for another program, and only
-// what is wrong ends an export.
+// A program whose plan the verifier cannot follow is replaced by another; a wrong plan
+// ends the export.
 func TestJudge(t *testing.T) {
 	limit := verify.Finding{Kind: verify.Limit, Severity: verify.Error, Message: "orders take too much"}
 	race := verify.Finding{Kind: verify.Race, Severity: verify.Error, Message: "two at once"}

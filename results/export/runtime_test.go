@@ -36,8 +36,8 @@ func TestLoads(t *testing.T) {
 	}
 }
 
-// What reduces nothing has no operation, whatever the plan says.
-func TestLoadsWhatReducesNothing(t *testing.T) {
+// A collective without a reduction has no operation, whatever the plan says.
+func TestOperationIsIgnoredWithoutReduction(t *testing.T) {
 	gather := irtest.Ring(4, 1, 0, true)
 	gather.Collective.Name = "allgather"
 	if op := operation(gather.Collective, "avg"); op != "sum" {

@@ -228,10 +228,10 @@ func drawCampaign(t *rapid.T, tb testing.TB) drawn {
 	return d
 }
 
-// TestEveryFigureIsTheTables holds the pages of campaigns made at random to the
-// JSON of their winning tables, to being well-formed whatever a journal says, to a
-// size, and to the same bytes for trials in another order and folder.
-func TestEveryFigureIsTheTables(t *testing.T) {
+// TestEveryFigureIsFromTheTable compares the pages of random campaigns with the JSON of
+// their winning tables: well-formed whatever a journal says, of bounded size, and equal
+// for trials in another order and folder.
+func TestEveryFigureIsFromTheTable(t *testing.T) {
 	// Programs are kept once for all campaigns: writing them is most of the work.
 	programs := t.TempDir()
 	once := newCampaign(t, programs, testPlan(t, "both", 1), simulated)
@@ -368,7 +368,7 @@ func TestLargePages(t *testing.T) {
 	}
 }
 
-// TestWithout are pages of what is not all there.
+// Pages of incomplete campaigns.
 func TestWithout(t *testing.T) {
 	for _, tc := range []struct {
 		name string

@@ -11,8 +11,8 @@ import (
 	"github.com/colltune/colltune/results/resultstest"
 )
 
-// TestDiffer: a size is slower or faster by more than the tolerance, and only
-// where the times cannot be the same.
+// A size is slower or faster only beyond the tolerance, and if the intervals exclude
+// equal times.
 func TestDiffer(t *testing.T) {
 	ring := irtest.Ring(4, 1, 0, true)
 	campaign := func(p results.Plan, times map[int64][]float64) *results.Campaign {
@@ -89,9 +89,9 @@ func TestDiffer(t *testing.T) {
 
 func near(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }
 
-// TestDifferTells what two campaigns cannot be compared over, and what they were
-// measured with.
-func TestDifferTells(t *testing.T) {
+// A comparison names the sizes that it lacks, and the differences of what the campaigns
+// were measured with.
+func TestDifferencesOfCampaigns(t *testing.T) {
 	ring := irtest.Ring(4, 1, 0, true)
 	one := resultstest.Create(t, resultstest.Plan(1024))
 	resultstest.Append(t, one, resultstest.Trial(t, one, ring, "ring", "LL", 32768, 1024, 5))

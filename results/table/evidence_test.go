@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A row says what held for all the measurements behind its time, and for no others.
-func TestRowsSayWhatWasChecked(t *testing.T) {
+// A row's mark holds for all measurements behind its time.
+func TestRowsMarkUncheckedTimes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		data := rapid.SliceOfN(rapid.SampledFrom([]results.Data{"", results.Checked, results.Unchecked, results.NoData}), 1, 4).Draw(rt, "data")
 		c := resultstest.Create(t, resultstest.Plan(1024))

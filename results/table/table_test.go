@@ -224,8 +224,8 @@ func TestTableJSONKeepsNames(t *testing.T) {
 	}
 }
 
-// A name moves nobody's cursor, and breaks no line of a table.
-func TestTablePrintsNamesOnly(t *testing.T) {
+// A name cannot move the cursor or break a line of a table.
+func TestTableEscapesNames(t *testing.T) {
 	c := resultstest.Create(t, resultstest.Plan())
 	resultstest.Append(t, c, resultstest.Trial(t, c, irtest.Ring(4, 1, 0, true), "ri\x1b[2Jng\nof\u202ename", "LL", 32768, 1024, 3))
 	if err := c.SetTally(results.Tally{Refused: map[string]int{"too\rlarge": 1}}); err != nil {
@@ -291,7 +291,7 @@ func printAll(t *testing.T, c *results.Campaign) string {
 	return out.String()
 }
 
-// Repetitions are pooled, and one wrong result spoils them all.
+// Repetitions are pooled, and one wrong result makes all of them wrong.
 func TestRepeatsArePooled(t *testing.T) {
 	c := resultstest.Create(t, resultstest.Plan(1024))
 	a, b := irtest.Ring(4, 1, 0, true), irtest.Ring(4, 1, 1, true)
@@ -311,8 +311,8 @@ func TestRepeatsArePooled(t *testing.T) {
 	}
 }
 
-// A size that nothing was measured at ends a range before it, and both
-// placements have rows of their own.
+// A size without measurements ends the range before it, and each placement has its own
+// rows.
 func TestRangesOfAnUnfinishedCampaign(t *testing.T) {
 	plan := resultstest.Plan()
 	plan.Placement = "both"
@@ -338,8 +338,7 @@ func TestRangesOfAnUnfinishedCampaign(t *testing.T) {
 	}
 }
 
-// Orders and trees of many ranks are told by their beginning to people, and whole
-// to programs.
+// Tables shorten the orders and trees of many ranks, and JSON has them whole.
 func TestLongParameters(t *testing.T) {
 	long := make([]int, 256)
 	p := map[string]any{"order": [][]int{long}, "rings": 4}

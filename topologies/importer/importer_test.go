@@ -96,7 +96,7 @@ func differences(a, b *topologies.Topology) (lines []string) {
 	return lines
 }
 
-// TestEveryDump imports each of the files that others made, or is told why not.
+// Each third-party file is imported, or refused with its reason.
 func TestEveryDump(t *testing.T) {
 	dir := shared(t)
 	for _, c := range []struct {

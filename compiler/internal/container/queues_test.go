@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestQueues: what a queue returns is the least number in it, each once.
+// A queue returns the least number in it, each once.
 func TestQueues(t *testing.T) {
 	type queue interface {
 		Push(int32)

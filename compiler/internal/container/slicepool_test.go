@@ -6,7 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSlicePool: what is taken is zeros, as many as were asked for, and nobody else's.
+// A slice from the pool has the requested length, is all zeros, and shares no memory
+// with another.
 func TestSlicePool(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r SlicePool
