@@ -11,7 +11,7 @@ import (
 	"github.com/colltune/colltune/constraints/internal/formulatest"
 )
 
-// The normal form holds where the rows as stated do.
+// The normal form holds for the same values as the original rows.
 func TestNormalFormMeansTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))

@@ -26,9 +26,8 @@ func scatter(t failing, ranks int) *ir.Program {
 	return r.compile(compiler.Options{})
 }
 
-// TestSums: what peers send to be summed up is summed up in one operation of so
-// many sources, which under LL sends the sum to all of them, with no word between
-// threadblocks where one operation does it.
+// The messages of a sum are added in one operation, which under LL also sends the sum to
+// all peers, without signals between threadblocks where one operation suffices.
 func TestSums(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -180,9 +179,9 @@ func TestRandomSums(t *testing.T) {
 	rightHoweverWritten(t, drawnSums)
 }
 
-// TestWholeHalves: the second half of scratch begins where packets may, whatever a
-// chunk has of an allocation: 29 chunks of 52 bytes end 8 bytes behind 16.
-func TestWholeHalves(t *testing.T) {
+// The second half of scratch begins at a multiple of 16 bytes for any size of chunk: 29
+// chunks of 52 bytes end 8 bytes after one.
+func TestSecondHalfIsAligned(t *testing.T) {
 	for ranks := 2; ranks < 9; ranks++ {
 		plan := lowered(t, ring(t, ranks), ways[1])
 		if n := plan.GPUs[0].Scratch; n%8 != 0 {

@@ -187,8 +187,8 @@ var ways = []LowerOptions{
 	{Name: "plan", Protocol: "Simple", Node: pairsOf, TileBytes: 4096},
 }
 
-// TestLoweredPrograms writes programs drawn at random, for one node and several:
-// the verifier finds nothing, and threads in any order come to the right result.
+// Random programs, on one node and on several, become plans in which the verifier finds
+// nothing and threads in any order compute the right result.
 func TestLoweredPrograms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawn(t)
@@ -281,8 +281,8 @@ func TestLongThreadblocks(t *testing.T) {
 	}
 }
 
-// TestScratchOfOneSize: a rank finds the second half of another's scratch by its
-// own, so all have as much, also where only some make packets for a port.
+// A rank computes the second half of another's scratch from its own, so all have equal
+// scratch, also if only some make packets for a port.
 func TestScratchOfOneSize(t *testing.T) {
 	p := ring(t, 4)
 	plan := lowered(t, p, LowerOptions{Name: "plan", Protocol: "LL", Node: pairsOf})
@@ -297,7 +297,7 @@ func TestScratchOfOneSize(t *testing.T) {
 	}
 }
 
-// TestDirect: data go straight where they are wanted, where that is free.
+// A message goes directly to its destination if that is free.
 func TestDirect(t *testing.T) {
 	for _, c := range []struct {
 		name    string

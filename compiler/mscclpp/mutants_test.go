@@ -73,10 +73,10 @@ func mutants(p *Plan) (all []mutant) {
 // unread are operations of others' plans whose outcome nobody reads.
 var unread = []string{"gpu 0 threadblock 0 op -1.0: copy"}
 
-// TestMutantsOfThirdPartyPlans changes one thing at a time in plans made by others.
-// Each mutant must be found wrong, but for nops that order nothing and what
-// nobody reads; those must come out right in any order of their threads, and
-// what is wrong or stands still by the verdict must do so in every order.
+// TestMutantsOfThirdPartyPlans changes one thing at a time in third-party plans. Each
+// mutant must be found wrong, except for nops that order nothing and data that no
+// operation reads; those must compute the right result in any order of their threads,
+// and a plan that is judged wrong or stuck must be so in every order.
 func TestMutantsOfThirdPartyPlans(t *testing.T) {
 	const orders = 5
 	for _, path := range shared(t) {

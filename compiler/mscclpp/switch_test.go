@@ -32,9 +32,9 @@ func onSwitch(before, after string) string {
 	return fmt.Sprintf(`{"name": "switch", "collective": "allreduce", "protocol": "Simple", "inplace": true, "gpus": [%s, %s]}`, rank(0), rank(1))
 }
 
-// TestSwitchDealsOtherwise: the threads that have the switch store a place are not
-// those that copy it, though it is the same place.
-func TestSwitchDealsOtherwise(t *testing.T) {
+// A switch operation accesses a place with other threads than a copy does: without a nop
+// between them they race.
+func TestSwitchOperationsUseOtherThreads(t *testing.T) {
 	const nop = `{"name": "nop"}`
 	aside := `{"name": "copy", "src_buff": [{"type": "i", "index": GPU, "size": 1}], "dst_buff": [{"type": "s", "index": 0, "size": 1}]}`
 	for _, c := range []struct{ name, before, after, want string }{

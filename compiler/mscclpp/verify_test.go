@@ -182,8 +182,8 @@ func TestNotFollowed(t *testing.T) {
 	}
 }
 
-// TestPacketsWithoutTurns warns of packets that the next launch may overwrite.
-func TestPacketsWithoutTurns(t *testing.T) {
+// Packets that the next launch may overwrite are a warning.
+func TestPacketsWithoutDoubleScratch(t *testing.T) {
 	plan := lowered(t, ring(t, 3), LowerOptions{Name: "plan", Protocol: "LL"})
 	right(t, plan)
 	plan.DoubleScratch = false
@@ -193,9 +193,8 @@ func TestPacketsWithoutTurns(t *testing.T) {
 	}
 }
 
-// TestMistakenSources warns of sums over shared scratch that the runtime's kernel
-// loses its way in.
-func TestMistakenSources(t *testing.T) {
+// Sums over shared scratch that the runtime's kernel computes wrong are a warning.
+func TestPipelinedSumsOverSharedScratch(t *testing.T) {
 	const put = `{"name": "put"`
 	pipeline := func(limit string) *Plan {
 		return read(t, change(t, `"inplace": true`, `"inplace": true, "reuse_resources": true`, `"max_message_size": 1048576`, limit,
@@ -218,7 +217,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestShortFilesTakeLittle gives short plans that ask for much.
+// Short plans that claim large sizes are refused without large memory.
 func TestShortFilesTakeLittle(t *testing.T) {
 	const ops = `"ops": [` + "\n"
 	nothing := `{"name": "copy", "src_buff": [{"type": "i", "index": 0, "size": 1}], "dst_buff": [{"type": "s", "index": 0, "size": 1}]%s}`

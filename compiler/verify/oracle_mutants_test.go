@@ -179,8 +179,8 @@ func TestMutantsAreJudgedAsExecutionJudgesThem(t *testing.T) {
 	})
 }
 
-// TestRacesShow makes sure that the oracle's schedules are unlike enough: a
-// program that Check finds racy goes wrong under some of them.
+// A program that Check finds racy computes a wrong result under some of the oracle's
+// schedules, so these differ enough.
 func TestRacesShow(t *testing.T) {
 	p := allPairs(3, 1, false)
 	for t := range p.GPUs[0].Threadblocks {

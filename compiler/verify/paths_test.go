@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestBeforeIsAfterTurnedRound holds the two to one another, and to what orders
-// steps: program order, messages and dependencies.
-func TestBeforeIsAfterTurnedRound(t *testing.T) {
+// Before and after mirror each other, and agree with program order, messages and
+// dependencies.
+func TestBeforeMirrorsAfter(t *testing.T) {
 	type pair struct{ a, b int32 }
 	for seed := range 200 {
 		p := randomProgram(rand.New(rand.NewSource(int64(seed))))

@@ -18,8 +18,8 @@ func inTurn(c *checker) *Report {
 	return c.r
 }
 
-// TestSideBySide: what is found at once is told as if it had been looked for in
-// turn, in that order, up to the same finding, every time.
+// Concurrent checks report the findings of sequential ones, in that order, up to the
+// same finding, every time.
 func TestSideBySide(t *testing.T) {
 	kinds := map[Kind]int{}
 	for seed := range int64(600) {

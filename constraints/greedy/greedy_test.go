@@ -270,9 +270,9 @@ func TestFloorIsBelowEverySchedule(t *testing.T) {
 	})
 }
 
-// TestMatchedIsAsShortAsCanBe on random systems whose links differ: where matchings
-// go together, the schedule takes no longer than the floor, and it is one.
-func TestMatchedIsAsShortAsCanBe(t *testing.T) {
+// On random systems with unequal links, where matchings are compatible, the schedule is
+// valid and takes no longer than the lower bound.
+func TestMatchingMeetsTheLowerBound(t *testing.T) {
 	matched := 0
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 8).Draw(t, "ranks")

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFlowIsTheNarrowestCut compares with every cut of small random networks,
-// and looks at the flow itself.
+// The maximum flow equals the least of all cuts of small random networks, and is a valid
+// flow.
 func TestFlowIsTheNarrowestCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 7).Draw(t, "vertices")

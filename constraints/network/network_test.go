@@ -7,8 +7,8 @@ import (
 	"github.com/colltune/colltune/topologies/topotest"
 )
 
-// What leaves a node goes through the first vertex of a NIC, what enters it through
-// the second, and no path turns round inside one.
+// Data leave a node through the first vertex of a NIC and enter it through the second,
+// and no path reverses inside a NIC.
 func TestNICsAreTwoVertices(t *testing.T) {
 	top := topotest.Resolve(t, "dgx-1", 2)
 	n := New(top)

@@ -13,8 +13,8 @@ import (
 	"github.com/colltune/colltune/topologies/topotest"
 )
 
-// TestNICs: where every GPU's own NIC is as good as any it keeps it, and elsewhere
-// the busiest link carries least.
+// A GPU keeps its own NIC where that is as good as any; elsewhere the busiest link
+// carries the least possible load.
 func TestNICs(t *testing.T) {
 	const text = `
 name    = "box"
@@ -184,8 +184,8 @@ func boxes(t *rapid.T) *topologies.Topology {
 	return top
 }
 
-// TestNICsAgainstAll compares with every choice there is: whether there is one, how
-// wide the widest is, and with how few hand-overs.
+// TestNICsAgainstAll compares with every possible choice: whether there is one, the
+// greatest bandwidth, and the fewest relays.
 func TestNICsAgainstAll(t *testing.T) {
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {

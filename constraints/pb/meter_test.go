@@ -29,8 +29,8 @@ func pigeons(holes int) (variables int, rows []pb.Row) {
 	return (holes + 1) * holes, rows
 }
 
-// A solve with work to spare is the one without a limit; with less, down to none, it
-// ends, and always after as much.
+// A solve within its limit of work has the result of one without a limit; with a lower
+// limit it ends, always after the same work.
 func TestWorkEndsASolve(t *testing.T) {
 	variables, rows := pigeons(6)
 	_, sat, whole, err := pb.SolveWithin(1<<40, variables, clone(rows))

@@ -50,8 +50,8 @@ func TestEntersOnce(t *testing.T) {
 	}
 }
 
-// Whatever the system, what is found are rings, all different, and none of two blocks
-// or more enters its nodes once.
+// On any system the results are different rings, and none of two blocks or more enters
+// its nodes only once.
 func TestBlockRingsAreRings(t *testing.T) {
 	found := 0
 	rapid.Check(t, func(r *rapid.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// The parts that a graph falls into without each of its ranks are those that are found by
-// leaving the rank out and walking through the rest.
+// The components of a graph without each of its ranks are those found by a search that
+// leaves out the rank.
 func TestPartsWithout(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &problem{n: rapid.IntRange(1, 9).Draw(t, "ranks")}
@@ -42,7 +42,7 @@ func TestPartsWithout(t *testing.T) {
 	})
 }
 
-// A long line is one walk, and falls in two where it is first cut.
+// A long line is searched once, and splits in two at its first cut.
 func TestPartsOfALine(t *testing.T) {
 	p := &problem{n: 1 << 17}
 	p.adjacent = make([][]int, p.n)
@@ -55,7 +55,7 @@ func TestPartsOfALine(t *testing.T) {
 	}
 }
 
-// Nodes of very many GPUs are refused before there are numbers for each two of them.
+// A node with too many GPUs is refused before memory for each pair of them is allocated.
 func TestRingsOfVeryManyRanks(t *testing.T) {
 	top, err := topologies.Resolve("mesh:65x65", topologies.Options{})
 	if err != nil {

@@ -42,8 +42,8 @@ func TestRingsByExchange(t *testing.T) {
 	}
 }
 
-// What exchange cannot settle is said to be unsettled, not to be impossible: five
-// rings of a hypercube of five dimensions use every link both ways.
+// A case that exchange cannot settle is reported as open, not as impossible: five rings
+// of a hypercube of five dimensions use every link both ways.
 func TestExchangeProvesNothing(t *testing.T) {
 	var late *TimeoutError
 	if _, err := Find(context.Background(), nil, resolve(t, "hypercube:5", 1), Options{Count: 5, NoSolver: true}); !errors.As(err, &late) {
@@ -51,9 +51,8 @@ func TestExchangeProvesNothing(t *testing.T) {
 	}
 }
 
-// Loops stay what they are said to be, whatever is exchanged: every rank is left and
-// entered once, loops are named apart and counted, no link is taken more often than
-// there is room for, and exchanges lose none.
+// After any exchange, every rank is left and entered once, cycles are numbered and
+// counted, no link is over its capacity, and no link is lost.
 func TestExchangeKeepsAccounts(t *testing.T) {
 	systems := []*topologies.Topology{}
 	for _, name := range []string{"torus:5x4", "hypercube:5", "mesh:6x4", "torus:3x3x3", "ring:20", "dgx-1"} {

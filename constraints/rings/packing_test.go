@@ -99,8 +99,8 @@ func interleave(r *rand.Rand, t *topologies.Topology, edges []topologies.Edge) {
 	slices.SortFunc(edges, func(a, b topologies.Edge) int { return cmp.Or(a.From-b.From, a.To-b.To) })
 }
 
-// TestPackingWhereNoneFits has the first of all orders cross between the halves of a
-// box at every step, on links that hold one crossing for each ring.
+// The first of all orders crosses between the halves of a box at every step, on links
+// that hold one crossing for each ring.
 func TestPackingWhereNoneFits(t *testing.T) {
 	box := &topologies.Topology{Name: "box", Nodes: 1}
 	for i := range 10 {
@@ -131,7 +131,7 @@ func TestPackingWhereNoneFits(t *testing.T) {
 	}
 }
 
-// TestCheapestOrder is held to all orders there are, on one node and on two.
+// The cheapest order is that of a search over all orders, on one node and on two.
 func TestCheapestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 6).Draw(t, "ranks")
@@ -191,8 +191,8 @@ func TestCheapestOrder(t *testing.T) {
 	})
 }
 
-// TestPackedRings has the holes of the catalogue that solvers needed seconds for, or
-// never filled; none of them needs one.
+// Packing alone fills the holes of the catalogue that solvers needed seconds for, or
+// never filled.
 func TestPackedRings(t *testing.T) {
 	s := &solver.Pool{} // no solver at all
 	for _, c := range []struct {
@@ -212,7 +212,7 @@ func TestPackedRings(t *testing.T) {
 	}
 }
 
-// TestPackingEnds when it is told to.
+// Packing ends when its context does.
 func TestPackingEnds(t *testing.T) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()

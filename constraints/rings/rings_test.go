@@ -54,7 +54,7 @@ func graph(n int, oneWay bool, links ...[3]int) *topologies.Topology {
 	return t
 }
 
-// The answers are the same whichever solver gave them.
+// The answers do not depend on the solver.
 func TestRings(t *testing.T) {
 	ring := func(orders ...[]int) [][]int { return orders }
 	cases := []struct {
@@ -101,8 +101,7 @@ func TestRings(t *testing.T) {
 	})
 }
 
-// What each ring set must satisfy, for graphs whose first one is too long to
-// write down.
+// On systems whose first ring is too long to write down, the rings found are valid.
 func TestRingsOfLargerSystems(t *testing.T) {
 	cases := []struct {
 		topology     string
@@ -126,7 +125,7 @@ func TestRingsOfLargerSystems(t *testing.T) {
 	})
 }
 
-// No ring, and why, in words that can be checked by eye; none needs a solver.
+// The reason why there is no ring can be checked by eye, and needs no solver.
 func TestNoRingIsExplained(t *testing.T) {
 	cases := []struct {
 		name  string
@@ -159,7 +158,7 @@ func TestNoRingIsExplained(t *testing.T) {
 	}
 }
 
-// Petersen's graph has three links everywhere and no ring: all orders are tried.
+// Petersen's graph has three links at every rank and no ring: all orders are tried.
 func TestNoRingAmongAllOrders(t *testing.T) {
 	var links [][3]int
 	for i := range 5 {
@@ -172,8 +171,8 @@ func TestNoRingAmongAllOrders(t *testing.T) {
 	}
 }
 
-// The flower snark of 20 (Isaacs 1975) has three links everywhere and no ring, and
-// too many ranks for anything but a solver.
+// The flower snark of 20 (Isaacs 1975) has three links at every rank and no ring, and
+// too many ranks to try all orders.
 func TestNoRingProvedBySolver(t *testing.T) {
 	both(t, func(t *testing.T, s *solver.Pool) {
 		_, err := Find(context.Background(), s, flowerSnark(), Options{})
@@ -212,8 +211,8 @@ func TestRingLimits(t *testing.T) {
 	}
 }
 
-// Two rings are there where any two orders that are rings share no link, and are
-// said to be missing, by argument or by solver, only where there are none.
+// Two rings are found exactly where two orders of all share no link; otherwise they are
+// refuted, by argument or by solver.
 func TestTwoRingsAgainstBruteForce(t *testing.T) {
 	s := solvertest.Open(t, solver.Options{})
 	r := rand.New(rand.NewPCG(23, 24))
@@ -252,8 +251,8 @@ func TestTwoRingsAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// Of all orders, and all pairs of orders, none has a wider narrowest step than what
-// Find gives, as Width counts it.
+// No order, or pair of orders, has a wider narrowest step than the result of Find, by
+// Width.
 func TestRingsAreWidest(t *testing.T) {
 	s := solvertest.Open(t, solver.Options{Solver: "pb"})
 	r := rand.New(rand.NewPCG(51, 52))
@@ -353,8 +352,8 @@ func hasRing(t *topologies.Topology) bool {
 	return extend()
 }
 
-// On random graphs, linked one way or both, Find finds one exactly where there
-// is one; with the other solver, the same.
+// On random graphs with one-way and two-way links, Find finds a ring exactly where there
+// is one, with either solver.
 func TestRingsAgainstBruteForce(t *testing.T) {
 	pb := solvertest.Open(t, solver.Options{Solver: "pb"})
 	auto := solvertest.Open(t, solver.Options{})

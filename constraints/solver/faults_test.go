@@ -126,9 +126,9 @@ func TestFaultsAreCaughtAndNamed(t *testing.T) {
 	}
 }
 
-// A right answer is taken once: what is left of it is no answer to the next
-// question.
-func TestAnAnswerToWhatWasAskedBefore(t *testing.T) {
+// An answer that is sent twice answers one question: at the next, it is a fault of the
+// solver.
+func TestRepeatedAnswerIsAFault(t *testing.T) {
 	s := with(t, func(string) {}, "stutterer")
 	for range 3 {
 		if a, err := s.Solve(context.Background(), oneOfTwo()); err != nil || a.Status != Sat {
@@ -168,8 +168,8 @@ func TestAHangIsALimitThatNamesTheSolver(t *testing.T) {
 	}
 }
 
-// A worker that a signal ends between two questions is replaced unseen.
-func TestAWorkerKilledWhileIdle(t *testing.T) {
+// A worker that a signal ends between two questions is replaced without an error.
+func TestIdleWorkerKilled(t *testing.T) {
 	s := with(t, func(string) {}, "pb")
 	if _, err := s.Solve(context.Background(), oneOfTwo()); err != nil {
 		t.Fatal(err)

@@ -188,7 +188,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// The memory cap is a limit that was met, not a fault.
+// Reaching the memory cap is a limit, not a fault.
 func TestMemoryCap(t *testing.T) {
 	big := constraints.NewFormula("big")
 	vars := make([]constraints.Lit, 60_000)

@@ -30,8 +30,8 @@ func init() {
 	}
 }
 
-// What a solver settles within some work, and what it finds, is the same for one
-// that is slow, which is just what a limit of time tells apart.
+// A solver's results within a limit of work are the same on a slow machine, unlike those
+// within a limit of time.
 func TestWorkIsTheSameOnSlowMachines(t *testing.T) {
 	for _, solver := range []string{"pb", "z3"} {
 		t.Run(solver, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestWorkIsTheSameOnSlowMachines(t *testing.T) {
 	}
 }
 
-// More work settles no less, and says the same of what was settled with less.
+// With more work a solver settles at least the same queries, with the same answers.
 func TestMoreWorkSettlesMore(t *testing.T) {
 	for _, solver := range []string{"pb", "z3"} {
 		t.Run(solver, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestMoreWorkSettlesMore(t *testing.T) {
 	}
 }
 
-// An answer that a limit of time had a part in is no counted one.
+// An answer that a limit of time influenced is not marked as counted.
 func TestTimeIsNotCounted(t *testing.T) {
 	s := with(t, nil, "pb")
 	s.options.Timeout = 20 * time.Millisecond
@@ -106,7 +106,7 @@ func TestTimeIsNotCounted(t *testing.T) {
 	}
 }
 
-// Preferences share the work of their question.
+// The preferences of a question share its limit of work.
 func TestPreferencesShareTheWork(t *testing.T) {
 	f := constraints.NewFormula("first of many")
 	var all []constraints.Lit
@@ -128,7 +128,7 @@ func TestPreferencesShareTheWork(t *testing.T) {
 	}
 }
 
-// A formula whose time is over carries an error, and grows no more.
+// A formula whose deadline has passed has an error, and no longer grows.
 func TestStatedTooLate(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -115,7 +115,7 @@ func TestEveryPermutation(t *testing.T) {
 	}
 }
 
-// TestRenamed has graphs with other numbers for their vertices.
+// Renumbering the vertices does not change the number of automorphisms.
 func TestRenamed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawn(t)
@@ -164,7 +164,7 @@ func grid(sides ...int) *Graph {
 	return g
 }
 
-// TestKnownGroups has orders that books give.
+// The orders of known graphs' groups are those in the literature.
 func TestKnownGroups(t *testing.T) {
 	complete := NewGraph(make([]int, 16))
 	for a := range 16 {
@@ -206,7 +206,8 @@ func TestKnownGroups(t *testing.T) {
 	}
 }
 
-// TestBounded has too little work allowed: what it finds is true, and not all.
+// With any limit of work, every generator is an automorphism, and Complete is true only
+// if they generate all.
 func TestBounded(t *testing.T) {
 	g := grid(4, 4, 4)
 	for limit := 1; limit < 1_000_000; limit = 2*limit + 1 {

@@ -79,8 +79,8 @@ func disjoint(t interface{ Fatal(...any) }, top *topologies.Topology, o Disjoint
 	return a, nil
 }
 
-// TestDisjointTrees tells widths and depths of systems one can count by hand, and
-// why there are no more trees.
+// Widths and depths of systems that can be counted by hand, and the reasons why there
+// are no more trees.
 func TestDisjointTrees(t *testing.T) {
 	for _, c := range []struct {
 		topology string
@@ -238,9 +238,9 @@ func every(top *topologies.Topology, root int, down, up bool) (all [][]int) {
 	return all
 }
 
-// TestDisjointAgainstAll compares with all sets of trees that there are: whether
-// there are so many, and how wide the widest is. Where ranks have both a link and
-// a switch between them the width may fall short, and never be more.
+// TestDisjointAgainstAll compares with all sets of trees: whether the given number
+// exists, and the greatest width. Where ranks have both a link and a switch between
+// them, the width may be less, and never more.
 func TestDisjointAgainstAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.IntRange(2, 4).Draw(t, "ranks")
@@ -283,8 +283,7 @@ func TestDisjointAgainstAll(t *testing.T) {
 	})
 }
 
-// TestDisjointRelabelled: numbering ranks otherwise changes neither whether there
-// are trees nor how wide they are.
+// The numbering of ranks changes neither whether there are trees nor their width.
 func TestDisjointRelabelled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.IntRange(2, 6).Draw(t, "ranks")
@@ -324,7 +323,7 @@ func TestDisjointRelabelled(t *testing.T) {
 	})
 }
 
-// TestDisjointTwice: the same question has the same answer.
+// Equal queries have equal answers.
 func TestDisjointTwice(t *testing.T) {
 	for _, name := range []string{"dgx-1", "mi250", "dgx-a100", "torus:4x4"} {
 		top := resolve(t, name, 1)
@@ -337,8 +336,8 @@ func TestDisjointTwice(t *testing.T) {
 	}
 }
 
-// TestAnyRootIsAsGood: where data go both ways, the trees of the root that is
-// chosen are as wide as those of any other.
+// Where data go both ways, the trees of the chosen root are as wide as those of any
+// other.
 func TestAnyRootIsAsGood(t *testing.T) {
 	for _, name := range []string{"dgx-1", "mesh:3x4", "frontier", "lassen", "hypercube:3"} {
 		top := resolve(t, name, 1)
@@ -379,7 +378,7 @@ func TestDisjointRefuses(t *testing.T) {
 	}
 }
 
-// TestShallowerEndsWithItsContext: links are exchanged no longer than is waited for.
+// The exchange of links ends when its context does.
 func TestShallowerEndsWithItsContext(t *testing.T) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -61,8 +61,8 @@ source = "made up"
 	return top
 }
 
-// TestWaysThatNoMessageTakes packs trees where a packing of flows would leave a node
-// to come back to it.
+// TestWaysThatNoMessageTakes packs trees where a packing of flows would leave a node and
+// come back to it.
 func TestWaysThatNoMessageTakes(t *testing.T) {
 	packed, asked := 0, 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -170,8 +170,8 @@ func TestRandomSystems(t *testing.T) {
 	})
 }
 
-// TestUnevenSystems packs trees where links are not as wide both ways, and
-// where so few trees are allowed that the bound is out of reach.
+// TestUnevenSystems packs trees where links differ between directions, and where too few
+// trees are allowed to meet the bound.
 func TestUnevenSystems(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		top := random(t, true)

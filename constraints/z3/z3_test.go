@@ -201,7 +201,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// SIGINT during a check is Go's, every time.
+// A SIGINT during a check is handled by Go, every time.
 func TestCtrlC(t *testing.T) {
 	ctx := newContext(t)
 	s := ctx.NewSolver()
@@ -263,7 +263,7 @@ func BenchmarkClause(b *testing.B) {
 	}
 }
 
-// Work ends a check at the same place every time, and with more of it there is an
+// A limit of work ends a check at the same place every time, and a higher one gives an
 // answer.
 func TestLimit(t *testing.T) {
 	check := func(work uint32) (z3.Result, uint32, error) {
