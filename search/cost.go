@@ -5,8 +5,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// costSummary sums up the cost of a routing from its operations alone: the load on each
-// thing that can be the bottleneck.
+// costSummary sums up the cost of a routing from the operations of one instance: the load
+// on each thing that can be the bottleneck.
 //
 //	launch ─▶ the longest chain of messages, a tile of each ─▶ the further tiles, at the pace
 //	                                                           of the busiest edge or connection
@@ -31,9 +31,9 @@ type costSummary struct {
 
 // pathCost is the path of a message from one rank to another.
 type pathCost struct {
-	path   topologies.Path
-	wire   float64 // µs a byte, on the narrowest edge
-	behind float64 // µs that a message occupies an edge, whatever its size
+	path     topologies.Path
+	wire     float64 // µs a byte, on the narrowest edge
+	occupied float64 // µs that a message occupies an edge, whatever its size
 }
 
 func pathCostOf(t *topologies.Topology, from, to int32) pathCost {
@@ -41,7 +41,7 @@ func pathCostOf(t *topologies.Topology, from, to int32) pathCost {
 	w := pathCost{path: path}
 	for _, e := range path.Edges {
 		w.wire = max(w.wire, 1/t.Edges[e].Bandwidth.PerMicro())
-		w.behind = max(w.behind, float64(t.Edges[e].Message))
+		w.occupied = max(w.occupied, float64(t.Edges[e].Message))
 	}
 	return w
 }
@@ -55,53 +55,53 @@ type work struct{ operations, chunks, most float64 }
 
 // summarize computes the summary of a program on a topology.
 func summarize(p *lang.Program, t *topologies.Topology) *costSummary {
-	factors := scopeFactors(p)
 	of := &costSummary{loop: p.Collective.LoopChunks(), sms: t.MinSMs()}
-	lines := scheduleConnections(p, t)
-	c := pathSearch{program: p, factors: factors, spared: elidableCopies(p), joined: joinedSums(p), lines: lines}
-	c.longestPaths()
-	of.chains = c.longest
+	one := newInstance(p)
+	schedule := newConnectionSchedule(one.ops, t)
+	search := pathSearch{instance: one, schedule: schedule}
+	search.longestPaths()
+	of.chains = search.longest
 
-	carried := make([]load, len(lines.at)) // by connection
-	worked := map[int32]work{}             // by rank
-	named := map[int32]bool{}              // channels
-	for i := range p.Ops {
-		op := &p.Ops[i]
+	carried := make([]load, len(schedule.conns)) // by connection
+	worked := map[int32]work{}                   // by rank
+	named := map[int32]bool{}                    // channels
+	for i := range one.ops {
+		op := &one.ops[i]
 		if op.Channel >= 0 {
 			named[op.Channel] = true
 		}
-		if c.spared[i] || c.joined[i] {
+		if one.batched[i] {
 			continue
 		}
-		if op.Src.Rank == op.Dst.Rank {
+		if isLocal(op) {
 			w := worked[op.Src.Rank]
-			chunks := float64(op.Src.Count) / factors[op.Scope]
+			chunks := one.chunks(int32(i))
 			w.operations++
 			w.chunks += chunks
 			w.most = max(w.most, chunks)
 			worked[op.Src.Rank] = w
 			continue
 		}
-		l := &carried[lines.of[i]]
+		l := &carried[schedule.of[i]]
 		l.messages++
 		l.chunks += float64(op.Src.Count)
 	}
 	of.channels = max(len(named), 1)
-	of.carry(t, lines, carried, factors)
-	of.work(worked, of.connect(lines, carried))
+	of.addMessages(t, schedule, carried, one.factors)
+	of.addLocal(worked, of.countConnections(schedule))
 	return of
 }
 
-// carry adds the load of connections: of each by itself, and of all together on the
+// addMessages adds the load of connections: of each by itself, and of all together on the
 // edges that they share.
-func (of *costSummary) carry(t *topologies.Topology, lines *connectionSchedule, carried []load, factors []float64) {
+func (of *costSummary) addMessages(t *topologies.Topology, schedule *connectionSchedule, carried []load, factors []float64) {
 	busy := make([]load, len(t.Edges)) // in µs a byte, and µs
 	inside := make([]float64, len(t.Edges))
 	for n, l := range carried {
-		factor := factors[lines.at[n].scope]
+		factor := factors[schedule.conns[n].scope]
 		of.calls = max(of.calls, l.messages)
 		of.connected = max(of.connected, l.chunks/factor)
-		path := lines.ways[n].path
+		path := schedule.paths[n].path
 		for _, e := range path.Edges {
 			busy[e].chunks += l.chunks / t.Edges[e].Bandwidth.PerMicro()
 			if !path.Net {
@@ -116,13 +116,12 @@ func (of *costSummary) carry(t *topologies.Topology, lines *connectionSchedule, 
 	}
 }
 
-// connect counts the connections of each rank: those on which it sends by rank, those
-// on which it receives by -1-rank.
-func (of *costSummary) connect(lines *connectionSchedule, carried []load) map[int32]int {
+// countConnections counts the connections of each rank: those on which it sends by rank,
+// those on which it receives by -1-rank.
+func (of *costSummary) countConnections(schedule *connectionSchedule) map[int32]int {
 	ends := map[[3]int32]bool{} // rank, peer and channel; receiving ranks as -1-rank
 	used := map[int32]int{}
-	for n := range carried {
-		at := lines.at[n]
+	for _, at := range schedule.conns {
 		for _, end := range [][3]int32{{at.from, at.to, at.channel}, {-1 - at.to, at.from, at.channel}} {
 			if !ends[end] {
 				ends[end] = true
@@ -137,24 +136,12 @@ func (of *costSummary) connect(lines *connectionSchedule, carried []load) map[in
 	return used
 }
 
-// work adds the work within ranks, divided among the threadblocks that their connections
+// addLocal adds the work within ranks, divided among the threadblocks that their connections
 // need.
-func (of *costSummary) work(worked map[int32]work, used map[int32]int) {
+func (of *costSummary) addLocal(worked map[int32]work, used map[int32]int) {
 	for rank, w := range worked {
 		threadblocks := float64(max(used[rank], used[-1-rank], 1))
 		of.localCalls = max(of.localCalls, w.operations/threadblocks, 1)
 		of.local = max(of.local, w.chunks/threadblocks, w.most)
 	}
-}
-
-// scopeFactors returns the number of copies of the operations of each scope.
-func scopeFactors(p *lang.Program) []float64 {
-	factors := make([]float64, len(p.Scopes))
-	for i, s := range p.Scopes {
-		factors[i] = float64(s.Factor)
-		if i > 0 { // a scope's parent comes before it
-			factors[i] *= factors[s.Parent]
-		}
-	}
-	return factors
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 )
 
-// BenchmarkPromises sums up programs without copies within a rank, and with many.
-func BenchmarkPromises(b *testing.B) {
+// BenchmarkSummarize sums up programs without copies within a rank, and with many.
+func BenchmarkSummarize(b *testing.B) {
 	for _, c := range []struct {
 		family     string
 		collective string

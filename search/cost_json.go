@@ -15,7 +15,7 @@ func (m *costSummary) numbers() []any {
 		c := &m.chains[i]
 		all = append(all,
 			&c.messages, &c.net, &c.sums, &c.local, &c.stored, &c.queued,
-			&c.latency, &c.behind, &c.wire, &c.chunks, &c.passed, &c.passedWire, &c.summed, &c.worked)
+			&c.latency, &c.occupied, &c.wire, &c.chunks, &c.forwarded, &c.forwardedWire, &c.summed, &c.worked)
 	}
 	return all
 }

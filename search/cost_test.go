@@ -10,7 +10,7 @@ import (
 
 // What is summed up of textbook routings on a DGX A100, where every link has 300 GB/s
 // and all messages take one path.
-func TestPromises(t *testing.T) {
+func TestCostSummaries(t *testing.T) {
 	for _, c := range []struct {
 		family string
 		params script.Params
@@ -22,21 +22,20 @@ func TestPromises(t *testing.T) {
 		// every link, by one connection. Large ones take turns there: 13 have gone whole
 		// before the last.
 		{"ring", script.Params{"rings": 1, "channels": 1}, 1,
-			costSummary{loop: 8, calls: 14, connected: 14, connections: 1, channels: 1, chains: [2]criticalPath{{messages: 14, chunks: 1, passed: 13}, {messages: 8, queued: 6, chunks: 13, passed: 1}}}, 14},
+			costSummary{loop: 8, calls: 14, connected: 14, connections: 1, channels: 1, chains: [2]criticalPath{{messages: 14, chunks: 1, forwarded: 13}, {messages: 8, queued: 6, chunks: 13, forwarded: 1}}}, 14},
 		// The same chunks by turns on two channels: a phase leaves one of its 8 out at
 		// every link, the two phases one of either channel.
 		{"ring", script.Params{"rings": 1, "channels": 2}, 1,
-			costSummary{loop: 8, calls: 7, connected: 7, connections: 2, channels: 2, chains: [2]criticalPath{{messages: 14, chunks: 1, passed: 13}, {messages: 6, queued: 4, chunks: 9, passed: 1}}}, 14},
+			costSummary{loop: 8, calls: 7, connected: 7, connections: 2, channels: 2, chains: [2]criticalPath{{messages: 14, chunks: 1, forwarded: 13}, {messages: 6, queued: 4, chunks: 9, forwarded: 1}}}, 14},
 		// Halves, quarters and eighths, and back: but for the eighth, which is sent back
 		// as it came, each message is a part of what the steps before it brought
 		// together. Each peer has a connection of its own.
 		{"recursive-halving-doubling", script.Params{"first": "near"}, 1,
-			costSummary{loop: 8, calls: 2, connected: 8, connections: 3, channels: 1, chains: [2]criticalPath{{messages: 6, stored: 4, chunks: 13, passed: 1}, {messages: 6, stored: 4, chunks: 13, passed: 1}}}, 14},
-		// Three sums, each put together where what it is of was copied to first: the
-		// compiler makes no such copy, and none is counted; and each is sent on as it came.
-		// Large ones are waited for where they are added to more than where they go on.
+			costSummary{loop: 8, calls: 2, connected: 8, connections: 3, channels: 1, chains: [2]criticalPath{{messages: 6, stored: 4, chunks: 13, forwarded: 1}, {messages: 6, stored: 4, chunks: 13, forwarded: 1}}}, 14},
+		// Three sums, each forwarded as it arrives. The compiler eliminates the copies that
+		// they are reduced into. Of large ones, the sums weigh more than the messages.
 		{"recursive-doubling", nil, 1,
-			costSummary{loop: 1, calls: 1, connected: 1, connections: 3, channels: 1, chains: [2]criticalPath{{messages: 3, chunks: 1, passed: 2}, {messages: 1, sums: 2, chunks: 1}}}, 3},
+			costSummary{loop: 1, calls: 1, connected: 1, connections: 3, channels: 1, chains: [2]criticalPath{{messages: 3, chunks: 1, forwarded: 2}, {messages: 1, sums: 2, chunks: 1}}}, 3},
 	} {
 		e := onDGX(t, c.nodes, Options{})
 		f := family(t, c.family)
@@ -54,7 +53,7 @@ func TestPromises(t *testing.T) {
 		}
 		for i, want := range c.want.chains {
 			if g := got.chains[i]; g.messages != want.messages || g.stored != want.stored || g.queued != want.queued || g.sums != want.sums ||
-				g.local != want.local || g.net != want.net || g.chunks != want.chunks || g.passed != want.passed {
+				g.local != want.local || g.net != want.net || g.chunks != want.chunks || g.forwarded != want.forwarded {
 				t.Errorf("%s %v: chain %+v, want %+v", c.family, c.params, g, want)
 			}
 		}

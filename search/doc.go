@@ -32,7 +32,7 @@
 //	request       refusal.go observer.go options.go runtimeprotocols.go problem.go
 //	              baselinefile.go plan.go budget.go
 //	helpers       abandon.go limited.go bound.go
-//	cost          elision.go schedule.go critical.go cost.go cost_json.go estimate.go
+//	cost          instance.go schedule.go critical.go cost.go cost_json.go estimate.go
 //	drafts        routing.go memory.go size.go cache.go enumerate.go
 //	              holes.go hole_rings.go hole_nics.go hole_trees.go
 //	              synthesised.go baselines.go shortlist.go

@@ -68,12 +68,12 @@ func (m *costSummary) tiled(c *topologies.Protocol, tile float64, bytes int64, c
 		of := &m.chains[i]
 		// What sends on what it receives begins when that does, but for Simple's slices:
 		// other messages wait for all bytes of those before them.
-		if of.passed > 0 || of.messages > min(of.messages, of.stored+of.local+1) {
+		if of.forwarded > 0 || of.messages > min(of.messages, of.stored+of.local+1) {
 			forwards = max(c.Fused, 1)
 		}
-		chunks := float64(of.chunks) + s.whole*float64(of.passed)
-		wire := float64(of.wire) + s.whole*float64(of.passedWire)
-		first = max(first, float64(of.messages)*float64(c.Latency)+float64(of.net)*float64(c.NetLatency)+float64(of.latency)+(copies-1)*float64(of.behind)+
+		chunks := float64(of.chunks) + s.whole*float64(of.forwarded)
+		wire := float64(of.wire) + s.whole*float64(of.forwardedWire)
+		first = max(first, float64(of.messages)*float64(c.Latency)+float64(of.net)*float64(c.NetLatency)+float64(of.latency)+(copies-1)*float64(of.occupied)+
 			s.message*calls(float64(of.messages+of.queued), chunks)+x*max(wire*c.Wire*copies, chunks*s.aByte)+
 			s.receipt*calls(float64(of.sums), float64(of.summed))+x*float64(of.summed)*s.received+
 			s.local*float64(of.local)+x*float64(of.worked)*s.worked)

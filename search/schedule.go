@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -14,10 +14,10 @@ import (
 //	rank 0 ▶ 1   ▕ op 0 ▏ op 4 ▏      ▕ op 9 ▏
 //	                          ▲ op 5 is ready, and goes into the gap if it is long enough
 type connectionSchedule struct {
-	of    []int32 // by operation: index of its connection, or within
-	at    []connection
-	ways  []*pathCost  // by connection
-	turns [][]interval // by connection, rising
+	of    []int32 // by operation: index of its connection, or noConnection
+	conns []connection
+	paths []*pathCost  // by connection
+	busy  [][]interval // by connection, rising
 }
 
 type connection struct {
@@ -29,44 +29,44 @@ type interval struct {
 	op          int32
 }
 
-const within = -1 // the connection of an operation within a rank
+const noConnection = -1 // in place of a connection, for an operation within a rank
 
-func scheduleConnections(p *lang.Program, t *topologies.Topology) *connectionSchedule {
-	l := &connectionSchedule{of: make([]int32, len(p.Ops))}
-	ways, numbers := map[[2]int32]*pathCost{}, map[connection]int32{}
-	for i := range p.Ops {
-		op := &p.Ops[i]
-		if op.Src.Rank == op.Dst.Rank {
-			l.of[i] = within
+func newConnectionSchedule(ops []compiler.Operation, t *topologies.Topology) *connectionSchedule {
+	s := &connectionSchedule{of: make([]int32, len(ops))}
+	paths, index := map[[2]int32]*pathCost{}, map[connection]int32{}
+	for i := range ops {
+		op := &ops[i]
+		if isLocal(op) {
+			s.of[i] = noConnection
 			continue
 		}
-		at := connection{op.Src.Rank, op.Dst.Rank, op.Channel, op.Scope}
-		n, known := numbers[at]
+		conn := connection{op.Src.Rank, op.Dst.Rank, op.Channel, op.Scope}
+		n, known := index[conn]
 		if !known {
-			pair := [2]int32{at.from, at.to}
-			if ways[pair] == nil {
-				way := pathCostOf(t, at.from, at.to)
-				ways[pair] = &way
+			pair := [2]int32{conn.from, conn.to}
+			if paths[pair] == nil {
+				path := pathCostOf(t, conn.from, conn.to)
+				paths[pair] = &path
 			}
-			n = int32(len(l.at))
-			numbers[at], l.at, l.ways = n, append(l.at, at), append(l.ways, ways[pair])
+			n = int32(len(s.conns))
+			index[conn], s.conns, s.paths = n, append(s.conns, conn), append(s.paths, paths[pair])
 		}
-		l.of[i] = n
+		s.of[i] = n
 	}
-	l.turns = make([][]interval, len(l.at))
-	return l
+	s.busy = make([][]interval, len(s.conns))
+	return s
 }
 
 // queue puts message i, ready at a time and sent for another, both in µs, into the first
 // gap of its connection that is long enough. It returns the message before that gap, or
 // -1 if i waits for none.
-func (l *connectionSchedule) queue(i int32, ready, takes float64) (before int32) {
-	turns := l.turns[l.of[i]]
-	place := sort.Search(len(turns), func(n int) bool { return turns[n].until > ready })
-	before = -1
-	for ; place < len(turns) && turns[place].from < ready+takes; place++ {
-		ready, before = turns[place].until, turns[place].op
+func (s *connectionSchedule) queue(i int32, ready, takes float64) (ahead int32) {
+	busy := s.busy[s.of[i]]
+	gap := sort.Search(len(busy), func(n int) bool { return busy[n].until > ready })
+	ahead = -1
+	for ; gap < len(busy) && busy[gap].from < ready+takes; gap++ {
+		ready, ahead = busy[gap].until, busy[gap].op
 	}
-	l.turns[l.of[i]] = slices.Insert(turns, place, interval{ready, ready + takes, i})
-	return before
+	s.busy[s.of[i]] = slices.Insert(busy, gap, interval{ready, ready + takes, i})
+	return ahead
 }

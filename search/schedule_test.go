@@ -7,12 +7,12 @@ import (
 
 // Messages take the first gap of their connection that is long enough, and no notice of
 // other connections.
-func TestLines(t *testing.T) {
-	l := &connectionSchedule{turns: make([][]interval, 2)}
+func TestConnectionSchedule(t *testing.T) {
+	l := &connectionSchedule{busy: make([][]interval, 2)}
 	for i, row := range []struct {
 		on           int32 // connection
 		ready, takes float64
-		before       int32
+		ahead        int32
 	}{
 		{1, 0, 10, -1},  // 0 to 10
 		{1, 0, 10, 0},   // 10 to 20
@@ -24,13 +24,13 @@ func TestLines(t *testing.T) {
 		{0, 0, 5, -1}, // another connection
 	} {
 		l.of = append(l.of, row.on)
-		if before := l.queue(int32(i), row.ready, row.takes); before != row.before {
-			t.Errorf("message %d waits for %d, want %d", i, before, row.before)
+		if ahead := l.queue(int32(i), row.ready, row.takes); ahead != row.ahead {
+			t.Errorf("message %d waits for %d, want %d", i, ahead, row.ahead)
 		}
 	}
-	for _, turns := range l.turns {
-		if !slices.IsSortedFunc(turns, func(a, b interval) int { return int(a.from - b.from) }) {
-			t.Errorf("%v", turns)
+	for _, busy := range l.busy {
+		if !slices.IsSortedFunc(busy, func(a, b interval) int { return int(a.from - b.from) }) {
+			t.Errorf("%v", busy)
 		}
 	}
 }
