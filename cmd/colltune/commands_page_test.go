@@ -99,8 +99,7 @@ func flagRows(flags *pflag.FlagSet) string {
 	return b.String()
 }
 
-// withoutFlag is a flag's value where nobody gives it one; nothing where it has
-// none then.
+// withoutFlag returns a flag's default, "" if it has none.
 func withoutFlag(f *pflag.Flag) string {
 	switch {
 	case f.Name == "jobs":

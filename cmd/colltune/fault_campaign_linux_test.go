@@ -159,7 +159,7 @@ func (r *round) story() string {
 	return fmt.Sprintf("seed %d: %s of %s campaign %s", r.seed, r.command.name, map[string]string{"nothing": "no", "half": "a half", "whole": "a whole"}[r.from], r.fault.name)
 }
 
-// run runs the round, and returns its outcome in a few words.
+// run runs the round, and returns a summary of its outcome.
 func (r *round) run() (outcome string) {
 	if r.fault.disk && !r.canMount {
 		r.Skipf("%s: no file system can be mounted here", r.story())

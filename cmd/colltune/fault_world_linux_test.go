@@ -137,7 +137,7 @@ type planted struct {
 	time time.Time
 }
 
-// foreign are the files that lie beside ours, wherever we write.
+// foreign are the user's own files beside those that commands write.
 var foreign = []string{
 	"w/notes.txt", "w/.colltune-notes", "w/colltune.old/thesis.tex", "w/page.html.old", "w/.page.html1", "w/elsewhere.txt",
 	"w/out/mine.xml", "w/out/colltune-notes.xml", "w/out/colltune-allreduce-9r-in-01-1K-ring-LL.xml", "w/out/.mine", "w/out/kept/mine.xml",

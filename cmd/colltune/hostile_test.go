@@ -75,8 +75,8 @@ func infest(v reflect.Value, keep ...string) {
 	walk(v)
 }
 
-// harmless reports what is wrong with an output: raw hidden characters, markup, a
-// cell that runs, or a document that can't be read.
+// harmless returns an error if an output has raw hidden characters, markup, a cell that
+// a spreadsheet would run, or is a document that can't be read.
 func harmless(kind, text string) error {
 	for i, r := range text {
 		switch {
@@ -112,8 +112,8 @@ func harmless(kind, text string) error {
 	return nil
 }
 
-// prints runs a command line, and holds everything that it prints or writes to
-// --out to what harmless asks for. It returns the exit code and the streams.
+// prints runs a command line, and checks with harmless everything that it prints or
+// writes to --out. It returns the exit code and the streams.
 func prints(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	kind, told := "table", make([]string, len(args))
@@ -208,8 +208,7 @@ func hostileCampaign(t *testing.T, from, to string) {
 	}
 }
 
-// TestHostileCampaign takes hostile texts in a plan and a journal through all that
-// is printed or written of a campaign.
+// Hostile texts in a plan and a journal are harmless in all output of a campaign.
 func TestHostileCampaign(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", dir)
@@ -266,8 +265,8 @@ func checkFile(t *testing.T, path string) {
 	}
 }
 
-// TestHostileFiles takes hostile texts in files that users give through the commands
-// that read them.
+// Hostile texts in users' files are harmless in the output of the commands that read
+// them.
 func TestHostileFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", dir)

@@ -61,7 +61,7 @@ func TestHosts(t *testing.T) {
 	})
 }
 
-// mishap is what is done in the middle of a search.
+// mishap is a fault that is injected during a search.
 type mishap struct {
 	name string
 	do   func(*hosts)

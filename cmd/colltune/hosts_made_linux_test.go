@@ -98,7 +98,7 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 }
 
 // network makes two namespaces, joined to each other and to this machine by a
-// bridge, with an sshd each. It returns the file that ssh is to be configured by.
+// bridge, with an sshd each. It returns the path of ssh's configuration file.
 func (h *hosts) network(t *testing.T) string {
 	h.needs(t, "ip", "unshare", "sshd", "ssh", "ssh-keygen")
 	if said := h.run("ip", "link", "add", h.link(0), "type", "bridge"); said != "" {
@@ -154,7 +154,7 @@ func (h *hosts) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a command to its end and returns what it said.
+// run runs a command to its end and returns its output.
 func (h *hosts) run(name string, args ...string) string {
 	said, _ := h.command(name, args...).CombinedOutput()
 	return string(said)
@@ -198,7 +198,7 @@ func (h *hosts) until(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("%s: not within two minutes", what)
 }
 
-// write writes a file of ours that nobody else is to read.
+// write writes a file that only this user can read, and returns its path.
 func (h *hosts) write(name, text string) string {
 	path := filepath.Join(h.dir, name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -207,7 +207,7 @@ func (h *hosts) write(name, text string) string {
 	return path
 }
 
-// freePorts are ports that nobody listens at.
+// freePorts returns n TCP ports that no process listens on.
 func freePorts(t *testing.T, n int) (ports []int) {
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// library is an executor with algorithms of its own, whose times follow from
-// what is asked of it; a mixed one runs programs too.
+// library is an executor with native algorithms, whose times are a function of the
+// trial; a mixed one runs programs too.
 type library struct{ mixed bool }
 
 func (l library) Describe(context.Context) (executor.Description, error) {
