@@ -23,7 +23,7 @@ import (
 // rings. If none are found, that proves nothing.
 //
 // If links go both ways, half as many rings are looked for first, each of which is
-// also run in reverse (ringpairs.go).
+// also run in reverse (pairs.go).
 type exchange struct {
 	n     int
 	out   [][]int32 // by rank: where it can step to

@@ -40,25 +40,9 @@ func (x *exchange) startPairs(count int) bool {
 // links are not a bipartite graph, or too few.
 func (x *exchange) takeBipartite(taken []int16, count int) bool {
 	n := x.n
-	colour := make([]int8, n)
-	for first := range n {
-		if colour[first] != 0 {
-			continue
-		}
-		colour[first] = 1
-		for todo := []int{first}; len(todo) > 0; {
-			i := todo[len(todo)-1]
-			todo = todo[:len(todo)-1]
-			for _, j := range x.out[i] {
-				if colour[j] == colour[i] {
-					return false
-				}
-				if colour[j] == 0 {
-					colour[j] = -colour[i]
-					todo = append(todo, int(j))
-				}
-			}
-		}
+	colour := twoColours(x.out)
+	if colour == nil {
+		return false
 	}
 	g := maxflow.New(n + 2)
 	type arc struct{ from, to, number int }

@@ -18,7 +18,6 @@ type problem struct {
 	count      int     // rings wanted
 	within     [][]*hop
 	closing    [][]*hop
-	adjacent   [][]int        // by rank: its neighbours, computed when first needed
 	workLeft   *time.Duration // of solvers; nil means no limit
 	noSolver   bool
 	refutation string // why there are no rings of the width last asked for
@@ -98,3 +97,6 @@ func (p *problem) complete() bool {
 	}
 	return p.n > 1
 }
+
+// singleNode reports whether a node's order is itself the ring.
+func (p *problem) singleNode() bool { return len(p.nodes) == 1 }

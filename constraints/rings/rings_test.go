@@ -133,20 +133,20 @@ func TestNoRingIsExplained(t *testing.T) {
 		count int
 		why   string
 	}{
-		{"one link", graph(4, false, [3]int{0, 1, 1}, [3]int{1, 2, 1}, [3]int{2, 0, 1}, [3]int{2, 3, 1}), 1, "gpu 3 has one NVLink, to gpu 2"},
-		{"one double link", graph(3, false, [3]int{0, 1, 1}, [3]int{1, 2, 2}), 1, "gpu 0 has one NVLink, to gpu 1"},
-		{"no link", graph(4, false, [3]int{0, 1, 1}, [3]int{1, 3, 1}, [3]int{3, 0, 1}), 1, "gpu 2 has no link"},
-		{"no way in", graph(3, true, [3]int{0, 1, 1}, [3]int{1, 2, 1}, [3]int{0, 2, 1}, [3]int{2, 1, 1}), 1, "gpu 0 has no link to receive over"},
-		{"no way out", graph(3, true, [3]int{1, 0, 1}, [3]int{2, 1, 1}, [3]int{2, 0, 1}, [3]int{1, 2, 1}), 1, "gpu 0 has no link to send over"},
+		{"one link", graph(4, false, [3]int{0, 1, 1}, [3]int{1, 2, 1}, [3]int{2, 0, 1}, [3]int{2, 3, 1}), 1, "gpu 3 has links to gpu 2 only"},
+		{"one double link", graph(3, false, [3]int{0, 1, 1}, [3]int{1, 2, 2}), 1, "gpu 0 has links to gpu 1 only"},
+		{"no link", graph(4, false, [3]int{0, 1, 1}, [3]int{1, 3, 1}, [3]int{3, 0, 1}), 1, "no path of links within a node joins gpu 0 to gpu 2"},
+		{"no way in", graph(3, true, [3]int{0, 1, 1}, [3]int{1, 2, 1}, [3]int{0, 2, 1}, [3]int{2, 1, 1}), 1, "the links of gpu 0 are 2 out and 0 in, and each ring takes one of both"},
+		{"no way out", graph(3, true, [3]int{1, 0, 1}, [3]int{2, 1, 1}, [3]int{2, 0, 1}, [3]int{1, 2, 1}), 1, "the links of gpu 0 are 0 out and 2 in"},
 		{"two triangles", graph(6, false, [3]int{0, 1, 1}, [3]int{1, 2, 1}, [3]int{2, 0, 1}, [3]int{3, 4, 1}, [3]int{4, 5, 1}, [3]int{5, 3, 1}), 1,
-			"no links join gpu 0, gpu 1 and gpu 2 to gpu 3, gpu 4 and gpu 5"},
+			"no path of links within a node joins gpu 0 to gpu 3"},
 		{"a bow tie", graph(5, false, [3]int{0, 1, 1}, [3]int{1, 2, 1}, [3]int{2, 0, 1}, [3]int{2, 3, 1}, [3]int{3, 4, 1}, [3]int{4, 2, 1}), 1,
-			"only through gpu 2 are gpu 0 and gpu 1 joined to gpu 3 and gpu 4"},
+			"without gpu 2 the other GPUs of its node are in 2 parts that no link joins"},
 		{"two colours", resolve(t, "mesh:3x3", 1), 1, "a ring takes them in turns, and they are 5 and 4"},
 		{"two that few leave", resolve(t, "frontier", 1), 6, "5 links lead from gpu 0 and gpu 1 to gpu 2, gpu 3"},
 		{"all links together", resolve(t, "dgx-1", 2), 7, "7 rings take 49 steps from GPU to GPU of a node, and its links hold 48 of them"},
 		{"there or back", resolve(t, "frontier", 2), 7, "7 rings take 49 steps from GPU to GPU of a node, and its links hold 48 of them"},
-		{"too many", resolve(t, "dgx-1", 1), 7, "gpu 0 has 6 links one way, and each ring takes one"},
+		{"too many", resolve(t, "dgx-1", 1), 7, "the links of gpu 0 are 6 out and 6 in, and each ring takes one of both"},
 	}
 	s := &solver.Pool{} // no solver at all
 	for _, c := range cases {

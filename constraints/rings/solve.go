@@ -13,11 +13,7 @@ import (
 // solve finds orders of a node whose narrowest step is as wide as possible. by names
 // the method.
 func (p *problem) solve(ctx context.Context, s *solver.Pool) (orders [][]int, by string, err error) {
-	why, err := p.refute(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	if why != "" {
+	if why := p.refute(); why != "" {
 		return nil, "", &NoRingError{p.t.Name, p.count, why, ""}
 	}
 	widths := p.widths(ctx)
@@ -50,7 +46,11 @@ func (p *problem) solve(ctx context.Context, s *solver.Pool) (orders [][]int, by
 		return nil, "", &NoRingError{p.t.Name, p.count, p.refutation, ""}
 	}
 	if orders == nil {
-		return nil, "", &NoRingError{p.t.Name, p.count, p.provedBy(by), by}
+		why := fmt.Sprintf("no order of its GPUs has a link at every step (proved by %s)", by)
+		if p.count > 1 {
+			why = fmt.Sprintf("its links hold no such set of orders (proved by %s)", by)
+		}
+		return nil, "", &NoRingError{p.t.Name, p.count, why, by}
 	}
 	return orders, by, nil
 }

@@ -34,22 +34,7 @@ func (p *problem) widths(ctx context.Context) []units.Bandwidth {
 		list = append(list, w)
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i] > list[j] })
-	return slices.DeleteFunc(list, func(w units.Bandwidth) bool { return ctx.Err() != nil || !p.countsAllow(w) })
-}
-
-// countsAllow reports whether counting allows rings whose steps each have a width:
-// every rank, the closing steps and every cut have room for all rings.
-func (p *problem) countsAllow(width units.Bandwidth) bool {
-	for i := range p.n {
-		if out, in := p.roomAt(i, width); p.n > 1 && min(out, in) < p.count {
-			return false
-		}
-	}
-	if p.roomToClose(width) < p.count || p.n > 1 && p.stepsAtMost(width) < p.stepsWanted() {
-		return false
-	}
-	inside, _ := p.narrowCutAt(width)
-	return inside == nil
+	return slices.DeleteFunc(list, func(w units.Bandwidth) bool { return ctx.Err() != nil || p.refuteByCounts(w) != "" })
 }
 
 // maxShares returns how often rings may use an edge: a direct link once for each of its
