@@ -3,7 +3,6 @@ package child
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -92,9 +91,10 @@ func descendants(root int, wanted func(child int) bool) (all []int) {
 
 // childrenOf lists the children of a process, by those of its threads.
 func childrenOf(pid int) (all []int) {
-	lists, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
-	for _, list := range lists {
-		text, _ := os.ReadFile(list)
+	tasks := "/proc/" + strconv.Itoa(pid) + "/task/"
+	threads, _ := os.ReadDir(tasks)
+	for _, thread := range threads {
+		text, _ := os.ReadFile(tasks + thread.Name() + "/children")
 		for field := range bytes.FieldsSeq(text) {
 			if child, err := strconv.Atoi(string(field)); err == nil {
 				all = append(all, child)
