@@ -41,7 +41,6 @@ var removals = map[string]string{
 	"internal/atomicfile/atomicfile.go Commit Rename":          "what it replaces is the caller's to judge: files of a campaign or an export that say whose they are, and what --out names",
 	"internal/atomicfile/atomicfile.go Rename Rename":          "what Commit replaces",
 	"internal/filetest/filetest.go Plant WriteFile":            "plants files for tests, in their folders",
-	"internal/child/proc_linux.go childrenOf Glob":             "reads what the system says of processes, and removes nothing",
 	"results/cache.go removeEntry Remove":                      "an entry of the cache of candidates, by its name and the mark at its beginning",
 	"results/cache.go writeCached Remove":                      "the entry that it has just made and could not write",
 	"results/export/folder.go tidy Remove":                     "a file of an earlier export, by its name and by what it says of its origin",

@@ -93,6 +93,9 @@ func onlyLate(ctx context.Context, err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
 }
 
+// inTime is the Detail of a query whose deadline has passed; answer names its limit.
+const inTime = "no answer in time"
+
 // solve has solvers answer a formula, the preferred one first where work is counted. If
 // nothing is left, the answer is Timeout.
 func (b solveBudget) solve(ctx context.Context, s *solver.Pool, f *constraints.Formula, preferred string) (solver.Answer, error) {
@@ -100,7 +103,7 @@ func (b solveBudget) solve(ctx context.Context, s *solver.Pool, f *constraints.F
 	if slices.Contains(s.Solvers(), preferred) {
 		by = preferred
 	}
-	late := solver.Answer{Status: solver.Timeout, By: by, Detail: "no answer in time"}
+	late := solver.Answer{Status: solver.Timeout, By: by, Detail: inTime}
 	if errors.Is(f.Err(), constraints.ErrTooLarge) {
 		late.Counted, late.Detail = true, f.Err().Error()
 		return late, nil

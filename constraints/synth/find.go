@@ -35,10 +35,13 @@ func answer(ctx context.Context, s *solver.Pool, budget solveBudget, build func(
 		if errors.Is(err, constraints.ErrDeadline) { // the time ran out while stating a solver's formula
 			by = s.Solvers()[0]
 		}
-		a, err = Answer{Status: solver.Timeout, By: by, Detail: fmt.Sprintf("no answer within %v", limit.Round(time.Millisecond))}, nil
+		a, err = Answer{Status: solver.Timeout, By: by, Detail: inTime}, nil
 	}
 	if err != nil {
 		return Answer{}, err
+	}
+	if a.Detail == inTime {
+		a.Detail = fmt.Sprintf("no answer within %v", limit.Round(time.Millisecond))
 	}
 	if p != nil { // otherwise it could not be built in time
 		a.Unit, a.Items = p.net.unit, p.names()
