@@ -28,6 +28,9 @@
 // A template may also say what its program costs (cost.go), and define the
 // collective that it implements (custom.go).
 //
+// template.go traces a program, by evaluating it (program.go); worker.go has a child do
+// so, which answers in serve.go. limits.go and budget.go say how far a template may go.
+//
 // It knows no families and no topologies: a machine is a number of ranks in
 // nodes and a function that reports whether two of them are linked. The
 // language is described in docs/language.md.

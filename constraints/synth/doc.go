@@ -24,7 +24,7 @@
 //   - Reductions to one place (reduce, reducescatter) are copies from there (broadcast,
 //     allgather) on the reversed network, reversed in time.
 //   - Sums wanted in several places (allreduce) are looked for as a reducescatter and an
-//     allgather, and then by a direct encoding with symmetry breaking.
+//     allgather (compose.go), and then by a direct encoding with symmetry breaking.
 //
 // Terms of this package: a lane is a path from rank to rank; an item is a chunk, or the
 // place of a sum; a demand is a flow that every routing contains; a split divides the rounds
@@ -36,6 +36,9 @@
 // work, and with a limit of work its answer is the same on every machine.
 //
 // It does not measure, and does not schedule threadblocks: the compiler does.
+//
+// A query's budget is a deadline, by default the solvers' own time limit, or counted work:
+// budget.go. Models are replayed (replay.go); nothing checks a solver's unsat.
 //
 // Files, in an order to read them in:
 //

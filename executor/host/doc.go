@@ -8,9 +8,14 @@
 //	   killed two: quarantined
 //
 //	options.go, starter.go   what to start, and how often
+//	host.go                  Run: what follows a crash or a hang: the process is ended and
+//	                         started again, the trial repeated once
 //	worker.go, trial.go      one process: handshake, description, trials, goodbye
-//	watch.go                 when a trial is given up
-//	process.go, sockets.go   the process's group, memory and output; the folder of its socket
+//	watch.go                 one call: ErrTimeout, when a trial is given up
+//	process.go, sockets.go   the process's group, memory, output and end (Kill); the folder of
+//	                         its socket
+//
+// The far end answers the calls in executor/serve/server.go.
 //
 // Invariants: one call a trial, with a deadline; whatever an executor does, Run returns an
 // error of package executor; nothing of an executor outlives its host, neither process nor

@@ -5,6 +5,9 @@
 //	executor.RegisterBuiltin("sim", sim.New)           a binary with executors of its own
 //	serve.Dispatch(os.Args)                            never returns in the executor's process
 //
+// server.go answers the host's calls: Run sends heartbeats while the executor works, and
+// then the measurement.
+//
 // An executor that is launched, by mpirun, srun or ssh, is served over standard streams:
 //
 //	host ──▶ executor-launch ── the launcher's standard streams ──▶ executor-serve-stdio
