@@ -14,7 +14,8 @@
 //   - A solver that returns a wrong model, sends a malformed message, hangs or dies
 //     is reported by name, killed and replaced.
 //
-// Every query has a time limit (Options.Timeout). SolveWithin limits the solvers'
+// Every query has a time limit (Options.Timeout, a minute unless set), of which package
+// synth gives each of its queries a part (its budget.go). SolveWithin limits the solvers'
 // work instead, so that the answer is the same on every machine.
 //
 // Unsat is not checked: no solver here gives a proof. Where it matters, ask package

@@ -8,10 +8,12 @@
 //	   killed two: quarantined
 //
 //	options.go, starter.go   what to start, and how often
-//	host.go                  Run: what follows a crash or a hang: the process is ended and
-//	                         started again, the trial repeated once
-//	worker.go, trial.go      one process: handshake, description, trials, goodbye
-//	watch.go                 one call: ErrTimeout, when a trial is given up
+//	host.go                  Host.Run: tries; a hung process is ended (dropWorker), one that
+//	                         died is started again
+//	trial.go                 Worker.Run: one trial: Load, Run, and the call's errors
+//	watch.go                 Worker.call: sends Run, receives heartbeats and the measurement;
+//	                         a TimeoutError when a trial is given up
+//	worker.go                one process, from handshake to goodbye
 //	process.go, sockets.go   the process's group, memory, output and end (Kill); the folder of
 //	                         its socket
 //
