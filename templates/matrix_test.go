@@ -157,7 +157,7 @@ func familyTables(t *testing.T, b *strings.Builder, f *Family, written []string)
 				cell := old[nodes-1]
 				if nodes > s.nodes {
 					cell = ""
-				} else if small := len(s.of(t, nodes).Ranks) <= 12; small || everything() {
+				} else if small := len(s.of(t, nodes).Ranks) <= 8; small || everything() {
 					cell = matrixCell(t, f, c, machineOf(s.of(t, nodes)))
 				}
 				row += " | " + cell

@@ -145,6 +145,9 @@ func TestFitOfNoise(t *testing.T) {
 // both kinds of link, one fit finds what was changed, and says of each how far off it
 // is. A table of few sizes weighs as much as one of many.
 func TestFitOfSeveral(t *testing.T) {
+	if os.Getenv("COLLTUNE_LONG") == "" {
+		t.Skip("set COLLTUNE_LONG for fits over several systems")
+	}
 	is := topologies.Calibration{Launch: 4, Links: map[topologies.LinkKind]float64{topologies.NVLink: 0.6, topologies.Net: 0.5}}
 	var tables []Table
 	for nodes, sizes := range [][]int64{sizes, {1 << 12, 64 << 20, 1 << 30}} {
