@@ -1,4 +1,3 @@
-// Package formulatest has formulas for tests. Only tests import it.
 package formulatest
 
 import (

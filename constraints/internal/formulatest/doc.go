@@ -1,0 +1,2 @@
+// Package formulatest has formulas for tests. Only tests import it.
+package formulatest
