@@ -101,8 +101,8 @@ func TestPromisingProgramsAreGood(t *testing.T) {
 	}
 }
 
-// choice is a collective on so many nodes of a system, and how many times the time of the best of all
-// programs the best one chosen may take.
+// choice is a collective on a system of n nodes, and the largest ratio allowed of the best
+// chosen program's time to that of the best of all.
 type choice struct {
 	system     string
 	collective string

@@ -10,7 +10,7 @@ import (
 
 // Limits refuse a program exactly where the rules for a runtime's files do.
 func TestLimitsAgreeWithTheRules(t *testing.T) {
-	// A rank that copies its input to its output in so many steps.
+	// A rank that copies its input to its output in the given number of steps.
 	program := func(steps, channel int, count int32) *ir.Program {
 		p := &ir.Program{Name: "copies", Collective: collective.Spec{Name: "alltoall", Ranks: 1, Chunks: int(count)}, GPUs: make([]ir.GPU, 1)}
 		tb := ir.Threadblock{Send: -1, Recv: -1, Channel: channel}

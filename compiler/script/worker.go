@@ -243,7 +243,8 @@ func (w *worker) garbled() error {
 	return &Error{Pos: lang.Pos{File: w.file}, Msg: "internal error: a garbled answer of the process that evaluates the template"}
 }
 
-// exchange is an ask and what comes of it until the answer.
+// exchange is one request to the child, and what its frames are read with until the
+// answer.
 type exchange struct {
 	machine Machine
 	print   func(string)

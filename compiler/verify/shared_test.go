@@ -11,8 +11,8 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// TestMutantsOfThirdPartyFiles judges files made by others, and what becomes of
-// them with one thing changed, as execution judges them.
+// TestMutantsOfThirdPartyFiles: the verifier agrees with execution on files made by others,
+// and on the same files with one change.
 func TestMutantsOfThirdPartyFiles(t *testing.T) {
 	dir, err := os.Getwd()
 	if err != nil {

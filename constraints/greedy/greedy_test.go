@@ -180,8 +180,8 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-// randomSystem is one of n ranks, with the links there always are and any others,
-// of up to so many GB/s and ns.
+// randomSystem returns a system of n ranks with the links that always reports, and random
+// others, of up to most GB/s and late ns.
 func randomSystem(t *rapid.T, n int, most int64, late int, always func(a, b int) bool) *topologies.Topology {
 	top := &topologies.Topology{Name: "random", Nodes: 1, Runtime: "nccl"}
 	for r := range n {

@@ -208,8 +208,8 @@ func wholes(xs []float64, finest int) []int64 {
 	return all
 }
 
-// excludes reports whether a cut proves that so many chunks don't get through in
-// this split of rounds.
+// excludes reports whether fewer than the given number of chunks get through the cut
+// with this split of rounds.
 func (c cutInequality) excludes(chunks int, split []int) bool {
 	passes := int64(0)
 	for t, n := range split {

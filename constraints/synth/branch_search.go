@@ -32,11 +32,11 @@ const (
 	maxPacked = 8
 )
 
-// turns are the shares of additions and of time that packing and then solvers get, one turn
-// after the other: hundredths of a second, tenths, and then the rest.
+// turns limit packing and then the solvers, one turn after the other: to hundredths of a
+// second, to tenths, and then to what is left.
 var turns = []struct {
-	sums   int           // 0: a third of the query's time
-	solver time.Duration // one in so many parts of the time left
+	sums   int           // additions that packing may make; 0: a third of the query's time
+	solver time.Duration // the time left is divided by this for the solvers
 }{{20_000_000, 120}, {150_000_000, 8}, {0, 1}}
 
 // frontierCache is what the queries of a frontier share.

@@ -18,8 +18,8 @@ import (
 
 const gb = 1_000_000_000
 
-// system builds a topology from links of so many units each; a rank's number
-// that is none is a switch.
+// system builds a topology from links, by their ends, of the given number of units; numbers
+// from ranks on are switches.
 func system(ranks, switches int, links map[[2]int]int) *topologies.Topology {
 	t := &topologies.Topology{Name: "drawn", Nodes: 1, Runtime: "nccl"}
 	for r := range ranks {

@@ -48,7 +48,7 @@ func (q question) answer(t *rapid.T, s *solver.Pool) Answer {
 	return a
 }
 
-// widened is the question with links so many times as wide.
+// widened returns the question with links that are by times as wide.
 func (q question) widened(by int) question {
 	links := map[[2]int]int{}
 	for k, w := range q.links {

@@ -74,7 +74,7 @@ func TestRefutedCoversHarderRatios(t *testing.T) {
 	})
 }
 
-// No routing has a smaller R/C than flows leave in so many steps, and of many chunks
+// No routing has a smaller R/C than flows leave for its steps, and of many chunks
 // flows refute nothing that is a little above.
 func TestCutBoundHolds(t *testing.T) {
 	s := open(t, "pb")

@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// sumsOf is an allreduce of so many chunks in so many steps and rounds.
+// sumsOf returns the problem of an allreduce with the given chunks, steps and rounds.
 func sumsOf(t interface{ Fatal(...any) }, top *topologies.Topology, chunks, steps, rounds int) *problem {
 	c, err := collective.New(collective.Spec{Name: "allreduce", Ranks: len(top.Ranks), Chunks: chunks, InPlace: true})
 	if err != nil {

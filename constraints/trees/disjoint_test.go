@@ -131,7 +131,7 @@ func TestDisjointTrees(t *testing.T) {
 }
 
 // TestDisjointOnTheCatalogue finds trees on every entry, of 1, 2 and 4 nodes, for
-// every way of data: so many as each GPU's links allow, and one always.
+// every direction of data: as many as each GPU's links allow, and always one.
 func TestDisjointOnTheCatalogue(t *testing.T) {
 	most := 24
 	if os.Getenv("COLLTUNE_LONG") != "" {

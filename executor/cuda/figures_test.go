@@ -210,7 +210,7 @@ func (f *figures) flags(rounds uint64) (float64, error) {
 // looks at the device's clock until so much has passed, by the events around it. A
 // coarse clock makes stairs of it.
 func (f *figures) clocks() {
-	f.say("A kernel that waits so many ns by its own clock takes, in us by the events around it:\n\n| ns | least | median | different times of 41 |\n|---:|---:|---:|---:|")
+	f.say("A kernel that waits n ns by its own clock takes, in us by the events around it:\n\n| ns | least | median | different times of 41 |\n|---:|---:|---:|---:|")
 	for _, ns := range []uint64{0, 250, 500, 1000, 1500, 2000, 3000, 5000, 20000} {
 		var times []float64
 		for range 41 {
@@ -229,7 +229,7 @@ func (f *figures) clocks() {
 	f.say("\nThe device is kept busy for %v while the host queues what is timed, which was too short for %d times above.\n", f.g.ahead, f.g.queuedLate())
 }
 
-// system is a full mesh of 8 with so many threads a block.
+// system returns a full mesh of 8 whose protocol has the given threads a block.
 func (f *figures) system(proto topologies.Proto, threads int) *topologies.Topology {
 	top := *system(f.t, "fullmesh:8")
 	top.Protocols[proto].Threads = threads
