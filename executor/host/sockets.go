@@ -118,7 +118,7 @@ func removeSocketsIn(dir string) error {
 	}
 	folder, err := openFolder(dir)
 	if err != nil {
-		return err
+		return ignoreNotExist(err)
 	}
 	defer folder.Close()
 	if !abandoned(folder) {
@@ -126,7 +126,7 @@ func removeSocketsIn(dir string) error {
 	}
 	entries, err := entriesOf(folder, ".")
 	if err != nil {
-		return err
+		return ignoreNotExist(err)
 	}
 	foreign := false
 	for _, e := range entries {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -162,5 +163,30 @@ func TestKilledHostsFoldersGo(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(root); len(left) != 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// A host that closes its folder while others sweep what is abandoned meets no error,
+// whoever removes which entry first.
+func TestClosedWhileOthersSweep(t *testing.T) {
+	root := shortDir(t)
+	var others sync.WaitGroup
+	for range 4 {
+		others.Go(func() {
+			for range 300 {
+				s, err := newSockets(root)
+				if err == nil {
+					err = s.close()
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	others.Wait()
+	if left, err := os.ReadDir(root); err != nil || len(left) > 0 {
+		t.Errorf("%v left, %v", left, err)
 	}
 }
