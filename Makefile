@@ -28,14 +28,15 @@ tools: ## compilers and MPI libraries that some tests need, where apt installs t
 	test -z "$$missing" || { test "$$(id -u)" -eq 0 && apt-get -q update && apt-get -y -q install clang-16 g++ openmpi-bin mpich; } >/dev/null 2>&1 || \
 	echo "not here and could not be installed:$$missing" >&2
 
-# Some packages' tests wait for processes and clocks most of the time: four run at once.
+# Many tests wait for processes and clocks most of the time: four packages run at once, and
+# four of a package's parallel tests.
 # What make test draws at random is the same on every machine, so that a change is
 # judged by what it changed; test-long draws anew, and prints the seed of what fails.
 test: export RAPID_SEED ?= 1
 test: setup ## every package, with the ten slowest tests; the solvers' own once more without libz3
 	$(GO) vet ./...
 	@mkdir -p bin
-	$(GO) run $(GOTESTSUM) --format pkgname-and-test-fails --jsonfile bin/tests.json -- -vet=off -p 4 -timeout 60m ./...
+	$(GO) run $(GOTESTSUM) --format pkgname-and-test-fails --jsonfile bin/tests.json -- -vet=off -p 4 -parallel 4 -timeout 60m ./...
 	@echo "the ten slowest tests:"; $(GO) run $(GOTESTSUM) tool slowest --num 10 --jsonfile bin/tests.json
 	COLLTUNE_Z3=off $(GO) test -vet=off -timeout 60m ./constraints/solver
 	COLLTUNE_Z3=off $(GO) test -vet=off -timeout 60m ./constraints/rings ./constraints/synth ./search -run 'BruteForce|DGX1|Frontier|Hole|NoRing|Rings$$|Symmetry|Synthesised'

@@ -221,7 +221,7 @@ func TestCampaignsSurviveFaults(t *testing.T) {
 		t.Fatalf("winners without %s:\n%s", sickFamily, rest)
 	}
 	// Long enough for what is not ill, on a machine with much else to do.
-	short := []string{"--timeout", "10s"}
+	short := []string{"--timeout", "5s"}
 	for _, tc := range []struct {
 		fault   string
 		flags   []string
