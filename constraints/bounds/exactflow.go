@@ -6,22 +6,36 @@ import (
 )
 
 // The bandwidth of a flow is a fraction. Only the basis (which trees are used and which
-// links are full) is taken from floating point. The trees' shares are the solution of a
+// links are full) is taken from floating point. The trees' amounts are the solution of a
 // linear system, and the load is added up exactly, link by link.
 
-// exactTime returns exactly the time that the flow takes, with the exact shares of the
-// basis or, if these cannot be found, with the approximate shares.
-func (c *commodities) exactTime(m *master) *big.Rat {
-	share := m.exactShares(c.capacity)
-	if share == nil {
-		share = m.approximateShares(len(c.o.sources))
+// exactTime returns exactly the time that the flow takes, with the exact amounts of the
+// basis or, if these cannot be found, with the approximate amounts. It returns nil if
+// rounding has left a source without trees.
+func (c *commodities) exactTime() *big.Rat {
+	var trees []tree
+	var approximate []*big.Rat
+	for _, variable := range c.lp.Basis() {
+		if t, ok := c.trees[variable]; ok {
+			trees = append(trees, t)
+			share := max(0, c.lp.Primal(variable)/c.lp.Objective())
+			approximate = append(approximate, new(big.Rat).SetFrac64(int64(math.Round(share*(1<<40))), 1<<40))
+		}
 	}
-	longest := new(big.Rat)
+	amount := c.exactAmounts(trees)
+	if c.sums(trees, amount) == nil {
+		amount = approximate
+	}
+	sum := c.sums(trees, amount)
+	if sum == nil {
+		return nil
+	}
+	longest, part := new(big.Rat), new(big.Rat)
 	for e, room := range c.capacity {
 		load := new(big.Rat)
-		for r, t := range m.basis {
-			if t.source >= 0 && t.load[e] != 0 {
-				load.Add(load, new(big.Rat).Mul(share[r], big.NewRat(t.load[e], 1)))
+		for i, t := range trees {
+			if t.load[e] != 0 {
+				load.Add(load, part.Mul(part.Quo(amount[i], &sum[t.source]), new(big.Rat).SetInt64(t.load[e])))
 			}
 		}
 		if load.Quo(load, new(big.Rat).SetInt(room)); load.Cmp(longest) > 0 {
@@ -31,84 +45,68 @@ func (c *commodities) exactTime(m *master) *big.Rat {
 	return longest
 }
 
-// approximateShares returns the floating-point shares of the trees as fractions, scaled
-// to add up to 1 for each source.
-func (m *master) approximateShares(sources int) []*big.Rat {
-	share, sum := make([]*big.Rat, len(m.basis)), make([]big.Rat, sources)
-	for r, t := range m.basis {
-		if t.source >= 0 {
-			share[r] = new(big.Rat).SetFrac64(int64(math.Round(max(0, m.amount[r])*(1<<40))), 1<<40)
-			sum[t.source].Add(&sum[t.source], share[r])
+// sums returns the amounts of the trees of each source together, or nil if some source
+// has none.
+func (c *commodities) sums(trees []tree, amount []*big.Rat) []big.Rat {
+	sum := make([]big.Rat, len(c.o.sources))
+	for i, x := range amount {
+		source := &sum[trees[i].source]
+		source.Add(source, x)
+	}
+	for i := range sum {
+		if sum[i].Sign() == 0 {
+			return nil
 		}
 	}
-	for r, t := range m.basis {
-		if t.source >= 0 {
-			share[r].Quo(share[r], &sum[t.source])
-		}
-	}
-	return share
+	return sum
 }
 
-// exactShares computes the exact share of each tree, by row of the basis, from two
-// conditions: the shares of a source add up to 1, and links without slack are full. It
-// returns nil if there is no such solution.
-func (m *master) exactShares(room []*big.Int) []*big.Rat {
-	var trees []int // their rows
-	left := make([]bool, m.links)
-	sources := len(m.basis) - m.links
-	for r, c := range m.basis {
-		switch {
-		case c.source >= 0:
-			trees = append(trees, r)
-		case c.link >= 0:
-			left[c.link] = true
-		}
+// exactAmounts computes the exact amount of each basic tree from two conditions: those
+// of each source add up to the rate, and links without slack are full. It returns nil if
+// there is no such solution.
+func (c *commodities) exactAmounts(trees []tree) []*big.Rat {
+	slack := map[int]bool{} // by variable
+	for _, variable := range c.lp.Basis() {
+		slack[variable] = true
 	}
 	common := new(big.Int)
-	for _, r := range room {
+	for _, r := range c.capacity {
 		common.GCD(nil, nil, common, r)
 	}
-	var equations [][]*big.Int // unknowns: the trees, then the time
-	equation := func(of func(column) int64, time *big.Int) {
-		row := make([]*big.Int, 0, len(trees)+1)
-		for _, r := range trees {
-			row = append(row, big.NewInt(of(m.basis[r])))
+	var equations [][]*big.Int // unknowns: the trees, then the rate
+	var right []*big.Int
+	equation := func(row int, of func(tree) int64, rate int64, sum *big.Int) {
+		if slack[c.lp.Slack(row)] {
+			return
 		}
-		equations = append(equations, append(row, time))
+		left := make([]*big.Int, 0, len(trees)+1)
+		for _, t := range trees {
+			left = append(left, big.NewInt(of(t)))
+		}
+		equations, right = append(equations, append(left, big.NewInt(rate))), append(right, sum)
 	}
-	for s := range sources {
-		equation(func(c column) int64 {
-			if c.source == s {
+	for s := range c.o.sources {
+		equation(len(c.capacity)+s, func(t tree) int64 {
+			if t.source == s {
 				return 1
 			}
 			return 0
-		}, new(big.Int))
+		}, -1, new(big.Int))
 	}
-	for e, r := range room {
-		if !left[e] {
-			time := new(big.Int).Quo(r, common)
-			equation(func(c column) int64 { return c.load[e] }, time.Neg(time))
-		}
+	for e, room := range c.capacity {
+		equation(e, func(t tree) int64 { return t.load[e] }, 0, new(big.Int).Quo(room, common))
 	}
 	if len(equations) != len(trees)+1 {
 		return nil
 	}
-	ones := make([]*big.Int, len(equations))
-	for i := range ones {
-		ones[i] = new(big.Int)
-		if i < sources {
-			ones[i].SetInt64(1)
-		}
-	}
-	x := solveExactly(equations, ones)
+	x := solveExactly(equations, right)
 	if x == nil {
 		return nil
 	}
-	share := make([]*big.Rat, len(m.basis))
-	for i, r := range trees {
-		if share[r] = x[i]; x[i].Sign() < 0 {
+	for _, amount := range x {
+		if amount.Sign() < 0 {
 			return nil
 		}
 	}
-	return share
+	return x[:len(trees)]
 }

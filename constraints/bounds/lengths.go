@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"slices"
 )
 
 // Assign any length to every link. A pair's part then travels at least its distance,
@@ -20,29 +19,6 @@ import (
 
 // maxLength is the largest length in whole numbers.
 const maxLength = 1 << 18
-
-// integerLengths returns the smallest whole numbers with the proportions of the
-// lengths, up to rounding.
-func integerLengths(length []float64) []int64 {
-	whole := make([]int64, len(length))
-	most := slices.Max(length)
-	for scale := 1.0; ; scale++ {
-		fits := true
-		for i, l := range length {
-			x := l / most * scale
-			whole[i] = int64(math.Round(x))
-			if math.Abs(x-math.Round(x)) > 1e-9*scale {
-				fits = false
-				if scale < maxLength {
-					break
-				}
-			}
-		}
-		if fits || scale >= maxLength {
-			return whole
-		}
-	}
-}
 
 // lengthBound is the bound that lengths prove. Links of an orbit must have the same
 // length, so that ranks of an orbit have the same distances.

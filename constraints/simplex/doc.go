@@ -10,6 +10,10 @@
 //	p.Dual(0), p.Dual(1)          0.5, 0
 //	p.Primal(0)                   1.5
 //
+// Column generation: while the caller finds a variable that costs less than nothing at
+// the dual values, it calls Enter with it, and Improve until nothing is left to improve.
+// Integers turns dual values into whole numbers.
+//
 // Invariants: the same program has the same solution; the number of pivots is
 // bounded, and Solve returns false if it is reached.
 //

@@ -174,7 +174,7 @@ func wholeBound(rows []cutInequality, taken []float64, steps int) *big.Rat {
 	if len(taken) == 0 || slices.Max(taken) <= 0 {
 		return nil
 	}
-	times := wholes(taken, finest)
+	times := simplex.Integers(taken, finest, 1e-6)
 	need, room := int64(0), int64(0)
 	for t := range steps {
 		passes := int64(0)
@@ -187,25 +187,6 @@ func wholeBound(rows []cutInequality, taken []float64, steps int) *big.Rat {
 		need += times[i] * row.need
 	}
 	return big.NewRat(need, room)
-}
-
-// wholes scales numbers to integers of at most finest, keeping their proportions.
-func wholes(xs []float64, finest int) []int64 {
-	most := slices.Max(xs)
-	all := make([]int64, len(xs))
-	for scale := 1; most > 0 && scale <= finest; scale++ {
-		misfit := func(x float64) bool {
-			x *= float64(scale) / most
-			return math.Abs(x-math.Round(x)) >= 1e-6*float64(scale)
-		}
-		if scale == finest || !slices.ContainsFunc(xs, misfit) {
-			for i, x := range xs {
-				all[i] = int64(math.Round(x * float64(scale) / most))
-			}
-			break
-		}
-	}
-	return all
 }
 
 // excludes reports whether fewer than the given number of chunks get through the cut

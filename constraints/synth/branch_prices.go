@@ -223,7 +223,7 @@ func (b *pricing) program(split []int) *simplex.Program {
 // cut is the inequality that prices, in whole numbers, prove for all splits of
 // rounds. news reports whether finding it led to new branchings.
 func (b *pricing) cut(prices []float64, over func() bool) (c cutInequality, news bool) {
-	whole := wholes(prices, maxPrice)
+	whole := simplex.Integers(prices, maxPrice, 1e-6)
 	c.capacity = make([]int64, b.steps)
 	for row, price := range whole {
 		c.capacity[row%b.steps] += price * b.width[row/b.steps]
