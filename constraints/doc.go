@@ -11,7 +11,7 @@
 //	solver     asks the solvers z3 and pb, each in a process of its own
 //	rings      ring orders of a topology's ranks
 //	nics       through which NIC each GPU's data leave and enter a node
-//	network    a topology as a flow network; maxflow, simplex: what is solved on it
+//	network    a topology as a flow network or as hops; maxflow, simplex: what is solved on it
 //	bounds     what no routing can beat
 //	synth      routings that a solver finds or proves impossible
 //	trees, greedy   routings found without one

@@ -9,7 +9,7 @@ import (
 // run is one asynchronous try: whenever a link is free, it sends a chunk that its source has
 // and that its destination has not been sent.
 type run struct {
-	*network
+	*hopGraph
 	policy
 	chunks      int
 	total       int
@@ -46,8 +46,8 @@ type pick struct {
 
 const none = int32(-1)
 
-func newRun(n *network, chunks int, part float64) *run {
-	r := &run{network: n, chunks: chunks, total: n.ranks * chunks, part: part}
+func newRun(n *hopGraph, chunks int, part float64) *run {
+	r := &run{hopGraph: n, chunks: chunks, total: n.ranks * chunks, part: part}
 	r.wordsPerRow = (r.total + 63) / 64
 	r.have = make([]uint64, n.ranks*r.wordsPerRow)
 	r.known = make([]uint64, n.ranks*r.wordsPerRow)
@@ -149,10 +149,10 @@ func (r *run) advance() (arrived int) {
 		e := r.queue.pop()
 		r.now = max(r.now, e.at)
 		hop := &r.hops[e.hop]
-		for _, edge := range hop.edges {
+		for _, edge := range hop.Edges {
 			if r.free[edge] <= e.at {
 				for _, h := range r.byEdge[edge] {
-					r.markDirty(r.hops[h].to)
+					r.markDirty(r.hops[h].To)
 				}
 			}
 		}
@@ -160,9 +160,9 @@ func (r *run) advance() (arrived int) {
 			continue
 		}
 		arrived++
-		r.have[int(hop.to)*r.wordsPerRow+int(e.chunk)/64] |= 1 << (e.chunk % 64)
-		for _, h := range r.out[hop.to] {
-			r.markDirty(r.hops[h].to)
+		r.have[int(hop.To)*r.wordsPerRow+int(e.chunk)/64] |= 1 << (e.chunk % 64)
+		for _, h := range r.out[hop.To] {
+			r.markDirty(r.hops[h].To)
 		}
 	}
 	return arrived
@@ -250,12 +250,12 @@ func (r *run) serve(v int32) {
 			r.pickChunk(h, c)
 			continue
 		}
-		if r.once && r.hops[h].net {
+		if r.once && r.hops[h].Net {
 			continue
 		}
 		for j := first; j < len(r.picked); j++ {
 			p := &r.picked[j]
-			if p.chunk == none || !r.has(r.hops[h].from, p.chunk) {
+			if p.chunk == none || !r.has(r.hops[h].From, p.chunk) {
 				continue
 			}
 			if other := r.choose(p.hop); other != none {
@@ -272,7 +272,7 @@ func (r *run) serve(v int32) {
 
 // pickChunk assigns a chunk to a hop, from now on.
 func (r *run) pickChunk(h, c int32) {
-	r.markKnown(r.hops[h].to, c)
+	r.markKnown(r.hops[h].To, c)
 	r.picked = append(r.picked, pick{h, c})
 	r.occupy(h, len(r.picked)-1)
 }
@@ -304,7 +304,7 @@ func (r *run) unmarkKnown(v, c int32) {
 // occupy marks a hop's edges as busy from now on, with a pick.
 func (r *run) occupy(h int32, pick int) {
 	r.busy, _ = r.cost(h, r.part, r.busy[:0])
-	for i, e := range r.hops[h].edges {
+	for i, e := range r.hops[h].Edges {
 		r.free[e] = r.now + r.busy[i]
 		r.taker[e], r.takenAt[e] = int32(pick), r.now
 	}
@@ -314,16 +314,16 @@ func (r *run) occupy(h int32, pick int) {
 func (r *run) send(p pick) {
 	hop := &r.hops[p.hop]
 	arrive := r.now + r.delay[p.hop]
-	for _, e := range hop.edges {
+	for _, e := range hop.Edges {
 		if r.free[e] != arrive {
 			r.queue.push(event{r.free[e], p.hop, none})
 		}
 	}
 	r.queue.push(event{arrive, p.hop, p.chunk})
 	if r.arrival != nil {
-		r.arrival[int(hop.to)*r.total+int(p.chunk)] = arrive
+		r.arrival[int(hop.To)*r.total+int(p.chunk)] = arrive
 	}
 	at := len(r.sends)
 	r.backing[at] = p.chunk
-	r.sends = append(r.sends, Send{From: hop.from, To: hop.to, Chunks: r.backing[at : at+1 : at+1], Start: r.now, End: arrive})
+	r.sends = append(r.sends, Send{From: hop.From, To: hop.To, Chunks: r.backing[at : at+1 : at+1], Start: r.now, End: arrive})
 }

@@ -11,7 +11,7 @@ import (
 // far (Efficient Direct-Connect Topologies, arXiv 2202.03356, section 5). On rings, tori and
 // hypercubes the result is optimal but for one latency for each distance. It returns nil if some
 // rank cannot be reached.
-func (n *network) breadthFirst(chunks int) []message {
+func (n *hopGraph) breadthFirst(chunks int) []message {
 	far := n.distances()
 	// Messages are sorted by distance, then by the difference of receiver and sender, so that
 	// on a switch no two send to one rank at once. These and the message's index are packed
@@ -50,7 +50,7 @@ func (n *network) breadthFirst(chunks int) []message {
 			e.balance()
 			for link, h := range n.in[v] {
 				if given := e.given[link]; len(given) > 0 {
-					turn := (v - int(n.hops[h].from) + n.ranks) % n.ranks
+					turn := (v - int(n.hops[h].From) + n.ranks) % n.ranks
 					turns = append(turns, uint64(depth)<<48|uint64(turn)<<32|uint64(len(list)))
 					list = append(list, message{hop: h, chunks: e.clone(given)})
 				}
@@ -68,7 +68,7 @@ func (n *network) breadthFirst(chunks int) []message {
 
 // distances returns the number of sends from rank s to rank v as far[v][s]; -1 if there is no
 // path.
-func (n *network) distances() (far [][]int32) {
+func (n *hopGraph) distances() (far [][]int32) {
 	far = make([][]int32, n.ranks)
 	all := make([]int32, n.ranks*n.ranks)
 	for s := range n.ranks {
@@ -87,7 +87,7 @@ func (n *network) distances() (far [][]int32) {
 		for i := 0; i < len(queue) && len(queue) < n.ranks; i++ {
 			u := queue[i]
 			for _, h := range n.out[u] {
-				if v := n.hops[h].to; far[v][s] < 0 {
+				if v := n.hops[h].To; far[v][s] < 0 {
 					far[v][s] = far[u][s] + 1
 					queue = append(queue, v)
 				}
@@ -99,7 +99,7 @@ func (n *network) distances() (far [][]int32) {
 
 // loadBalancer divides chunks among the links into a rank.
 type loadBalancer struct {
-	n       *network
+	n       *hopGraph
 	v       int
 	chunks  int
 	cost    []float64 // time a chunk takes a link
@@ -114,7 +114,7 @@ func (e *loadBalancer) startRank(v int) {
 	e.v, e.cost, e.load = v, e.cost[:0], e.load[:0]
 	for i, h := range e.n.in[v] {
 		slowest := math.Inf(1)
-		for _, edge := range e.n.hops[h].edges {
+		for _, edge := range e.n.hops[h].Edges {
 			slowest = min(slowest, e.n.t.Edges[edge].Bandwidth.PerMicro())
 		}
 		e.cost = append(e.cost, 1/slowest)
@@ -146,7 +146,7 @@ func (e *loadBalancer) clone(chunks []int32) []int32 {
 func (e *loadBalancer) add(source int32, from func(u int32) bool) {
 	may := e.allowed[source][:0]
 	for i, h := range e.n.in[e.v] {
-		if from(e.n.hops[h].from) {
+		if from(e.n.hops[h].From) {
 			may = append(may, int32(i))
 		}
 	}

@@ -96,13 +96,13 @@ func bound(ctx context.Context, t *topologies.Topology, o Options) (float64, err
 // find makes schedules and returns the best. least is the bound.
 func find(ctx context.Context, t *topologies.Topology, o Options, least float64) (best *Schedule, err error) {
 	n := len(t.Ranks)
-	forward, err := newNetwork(ctx, t, false, o.Alpha)
+	forward, err := newHopGraph(ctx, t, false, o.Alpha)
 	if err != nil {
 		return nil, err
 	}
 	backward := forward
 	if o.Collective != "allgather" {
-		if backward, err = newNetwork(ctx, t, true, o.Alpha); err != nil {
+		if backward, err = newHopGraph(ctx, t, true, o.Alpha); err != nil {
 			return nil, err
 		}
 	}
@@ -136,7 +136,7 @@ func find(ctx context.Context, t *topologies.Topology, o Options, least float64)
 
 // fill fills in the sends and their times. It may give up on schedules that are no better
 // than best, which is of the same collective or nil.
-func (s *Schedule) fill(o Options, forward, backward *network, best *Schedule) (err error) {
+func (s *Schedule) fill(o Options, forward, backward *hopGraph, best *Schedule) (err error) {
 	switch chunks, part := s.Chunks, s.chunkBytes(); o.Collective {
 	case "allgather":
 		s.Sends, s.TimeUS, s.Method, err = forward.route(chunks, part, o, best)
@@ -161,7 +161,7 @@ func (s *Schedule) fill(o Options, forward, backward *network, best *Schedule) (
 }
 
 // degree returns the largest number of hops into a rank.
-func (n *network) degree() int {
+func (n *hopGraph) degree() int {
 	most := 1
 	for _, hops := range n.in {
 		most = max(most, len(hops))
@@ -171,7 +171,7 @@ func (n *network) degree() int {
 
 // route finds the best allgather with a number of chunks for each rank. It may give up on
 // schedules that are no better than best, which is of the same collective or nil.
-func (n *network) route(chunks int, part float64, o Options, best *Schedule) (sends []Send, end float64, method string, err error) {
+func (n *hopGraph) route(chunks int, part float64, o Options, best *Schedule) (sends []Send, end float64, method string, err error) {
 	a := &attempts{n: n, chunks: chunks, part: part, arrivals: n.ranks * n.ranks * chunks, lowerBound: n.lowerBound(chunks, part), end: math.Inf(1)}
 	if best != nil && o.Collective == "allgather" {
 		a.end = best.TimeUS
@@ -184,7 +184,7 @@ func (n *network) route(chunks int, part float64, o Options, best *Schedule) (se
 
 // attempts tracks the best schedule for one number of chunks.
 type attempts struct {
-	n          *network
+	n          *hopGraph
 	chunks     int
 	part       float64 // bytes of a chunk
 	arrivals   int
@@ -321,7 +321,7 @@ func preferLate(weight []int32, sends []Send, end float64) {
 
 // reverse converts a schedule of the reversed network into the messages of a reduction, in
 // the opposite order.
-func (n *network) reverse(sends []Send) []message {
+func (n *hopGraph) reverse(sends []Send) []message {
 	list := make([]message, len(sends))
 	order := slices.Clone(sends)
 	slices.Reverse(order) // for sends that end at the same time because of rounding
@@ -341,7 +341,7 @@ func (n *network) reverse(sends []Send) []message {
 }
 
 // messages strips the times from sends.
-func (n *network) messages(sends []Send) []message {
+func (n *hopGraph) messages(sends []Send) []message {
 	list := make([]message, len(sends))
 	for i, s := range sends {
 		list[i] = message{hop: n.hopOf(s.From, s.To), chunks: s.Chunks}

@@ -251,14 +251,14 @@ func TestFloorIsBelowEverySchedule(t *testing.T) {
 		}
 		chunks, part := rapid.IntRange(1, 3).Draw(t, "chunks"), rapid.Float64Range(1, 1e5).Draw(t, "part")
 		for _, alpha := range []Alpha{Blocking, Pipelined} {
-			network, err := newNetwork(context.Background(), top, rapid.Bool().Draw(t, "turned"), alpha)
+			graph, err := newHopGraph(context.Background(), top, rapid.Bool().Draw(t, "turned"), alpha)
 			if err != nil {
 				t.Skip(err)
 			}
-			floor := network.lowerBound(chunks, part)
+			floor := graph.lowerBound(chunks, part)
 			for i, p := range policies {
 				p.seed = uint64(i)
-				_, end, err := newRun(network, chunks, part).asynchronous(p, math.Inf(1))
+				_, end, err := newRun(graph, chunks, part).asynchronous(p, math.Inf(1))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -278,18 +278,18 @@ func TestMatchingMeetsTheLowerBound(t *testing.T) {
 		n := rapid.IntRange(2, 8).Draw(t, "ranks")
 		top := randomSystem(t, n, 2, 1, func(a, b int) bool { return b == (a+1)%n || a == (b+1)%n })
 		chunks, alpha := rapid.IntRange(1, 2).Draw(t, "chunks"), Alpha(rapid.IntRange(0, 1).Draw(t, "alpha"))
-		network, err := newNetwork(context.Background(), top, false, alpha)
+		graph, err := newHopGraph(context.Background(), top, false, alpha)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := &Schedule{Topology: top.Name, Collective: "allgather", Ranks: n, Bytes: 1 << 20, Chunks: chunks, Alpha: alpha}
-		floor := network.lowerBound(chunks, s.chunkBytes())
-		list := network.match(chunks, s.chunkBytes(), floor)
+		floor := graph.lowerBound(chunks, s.chunkBytes())
+		list := graph.match(chunks, s.chunkBytes(), floor)
 		if list == nil {
 			return
 		}
 		matched++
-		s.Sends, s.TimeUS = network.play(list, chunks, s.chunkBytes())
+		s.Sends, s.TimeUS = graph.play(list, chunks, s.chunkBytes())
 		byStart(s.Sends)
 		if err := s.Check(top); err != nil {
 			t.Fatal(err)

@@ -4,11 +4,11 @@ import "slices"
 
 // improver is a local search on a schedule of few messages. A step moves a message to
 // another link or to another position in the order. Messages are played in their order, as
-// network.play does, but a message whose chunk has not arrived waits for it. A step is kept
+// hopGraph.play does, but a message whose chunk has not arrived waits for it. A step is kept
 // if the schedule does not get longer and, at equal length, the ranks do not finish later on
 // average.
 type improver struct {
-	*network
+	*hopGraph
 	total   int
 	list    []message // one chunk each
 	free    []float64
@@ -28,9 +28,9 @@ const (
 	maxImproveWork      = 1 << 17
 )
 
-func newImprover(n *network, chunks int, part float64, sends []Send) *improver {
+func newImprover(n *hopGraph, chunks int, part float64, sends []Send) *improver {
 	total := n.ranks * chunks
-	m := &improver{network: n, total: total, list: n.messages(sends),
+	m := &improver{hopGraph: n, total: total, list: n.messages(sends),
 		free: make([]float64, len(n.t.Edges)), ready: make([]float64, n.ranks*total),
 		waiting: make([][]int32, n.ranks*total), finish: make([]float64, n.ranks)}
 	for h := range n.hops {
@@ -69,22 +69,22 @@ func (m *improver) playMessage(i int32) {
 	msg := m.list[i]
 	hop := &m.hops[msg.hop]
 	c := int(msg.chunks[0])
-	from := int(hop.from)*m.total + c
+	from := int(hop.From)*m.total + c
 	start := m.ready[from]
 	if start < 0 {
 		m.waiting[from] = append(m.waiting[from], i)
 		return
 	}
-	for _, e := range hop.edges {
+	for _, e := range hop.Edges {
 		start = max(start, m.free[e])
 	}
-	for j, e := range hop.edges {
+	for j, e := range hop.Edges {
 		m.free[e] = start + m.busy[int(m.first[msg.hop])+j]
 	}
 	at := start + m.delay[msg.hop]
-	to := int(hop.to)*m.total + c
+	to := int(hop.To)*m.total + c
 	m.ready[to] = at
-	m.finish[hop.to] = max(m.finish[hop.to], at)
+	m.finish[hop.To] = max(m.finish[hop.To], at)
 	m.played++
 	for _, w := range m.waiting[to] {
 		m.playMessage(w)
@@ -93,7 +93,7 @@ func (m *improver) playMessage(i int32) {
 
 // improve improves a schedule until the steps are used up, the context ends, or the schedule
 // is as short as floor.
-func (n *network) improve(chunks int, part float64, sends []Send, floor float64, seed uint64, tries int) ([]Send, float64) {
+func (n *hopGraph) improve(chunks int, part float64, sends []Send, floor float64, seed uint64, tries int) ([]Send, float64) {
 	m := newImprover(n, chunks, part, sends)
 	end, sum := m.length(chunks)
 	for step := range maxImproveWork * tries / max(1, len(m.list)) {
@@ -106,7 +106,7 @@ func (n *network) improve(chunks int, part float64, sends []Send, floor float64,
 		old := m.list[i]
 		to := i
 		if dice&1 == 0 { // another link
-			hops := n.in[n.hops[old.hop].to]
+			hops := n.in[n.hops[old.hop].To]
 			m.list[i].hop = hops[dice>>8%uint64(len(hops))]
 		}
 		if dice&6 != 0 { // another position
@@ -138,7 +138,7 @@ func (n *network) improve(chunks int, part float64, sends []Send, floor float64,
 
 // arrived returns when a message arrived.
 func (m *improver) arrived(msg message) float64 {
-	return m.ready[int(m.hops[msg.hop].to)*m.total+int(msg.chunks[0])]
+	return m.ready[int(m.hops[msg.hop].To)*m.total+int(msg.chunks[0])]
 }
 
 // move moves list[i] to index j.

@@ -6,7 +6,7 @@ import "math"
 // can beat: the time that the links into some rank need for the chunks that it lacks, or
 // those into some node for the chunks that the node lacks, plus the time to spread the last
 // chunk within the node.
-func (n *network) lowerBound(chunks int, part float64) float64 {
+func (n *hopGraph) lowerBound(chunks int, part float64) float64 {
 	least := 0.0
 	for v, hops := range n.in {
 		least = max(least, n.minDelivery(hops, (n.ranks-1)*chunks, part, n.inRate[v]))
@@ -19,11 +19,11 @@ func (n *network) lowerBound(chunks int, part float64) float64 {
 
 // minDelivery returns the least time in which hops can deliver a number of chunks. speed is
 // the rate of the last edges of the hops together, in bytes a microsecond.
-func (n *network) minDelivery(hops []int32, lacks int, part, speed float64) float64 {
+func (n *hopGraph) minDelivery(hops []int32, lacks int, part, speed float64) float64 {
 	if !n.disjoint || n.alpha != Blocking {
 		latency := math.Inf(1)
 		for _, h := range hops {
-			latency = min(latency, n.hops[h].latency)
+			latency = min(latency, n.hops[h].Latency)
 		}
 		return float64(lacks)*part/speed + latency
 	}
@@ -54,7 +54,7 @@ func (n *network) minDelivery(hops []int32, lacks int, part, speed float64) floa
 
 // nodeLowerBound returns the largest lower bound of any node. If only one rank of a node has
 // links from outside, the others get the last chunk only after that rank.
-func (n *network) nodeLowerBound(chunks int, part float64) float64 {
+func (n *hopGraph) nodeLowerBound(chunks int, part float64) float64 {
 	least := 0.0
 	for node := range n.t.Nodes {
 		inside := n.t.NodeRanks(node)
@@ -63,9 +63,9 @@ func (n *network) nodeLowerBound(chunks int, part float64) float64 {
 		for _, v := range inside {
 			count := len(entries)
 			for _, h := range n.in[v] {
-				if n.t.Ranks[n.hops[h].from].Node != node {
+				if n.t.Ranks[n.hops[h].From].Node != node {
 					entries = append(entries, h)
-					speed += n.t.Edges[n.hops[h].edges[0]].Bandwidth.PerMicro()
+					speed += n.t.Edges[n.hops[h].Edges[0]].Bandwidth.PerMicro()
 				}
 			}
 			if len(entries) > count {
@@ -84,7 +84,7 @@ func (n *network) nodeLowerBound(chunks int, part float64) float64 {
 }
 
 // farthest returns the longest shortest-path time of a chunk from a rank to those of a list.
-func (n *network) farthest(from int, list []int, part float64) (longest float64) {
+func (n *hopGraph) farthest(from int, list []int, part float64) (longest float64) {
 	at := make([]float64, n.ranks)
 	for v := range at {
 		at[v] = math.Inf(1)
@@ -95,8 +95,8 @@ func (n *network) farthest(from int, list []int, part float64) (longest float64)
 		for h := range n.hops {
 			hop := &n.hops[h]
 			_, arrive := n.cost(int32(h), part, nil)
-			if t := at[hop.from] + arrive; t < at[hop.to] {
-				at[hop.to], changed = t, true
+			if t := at[hop.From] + arrive; t < at[hop.To] {
+				at[hop.To], changed = t, true
 			}
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // So slow links wait for chunks that fast ones cannot bring. The matchings of different ranks
 // can contradict each other: the result is nil if one relies on a chunk that another does not
 // deliver in time.
-func (n *network) match(chunks int, part, floor float64) []message {
+func (n *hopGraph) match(chunks int, part, floor float64) []message {
 	took, arrive := make([]float64, len(n.hops)), make([]float64, len(n.hops))
 	var busy []float64
 	for h := range n.hops {
@@ -54,7 +54,7 @@ func (n *network) match(chunks int, part, floor float64) []message {
 
 // plan appends the messages into a rank. Messages of a link leave as early as possible, in the
 // order in which their chunks are ready, each after the one before it, and within its slot.
-func (m *matching) plan(list []plannedSend, n *network, chunks int, took, soonest []float64) []plannedSend {
+func (m *matching) plan(list []plannedSend, n *hopGraph, chunks int, took, soonest []float64) []plannedSend {
 	byHop := map[int32][]int{} // its occupied slots, earliest first
 	var hops []int32
 	for i, c := range m.chunk {
@@ -66,7 +66,7 @@ func (m *matching) plan(list []plannedSend, n *network, chunks int, took, soones
 		}
 	}
 	for _, h := range hops {
-		ready := func(c int32) float64 { return soonest[int(c)/chunks*n.ranks+int(n.hops[h].from)] }
+		ready := func(c int32) float64 { return soonest[int(c)/chunks*n.ranks+int(n.hops[h].From)] }
 		slots, waiting := byHop[h], make([]int32, 0, len(byHop[h]))
 		for _, i := range slots {
 			waiting = append(waiting, m.chunk[i])
@@ -83,10 +83,10 @@ func (m *matching) plan(list []plannedSend, n *network, chunks int, took, soones
 }
 
 // mixed reports whether some rank has incoming links of different speeds.
-func (n *network) mixed() bool {
+func (n *hopGraph) mixed() bool {
 	for _, hops := range n.in {
 		for _, h := range hops {
-			if n.t.Edges[n.hops[h].edges[0]].Bandwidth != n.t.Edges[n.hops[hops[0]].edges[0]].Bandwidth {
+			if n.t.Edges[n.hops[h].Edges[0]].Bandwidth != n.t.Edges[n.hops[hops[0]].Edges[0]].Bandwidth {
 				return true
 			}
 		}
@@ -103,7 +103,7 @@ type plannedSend struct {
 
 // validate returns the messages without their times, or nil if some sender does not have the
 // chunk in time.
-func (n *network) validate(list []plannedSend, chunks int, arrive []float64) []message {
+func (n *hopGraph) validate(list []plannedSend, chunks int, arrive []float64) []message {
 	total := n.ranks * chunks
 	ready := make([]float64, n.ranks*total)
 	for i := range ready {
@@ -114,10 +114,10 @@ func (n *network) validate(list []plannedSend, chunks int, arrive []float64) []m
 	messages, backing := make([]message, len(list)), make([]int32, len(list))
 	for i, p := range list {
 		hop := &n.hops[p.hop]
-		if ready[int(hop.from)*total+int(p.chunk)] > p.at*(1+tolerance) {
+		if ready[int(hop.From)*total+int(p.chunk)] > p.at*(1+tolerance) {
 			return nil
 		}
-		ready[int(hop.to)*total+int(p.chunk)] = p.at + arrive[p.hop]
+		ready[int(hop.To)*total+int(p.chunk)] = p.at + arrive[p.hop]
 		backing[i] = p.chunk
 		messages[i] = message{hop: p.hop, chunks: backing[i : i+1 : i+1]}
 	}
@@ -126,7 +126,7 @@ func (n *network) validate(list []plannedSend, chunks int, arrive []float64) []m
 
 // earliest returns, by source and rank, the earliest time at which a chunk can arrive over
 // otherwise unused links.
-func (n *network) earliest(arrive []float64) []float64 {
+func (n *hopGraph) earliest(arrive []float64) []float64 {
 	all := make([]float64, n.ranks*n.ranks)
 	queue, waits := make([]int32, 0, n.ranks), make([]bool, n.ranks)
 	for s := range n.ranks {
@@ -143,7 +143,7 @@ func (n *network) earliest(arrive []float64) []float64 {
 			u := queue[i]
 			waits[u] = false
 			for _, h := range n.out[u] {
-				to := n.hops[h].to
+				to := n.hops[h].To
 				if t := at[u] + arrive[h]; t < at[to]*(1-tolerance) {
 					if at[to] = t; !waits[to] {
 						waits[to] = true
@@ -172,7 +172,7 @@ type slot struct {
 
 // match finds a slot for every chunk that v lacks, chunks of the nearest ranks first. It
 // returns false if there is no such matching.
-func (m *matching) match(n *network, v, chunks int, soonest []float64) bool {
+func (m *matching) match(n *hopGraph, v, chunks int, soonest []float64) bool {
 	m.chunk = slices.Grow(m.chunk[:0], len(m.slots))[:len(m.slots)]
 	for i := range m.chunk {
 		m.chunk[i] = none
@@ -191,7 +191,7 @@ func (m *matching) match(n *network, v, chunks int, soonest []float64) bool {
 	place = func(c int32) bool {
 		at := soonest[int(c)/chunks*n.ranks:][:n.ranks]
 		for i, s := range m.slots {
-			if m.tried[i] || at[n.hops[s.hop].from] > s.latest*(1+tolerance)+instant {
+			if m.tried[i] || at[n.hops[s.hop].From] > s.latest*(1+tolerance)+instant {
 				continue
 			}
 			m.tried[i] = true

@@ -36,7 +36,7 @@ var policies = []policy{
 
 // idle reports whether all of a hop's edges are free.
 func (r *run) idle(h int32) bool {
-	for _, e := range r.hops[h].edges {
+	for _, e := range r.hops[h].Edges {
 		if r.free[e] > r.now {
 			return false
 		}
@@ -47,7 +47,7 @@ func (r *run) idle(h int32) bool {
 // sitsOut reports whether a lazy try leaves a hop idle at this moment, because another hop to
 // the same rank is faster.
 func (r *run) sitsOut(h int32) bool {
-	for _, o := range r.in[r.hops[h].to] {
+	for _, o := range r.in[r.hops[h].To] {
 		if r.delay[o] < r.delay[h]*(1-tolerance) {
 			return hash(r.seed, uint64(h), math.Float64bits(r.now))&1 == 0
 		}
@@ -60,12 +60,12 @@ func (r *run) sitsOut(h int32) bool {
 func (r *run) othersSuffice(h int32) bool {
 	arrive := r.now + r.delay[h]
 	count := 0.0
-	for _, o := range r.in[r.hops[h].to] {
+	for _, o := range r.in[r.hops[h].To] {
 		if o == h {
 			continue
 		}
 		free := r.now
-		for _, e := range r.hops[o].edges {
+		for _, e := range r.hops[o].Edges {
 			free = max(free, r.free[e])
 		}
 		slots := math.Floor((arrive - free) / r.delay[o] * (1 + tolerance))
@@ -73,13 +73,13 @@ func (r *run) othersSuffice(h int32) bool {
 			count += min(slots, float64(r.offers(o, arrive)))
 		}
 	}
-	return count >= float64(r.lacks[r.hops[h].to])
+	return count >= float64(r.lacks[r.hops[h].To])
 }
 
 // offers counts the chunks that a hop could bring by a time and that its receiver does not
 // know.
 func (r *run) offers(h int32, by float64) (count int) {
-	from, to := int(r.hops[h].from), int(r.hops[h].to)
+	from, to := int(r.hops[h].From), int(r.hops[h].To)
 	by = by*(1+tolerance) - r.delay[h]
 	for w := range r.wordsPerRow {
 		for set := r.known[from*r.wordsPerRow+w] &^ r.known[to*r.wordsPerRow+w]; set != 0; set &= set - 1 {
@@ -98,17 +98,17 @@ const maxConsidered = 512
 // choose returns the best chunk for a hop to carry now, or none.
 func (r *run) choose(h int32) int32 {
 	hop := &r.hops[h]
-	have := r.have[int(hop.from)*r.wordsPerRow : (int(hop.from)+1)*r.wordsPerRow]
-	known := r.known[int(hop.to)*r.wordsPerRow : (int(hop.to)+1)*r.wordsPerRow]
+	have := r.have[int(hop.From)*r.wordsPerRow : (int(hop.From)+1)*r.wordsPerRow]
+	known := r.known[int(hop.To)*r.wordsPerRow : (int(hop.To)+1)*r.wordsPerRow]
 	var inNode []int16
-	if hop.net && r.inNode != nil {
-		node := r.t.Ranks[hop.to].Node
+	if hop.Net && r.inNode != nil {
+		node := r.t.Ranks[hop.To].Node
 		inNode = r.inNode[node*r.total : (node+1)*r.total]
 	}
 	best, least := none, uint64(math.MaxUint64)
 	start := 0
 	if r.wordsPerRow > 1 {
-		start = int(hash(r.seed, uint64(h), uint64(r.lacks[hop.to])) % uint64(r.wordsPerRow))
+		start = int(hash(r.seed, uint64(h), uint64(r.lacks[hop.To])) % uint64(r.wordsPerRow))
 	}
 	seen := 0
 	for i := range r.wordsPerRow {
@@ -118,7 +118,7 @@ func (r *run) choose(h int32) int32 {
 		}
 		for set := have[w] &^ known[w]; set != 0; set &= set - 1 {
 			c := int32(w*64 + bits.TrailingZeros64(set))
-			key := hash(r.seed, uint64(c), uint64(hop.to)) >> 32
+			key := hash(r.seed, uint64(c), uint64(hop.To)) >> 32
 			if r.rare {
 				key |= uint64(r.holders[c]) << 32
 			}

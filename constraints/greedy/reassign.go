@@ -23,7 +23,7 @@ func (r *run) reassign(v int32, depth int) bool {
 			continue
 		}
 		p := r.picked[at]
-		loser := r.hops[p.hop].to
+		loser := r.hops[p.hop].To
 		r.withdraw(at)
 		if c := r.choose(h); c != none && r.idle(h) {
 			mine := len(r.picked)
@@ -45,7 +45,7 @@ func (r *run) reassign(v int32, depth int) bool {
 // free, or -1.
 func (r *run) blocker(h int32) int {
 	at := -1
-	for _, e := range r.hops[h].edges {
+	for _, e := range r.hops[h].Edges {
 		if r.free[e] <= r.now {
 			continue
 		}
@@ -55,7 +55,7 @@ func (r *run) blocker(h int32) int {
 		}
 		at = by
 	}
-	if at < 0 || r.picked[at].chunk == none || r.hops[r.picked[at].hop].to == r.hops[h].to {
+	if at < 0 || r.picked[at].chunk == none || r.hops[r.picked[at].hop].To == r.hops[h].To {
 		return -1
 	}
 	return at
@@ -64,9 +64,9 @@ func (r *run) blocker(h int32) int {
 // withdraw undoes a pick; its slot in the list stays empty.
 func (r *run) withdraw(at int) {
 	p := r.picked[at]
-	r.unmarkKnown(r.hops[p.hop].to, p.chunk)
+	r.unmarkKnown(r.hops[p.hop].To, p.chunk)
 	r.picked[at].chunk = none
-	for _, e := range r.hops[p.hop].edges {
+	for _, e := range r.hops[p.hop].Edges {
 		r.free[e] = r.now
 	}
 }

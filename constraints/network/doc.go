@@ -1,4 +1,5 @@
-// Package network turns a topology into a flow network, for bounds, trees and synth.
+// Package network turns a topology into a flow network, for bounds, trees and synth, and
+// lists the hops between ranks, for synth and greedy.
 //
 //	rank ─▶ nic out ─▶ fabric ─▶ nic in ─▶ rank
 //

@@ -53,3 +53,54 @@ func TestOneNode(t *testing.T) {
 		}
 	}
 }
+
+// A hop has the edges of a message's path and, backward, those of the path the other way;
+// its ends are where the arcs of its edges lead.
+func TestHops(t *testing.T) {
+	for _, top := range []*topologies.Topology{topotest.Resolve(t, "dgx-1", 2), topotest.Resolve(t, "ndv2-teccl", 2)} {
+		arcs := map[int]Arc{}
+		for _, a := range New(top).Arcs {
+			arcs[a.Edge] = a
+		}
+		for _, backward := range []bool{false, true} {
+			hops, err := Hops(t.Context(), top, backward, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			linked := 0
+			for a := range top.Ranks {
+				for b := range top.Ranks {
+					if top.Linked(a, b) {
+						linked++
+					}
+				}
+			}
+			if len(hops) != linked || linked == 0 {
+				t.Errorf("%s: %d hops, of %d linked pairs", top.Name, len(hops), linked)
+			}
+			for i, h := range hops {
+				if i > 0 && (h.From < hops[i-1].From || h.From == hops[i-1].From && h.To <= hops[i-1].To) {
+					t.Fatalf("%s: hop %d, %+v, after %+v", top.Name, i, h, hops[i-1])
+				}
+				from, to := int(h.From), int(h.To)
+				if backward {
+					from, to = to, from
+				}
+				at := from
+				for _, e := range h.Edges {
+					if arcs[int(e)].From != at {
+						t.Fatalf("%s: %+v goes on from vertex %d, not %d", top.Name, h, arcs[int(e)].From, at)
+					}
+					at = arcs[int(e)].To
+				}
+				if path, _ := top.Path(from, to); at != to || h.Latency != float64(path.Latency) || h.Net != path.Net {
+					t.Fatalf("%s: %+v ends at vertex %d, path %+v", top.Name, h, at, path)
+				}
+			}
+		}
+		some, err := Hops(t.Context(), top, false, func(from, to int) bool { return from == 0 })
+		if err != nil || len(some) == 0 || some[len(some)-1].From != 0 {
+			t.Errorf("%s: %v, %v", top.Name, some, err)
+		}
+	}
+}

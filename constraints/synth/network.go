@@ -54,70 +54,52 @@ func newNetwork(ctx context.Context, t *topologies.Topology, unit units.Bandwidt
 	if unit < 0 {
 		return nil, &QueryError{fmt.Errorf("unit %v: want more than 0", unit)}
 	}
-	var paths []topologies.Path
-	slowest := units.Bandwidth(0)
-	for a := range n.ranks {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		for b := range n.ranks {
-			p, ok := t.Path(a, b)
-			if !ok {
-				continue
-			}
-			n.lanes = append(n.lanes, lane{from: int32(a), to: int32(b)})
-			paths = append(paths, p)
-			for _, e := range p.Edges {
-				if bw := t.Edges[e].Bandwidth; slowest == 0 || bw < slowest {
-					slowest = bw
+	hops, err := netgraph.Hops(ctx, t, false, nil)
+	if err != nil {
+		return nil, err
+	}
+	if unit == 0 {
+		for _, h := range hops {
+			for _, e := range h.Edges {
+				if bw := t.Edges[e].Bandwidth; n.unit == 0 || bw < n.unit {
+					n.unit = bw
 				}
 			}
 		}
 	}
-	if n.unit == 0 {
-		n.unit = slowest
-	}
-	n.addLinks(t, paths)
+	n.addLanes(t, hops)
 	n.index()
 	return n, nil
 }
 
-// addLinks assigns links to lanes, and drops lanes with a link that carries no
-// chunk.
-func (n *network) addLinks(t *topologies.Topology, paths []topologies.Path) {
+// addLanes makes hops lanes and their edges links. It drops hops with an edge that
+// carries no chunk.
+func (n *network) addLanes(t *topologies.Topology, hops []netgraph.Hop) {
 	flow := netgraph.New(t) // where a NIC is two vertices, so that no flow turns round inside it
 	n.vertices = flow.Vertices
 	arcs := map[int]netgraph.Arc{} // by edge
 	for _, a := range flow.Arcs {
 		arcs[a.Edge] = a
 	}
-	number := map[int]int32{} // by edge: its link
-	kept := n.lanes[:0]
-	for i, l := range n.lanes {
-		usable := true
-		for _, e := range paths[i].Edges {
-			usable = usable && t.Edges[e].Bandwidth >= n.unit
-		}
-		if !usable {
+	number := map[int32]int32{} // by edge: its link
+	for _, h := range hops {
+		if slices.ContainsFunc(h.Edges, func(e int32) bool { return t.Edges[e].Bandwidth < n.unit }) {
 			n.dropped++
 			continue
 		}
-		for _, e := range paths[i].Edges {
+		l := lane{from: h.From, to: h.To}
+		for _, e := range h.Edges {
 			at, ok := number[e]
 			if !ok {
 				at = int32(len(n.links))
 				number[e] = at
-				n.links = append(n.links, link{from: int32(arcs[e].From), to: int32(arcs[e].To), capacity: int(t.Edges[e].Bandwidth / n.unit)})
+				arc := arcs[int(e)]
+				n.links = append(n.links, link{from: int32(arc.From), to: int32(arc.To), capacity: int(t.Edges[e].Bandwidth / n.unit)})
 			}
 			l.links = append(l.links, at)
+			n.links[at].lanes = append(n.links[at].lanes, int32(len(n.lanes)))
 		}
-		kept = append(kept, l)
-	}
-	n.lanes = kept
-	for i, l := range n.lanes {
-		for _, at := range l.links {
-			n.links[at].lanes = append(n.links[at].lanes, int32(i))
-		}
+		n.lanes = append(n.lanes, l)
 	}
 }
 

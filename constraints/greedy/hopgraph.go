@@ -6,55 +6,54 @@ import (
 	"math"
 	"slices"
 
+	"github.com/colltune/colltune/constraints/network"
 	"github.com/colltune/colltune/topologies"
 )
 
-// network is the hops between ranks and the edges that they use. A schedule for the reversed
-// network, played backwards, is a schedule for the topology.
-type network struct {
-	ctx       context.Context // whose end ends whatever is made: see look
+// hopGraph is the ranks and the hops between them. It is no flow network: a message
+// occupies all edges of its hop at once, and takes time for each, whatever the flow. A
+// schedule for the reversed graph, played backwards, is a schedule for the topology.
+type hopGraph struct {
+	ctx       context.Context // whose end ends all that is made: see checkInterval
 	t         *topologies.Topology
 	ranks     int
-	hops      []hop
+	hops      []network.Hop
 	in        [][]int32 // hops to a rank
 	out       [][]int32 // hops from a rank
 	byEdge    [][]int32 // hops over an edge
 	lastEdges [][]int32 // edges by which hops reach a rank
 	alpha     Alpha
-	// speed is what can enter each rank, in bytes a microsecond.
-	inRate []float64
-	// direct means that no two hops share an edge.
-	disjoint bool
-}
-
-// hop is the path from a rank to one that it is linked to.
-type hop struct {
-	from, to int32
-	edges    []int32
-	latency  float64 // microseconds
-	net      bool    // it leaves the node
+	inRate    []float64 // by rank: what can enter it, in bytes a microsecond
+	disjoint  bool      // no two hops share an edge
 }
 
 // maxFullPairs is the number of linked pairs of ranks in different nodes up to which each gets
 // a hop. If there are more, see nodePairs.
 const maxFullPairs = 4096
 
-// maxHops limits the memory of a network.
-const maxHops = 1 << 22
-
-func newNetwork(ctx context.Context, t *topologies.Topology, turned bool, alpha Alpha) (*network, error) {
-	n := &network{ctx: ctx, t: t, ranks: len(t.Ranks), alpha: alpha, hops: make([]hop, 0, len(t.Edges))}
-	if err := n.listHops(turned); err != nil {
-		return nil, err
+// newHopGraph returns the graph of a topology, reversed if turned.
+func newHopGraph(ctx context.Context, t *topologies.Topology, turned bool, alpha Alpha) (n *hopGraph, err error) {
+	n = &hopGraph{ctx: ctx, t: t, ranks: len(t.Ranks), alpha: alpha}
+	var wanted func(from, to int) bool
+	if n.tooManyPairs() {
+		chosen := newNodePairs(ctx, t)
+		wanted = func(from, to int) bool { return t.Ranks[from].Node == t.Ranks[to].Node || chosen.has(from, to) }
 	}
-	n.in = n.hopsBy(n.ranks, func(h *hop, keys []int32) []int32 { return append(keys, h.to) })
-	n.out = n.hopsBy(n.ranks, func(h *hop, keys []int32) []int32 { return append(keys, h.from) })
-	n.byEdge = n.hopsBy(len(t.Edges), func(h *hop, keys []int32) []int32 { return append(keys, h.edges...) })
+	n.hops, err = network.Hops(ctx, t, turned, wanted)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("greedy routing on %s: %w", t.Name, err)
+	}
+	n.in = n.hopsBy(n.ranks, func(h *network.Hop, keys []int32) []int32 { return append(keys, h.To) })
+	n.out = n.hopsBy(n.ranks, func(h *network.Hop, keys []int32) []int32 { return append(keys, h.From) })
+	n.byEdge = n.hopsBy(len(t.Edges), func(h *network.Hop, keys []int32) []int32 { return append(keys, h.Edges...) })
 	return n, n.listEnds(turned)
 }
 
 // tooManyPairs reports whether more than maxFullPairs ranks of different nodes are linked.
-func (n *network) tooManyPairs() bool {
+func (n *hopGraph) tooManyPairs() bool {
 	across := 0
 	for a := range n.t.Ranks {
 		if n.ctx.Err() != nil {
@@ -69,52 +68,15 @@ func (n *network) tooManyPairs() bool {
 	return across > maxFullPairs
 }
 
-// listHops finds the hops, of the reversed network if turned.
-func (n *network) listHops(turned bool) error {
-	t := n.t
-	edges := make([]int32, 0, len(t.Edges)) // storage for the edges of all hops
-	var chosen *nodePairs
-	if n.tooManyPairs() {
-		chosen = newNodePairs(n.ctx, t)
-	}
-	for a := range t.Ranks {
-		if err := n.ctx.Err(); err != nil {
-			return err
-		}
-		for b := range t.Ranks {
-			from, to := a, b
-			if turned {
-				from, to = b, a
-			}
-			if chosen != nil && t.Ranks[a].Node != t.Ranks[b].Node && !chosen.has(from, to) {
-				continue
-			}
-			path, ok := t.Path(from, to)
-			if !ok {
-				continue
-			}
-			if len(n.hops) == maxHops {
-				return fmt.Errorf("greedy routing on %s: more than %d pairs of linked ranks", t.Name, maxHops)
-			}
-			first := len(edges)
-			for _, e := range path.Edges {
-				edges = append(edges, int32(e))
-			}
-			n.hops = append(n.hops, hop{from: int32(a), to: int32(b), edges: edges[first:len(edges):len(edges)], latency: float64(path.Latency), net: path.Net})
-		}
-	}
-	return nil
-}
-
 // listEnds finds the last edges of the hops to each rank, and their rate together.
-func (n *network) listEnds(turned bool) error {
+func (n *hopGraph) listEnds(turned bool) error {
 	n.disjoint = true
 	n.inRate = make([]float64, n.ranks)
 	n.lastEdges = make([][]int32, n.ranks)
 	seen := make([]int32, len(n.t.Edges)) // by edge: 1 + the last rank that hops reach over it
 	for v, hops := range n.in {
 		for _, h := range hops {
-			edges := n.hops[h].edges
+			edges := n.hops[h].Edges
 			n.disjoint = n.disjoint && len(edges) == 1
 			end := edges[len(edges)-1]
 			if turned {
@@ -142,7 +104,7 @@ func (n *network) listEnds(turned bool) error {
 const checkInterval = 1 << 10
 
 // hopsBy groups the hops by rank or edge. of appends the keys of a hop.
-func (n *network) hopsBy(count int, of func(h *hop, keys []int32) []int32) [][]int32 {
+func (n *hopGraph) hopsBy(count int, of func(h *network.Hop, keys []int32) []int32) [][]int32 {
 	ends := make([]int32, count+1)
 	var keys []int32
 	for h := range n.hops {
@@ -169,9 +131,9 @@ func (n *network) hopsBy(count int, of func(h *hop, keys []int32) []int32) [][]i
 
 // cost returns the time for which a message occupies each edge of a hop, appended to busy, and
 // the time after which it arrives, in microseconds.
-func (n *network) cost(h int32, bytes float64, busy []float64) (taken []float64, arrive float64) {
+func (n *hopGraph) cost(h int32, bytes float64, busy []float64) (taken []float64, arrive float64) {
 	hop := &n.hops[h]
-	for _, e := range hop.edges {
+	for _, e := range hop.Edges {
 		edge := &n.t.Edges[e]
 		serial := float64(edge.Message) + bytes/edge.Bandwidth.PerMicro()
 		arrive = max(arrive, serial)
@@ -180,7 +142,7 @@ func (n *network) cost(h int32, bytes float64, busy []float64) (taken []float64,
 		}
 		busy = append(busy, serial)
 	}
-	return busy, arrive + hop.latency
+	return busy, arrive + hop.Latency
 }
 
 // message is a send without its time.
@@ -194,7 +156,7 @@ type message struct {
 // and its edges are free. end is when the last one arrives. In a reduction, a chunk is ready
 // when all messages before that combine into it have arrived. If the context ends, there are
 // no sends, and end is infinite.
-func (n *network) play(list []message, chunks int, part float64) (sends []Send, end float64) {
+func (n *hopGraph) play(list []message, chunks int, part float64) (sends []Send, end float64) {
 	total := n.ranks * chunks
 	free := make([]float64, len(n.t.Edges))
 	ready := make([]float64, n.ranks*total)
@@ -206,30 +168,30 @@ func (n *network) play(list []message, chunks int, part float64) (sends []Send, 
 		}
 		hop := &n.hops[m.hop]
 		start := 0.0
-		for _, e := range hop.edges {
+		for _, e := range hop.Edges {
 			start = max(start, free[e])
 		}
 		for _, c := range m.chunks {
-			start = max(start, ready[int(hop.from)*total+int(c)])
+			start = max(start, ready[int(hop.From)*total+int(c)])
 		}
 		var arrive float64
 		busy, arrive = n.cost(m.hop, part*float64(len(m.chunks)), busy[:0])
-		for j, e := range hop.edges {
+		for j, e := range hop.Edges {
 			free[e] = start + busy[j]
 		}
 		arrive += start
 		for _, c := range m.chunks {
-			at := int(hop.to)*total + int(c)
+			at := int(hop.To)*total + int(c)
 			ready[at] = max(ready[at], arrive)
 		}
-		sends[i] = Send{From: hop.from, To: hop.to, Reduce: m.reduce, Chunks: m.chunks, Start: start, End: arrive}
+		sends[i] = Send{From: hop.From, To: hop.To, Reduce: m.reduce, Chunks: m.chunks, Start: start, End: arrive}
 		end = max(end, arrive)
 	}
 	return sends, end
 }
 
 // hopOf returns the hop between two ranks, which must exist.
-func (n *network) hopOf(from, to int32) int32 {
-	i, _ := slices.BinarySearchFunc(n.out[from], to, func(h, to int32) int { return int(n.hops[h].to - to) })
+func (n *hopGraph) hopOf(from, to int32) int32 {
+	i, _ := slices.BinarySearchFunc(n.out[from], to, func(h, to int32) int { return int(n.hops[h].To - to) })
 	return n.out[from][i]
 }
