@@ -29,14 +29,7 @@ func TestPackingAgrees(t *testing.T) {
 		if i%2 == 0 {
 			n, density := 3+r.IntN(4), 0.4+0.6*r.Float64()
 			oneWay := r.IntN(2) == 0
-			var links [][3]int
-			for a := range n {
-				for b := range n {
-					if a != b && (oneWay || a < b) && r.Float64() < density {
-						links = append(links, [3]int{a, b, 1 + r.IntN(3)})
-					}
-				}
-			}
+			links := randomLinks(r, n, oneWay, density, 3)
 			topo = graph(n, oneWay, links...)
 		} else {
 			name := []string{"lassen", "l40s-4", "perlmutter", "hub:5"}[r.IntN(4)]

@@ -27,6 +27,18 @@ func both(t *testing.T, test func(t *testing.T, s *solver.Pool)) {
 
 var resolve = topotest.Resolve
 
+// randomLinks are links of random widths up to widest, for graph.
+func randomLinks(r *rand.Rand, n int, oneWay bool, density float64, widest int) (links [][3]int) {
+	for a := range n {
+		for b := range n {
+			if a != b && (oneWay || a < b) && r.Float64() < density {
+				links = append(links, [3]int{a, b, 1 + r.IntN(widest)})
+			}
+		}
+	}
+	return links
+}
+
 // graph is one node of n GPUs with the given links, each from-to-count; both
 // ways unless one way is asked for.
 func graph(n int, oneWay bool, links ...[3]int) *topologies.Topology {
@@ -222,14 +234,7 @@ func TestTwoRingsAgainstBruteForce(t *testing.T) {
 		n := 3 + r.IntN(3)
 		oneWay := r.IntN(2) == 0
 		density := 0.5 + 0.5*r.Float64()
-		var links [][3]int
-		for a := range n {
-			for b := range n {
-				if a != b && (oneWay || a < b) && r.Float64() < density {
-					links = append(links, [3]int{a, b, 1 + r.IntN(2)})
-				}
-			}
-		}
+		links := randomLinks(r, n, oneWay, density, 2)
 		topo := graph(n, oneWay, links...)
 		a, err := Find(context.Background(), s, topo, Options{Count: 2})
 		var none *NoRingError
@@ -364,14 +369,7 @@ func TestRingsAgainstBruteForce(t *testing.T) {
 		n := 2 + r.IntN(6)
 		oneWay := r.IntN(2) == 0
 		density := 0.3 + 0.5*r.Float64()
-		var links [][3]int
-		for a := range n {
-			for b := range n {
-				if a != b && (oneWay || a < b) && r.Float64() < density {
-					links = append(links, [3]int{a, b, 1 + r.IntN(2)})
-				}
-			}
-		}
+		links := randomLinks(r, n, oneWay, density, 2)
 		topo := graph(n, oneWay, links...)
 		a, err := Find(context.Background(), pb, topo, Options{})
 		var none *NoRingError

@@ -18,23 +18,13 @@ func ExampleWrite() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	plan := resultstest.Plan(1024) // an allreduce over 4 ranks
-	c, err := results.Create(filepath.Join(dir, "campaign"), plan)
+	c, err := resultstest.CreateIn(filepath.Join(dir, "campaign"), resultstest.Plan(1024), // an allreduce over 4 ranks
+		resultstest.NativeTrial("ring", "LL", map[string]string{"channels": "8"}, 8, 1024, 5))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer c.Close()
-	if _, err := c.SetExecutor(resultstest.Executor); err != nil {
-		fmt.Println(err)
-		return
-	}
-	t := resultstest.NativeTrial("ring", "LL", map[string]string{"channels": "8"}, 8, 1024, 5)
-	t.Key = plan.Key(&t).Hash()
-	if err := c.Append(t); err != nil {
-		fmt.Println(err)
-		return
-	}
 	report, err := export.Write(c, export.Options{To: "nccl-tuner-csv", Out: filepath.Join(dir, "out")})
 	if err != nil {
 		fmt.Println(err)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/report"
 	"github.com/colltune/colltune/results/resultstest"
 	"github.com/colltune/colltune/results/table"
@@ -19,23 +18,13 @@ func ExampleWrite() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	plan := resultstest.Plan(1024) // an allreduce over 4 ranks
-	c, err := results.Create(dir, plan)
+	c, err := resultstest.CreateIn(dir, resultstest.Plan(1024), // an allreduce over 4 ranks
+		resultstest.NativeTrial("ring", "LL", nil, 8, 1024, 5))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer c.Close()
-	if _, err := c.SetExecutor(resultstest.Executor); err != nil {
-		fmt.Println(err)
-		return
-	}
-	t := resultstest.NativeTrial("ring", "LL", nil, 8, 1024, 5)
-	t.Key = plan.Key(&t).Hash()
-	if err := c.Append(t); err != nil {
-		fmt.Println(err)
-		return
-	}
 	winners, err := table.Build(c)
 	if err != nil {
 		fmt.Println(err)

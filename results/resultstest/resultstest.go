@@ -30,15 +30,29 @@ var Executor = results.Executor{Name: "fake", Version: "1", Deterministic: true,
 // Create makes a campaign with an executor named.
 func Create(t testing.TB, p results.Plan) *results.Campaign {
 	t.Helper()
-	c, err := results.Create(t.TempDir(), p)
+	c, err := CreateIn(t.TempDir(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	if _, err := c.SetExecutor(Executor); err != nil {
-		t.Fatal(err)
-	}
 	return c
+}
+
+// CreateIn makes a campaign in a folder, with an executor named and with trials under
+// the keys that they have in it. The caller closes it.
+func CreateIn(dir string, p results.Plan, trials ...results.Trial) (*results.Campaign, error) {
+	c, err := results.Create(dir, p)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = c.SetExecutor(Executor); err == nil {
+		err = c.Append(keyed(c, trials)...)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // Trial is an ok trial of a ring.
@@ -76,12 +90,16 @@ func Keyed(c *results.Campaign, t results.Trial) results.Trial {
 // Append journals trials under the keys that they have in the campaign.
 func Append(t testing.TB, c *results.Campaign, trials ...results.Trial) {
 	t.Helper()
+	if err := c.Append(keyed(c, trials)...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func keyed(c *results.Campaign, trials []results.Trial) []results.Trial {
 	for i := range trials {
 		trials[i] = Keyed(c, trials[i])
 	}
-	if err := c.Append(trials...); err != nil {
-		t.Fatal(err)
-	}
+	return trials
 }
 
 // NativeTrial is an ok trial of a native algorithm.

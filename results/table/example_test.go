@@ -19,27 +19,18 @@ func ExampleBuild() {
 	}
 	defer os.RemoveAll(dir)
 	plan := resultstest.Plan(1024, 2048, 4096) // an allreduce over 4 ranks
-	c, err := results.Create(dir, plan)
+	var trials []results.Trial
+	for i, bytes := range plan.Sizes {
+		trials = append(trials,
+			resultstest.NativeTrial("ring", "LL", nil, 8, bytes, 5+float64(i)),
+			resultstest.NativeTrial("tree", "LL", nil, 8, bytes, 6.5))
+	}
+	c, err := resultstest.CreateIn(dir, plan, trials...)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer c.Close()
-	if _, err := c.SetExecutor(resultstest.Executor); err != nil {
-		fmt.Println(err)
-		return
-	}
-	for i, bytes := range plan.Sizes {
-		ring := resultstest.NativeTrial("ring", "LL", nil, 8, bytes, 5+float64(i))
-		tree := resultstest.NativeTrial("tree", "LL", nil, 8, bytes, 6.5)
-		for _, t := range []results.Trial{ring, tree} {
-			t.Key = plan.Key(&t).Hash()
-			if err := c.Append(t); err != nil {
-				fmt.Println(err)
-				return
-			}
-		}
-	}
 	t, err := table.Build(c)
 	if err != nil {
 		fmt.Println(err)
