@@ -10,7 +10,7 @@ export CGO_ENABLED ?= 0
 # says: colltune version and exported files name it.
 VCS := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 
-.PHONY: run build setup tools test winners test-long test-hosts gpu-tests test-gpu bench lint fuzz clean
+.PHONY: run build setup tools test winners accuracy test-long test-hosts gpu-tests test-gpu bench lint fuzz clean
 
 run: build ## the main job: search AllReduce on a DGX A100, then export the winners
 	./$(BIN) search -t dgx-a100 -c allreduce -b 1K -e 1G --campaign out/campaign
@@ -44,6 +44,11 @@ test: setup ## every package, with the ten slowest tests; the solvers' own once 
 
 winners: setup ## golden winning tables of whole searches, all of them; UPDATE=1 writes them anew
 	COLLTUNE_WINNERS=1 $(GO) test ./search -run '^TestWinners$$' -v -timeout 30m $(if $(UPDATE),-update-winners)
+
+# MEASURED is a folder of whole data sets; without it, the rows in the repository.
+MEASURED ?= $(wildcard ../shared/data/measured)
+accuracy: setup ## simulated times against measured ones, by zone; UPDATE=1 writes rows, intervals and docs/simulator.md anew
+	$(GO) run ./cmd/accuracy $(if $(MEASURED),--measured $(MEASURED)) $(if $(UPDATE),--update)
 
 test-long: setup tools ## slow suites: race detector, long property tests, fuzzing
 	COLLTUNE_LONG=1 $(GO) test -timeout 60m ./...

@@ -1,0 +1,161 @@
+// Accuracy compares simulated times with measured ones: it prints how far off they are,
+// by zone, and how many rows lie inside their intervals when their data set is left out.
+//
+//	accuracy                                     the repository's rows
+//	accuracy --measured DIR                      whole files, where DIR has them
+//	accuracy --measured DIR --manifest FILE --shipped    other files, against the shipped intervals
+//	accuracy --measured DIR --update             writes the rows, the intervals and the page
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/colltune/colltune/internal/atomicfile"
+	"github.com/colltune/colltune/internal/child"
+	"github.com/colltune/colltune/results/intervals"
+	"github.com/colltune/colltune/search/accuracy"
+)
+
+// Files, from the repository's root.
+const (
+	rowsFile  = "search/accuracy/testdata/measured.csv"
+	zonesFile = "results/intervals/zones.csv"
+	pageFile  = "docs/simulator.md"
+)
+
+func main() {
+	child.Dispatch(os.Args)
+	var o options
+	flag.StringVar(&o.manifest, "manifest", "search/accuracy/testdata/manifest.toml", "what the data sets are")
+	flag.StringVar(&o.measured, "measured", "", "folder of whole data sets")
+	flag.BoolVar(&o.shipped, "shipped", false, "hold rows to the shipped intervals, and not to those of the other sets")
+	flag.BoolVar(&o.rows, "rows", false, "print every row")
+	flag.BoolVar(&o.update, "update", false, "write "+strings.Join([]string{rowsFile, zonesFile, pageFile}, ", "))
+	flag.Parse()
+	if err := o.run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "accuracy:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	manifest, measured    string
+	shipped, rows, update bool
+}
+
+func (o *options) run(ctx context.Context) error {
+	text, err := os.ReadFile(o.manifest)
+	if err != nil {
+		return err
+	}
+	m, err := accuracy.ParseManifest(o.manifest, string(text))
+	if err != nil {
+		return err
+	}
+	whole, kept, err := o.read(m)
+	if err != nil {
+		return err
+	}
+	compared, unused, err := accuracy.Compare(ctx, m, append(whole, kept...), runtime.NumCPU())
+	if err != nil {
+		return err
+	}
+	var table *intervals.Table
+	if o.shipped {
+		table = intervals.Shipped()
+	}
+	verdicts := accuracy.Judge(compared, table)
+	if o.rows {
+		for _, v := range verdicts {
+			fmt.Printf("%s,%s,%d,%d,%s,%s,%d,%.6g,%.6g,%.3f,%s,%.3f,%.3f,%t\n", v.Set, v.Collective, v.Nodes, v.GPUs, v.Algo, v.Proto, v.Bytes,
+				v.TimeUS, v.SimulatedUS, v.TimeUS/v.SimulatedUS, strings.ReplaceAll(v.Name, ",", ";"), v.Zone.Low, v.Zone.High, v.Inside)
+		}
+	}
+	fmt.Print(accuracy.Sheet(verdicts, unused))
+	if o.update {
+		return update(ctx, m, append(accuracy.Thin(m, whole), kept...))
+	}
+	return nil
+}
+
+// read returns the rows of data sets that the folder has, and the repository's of the
+// others.
+func (o *options) read(m *accuracy.Manifest) (whole, kept []accuracy.Row, err error) {
+	there := map[string]bool{}
+	for i := range m.Sets {
+		if o.measured == "" {
+			break
+		}
+		s := &m.Sets[i]
+		name := filepath.Join(o.measured, s.Name+".csv")
+		f, err := os.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		rows, err := accuracy.ReadRows(name, f, s)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, nil, err
+		}
+		there[s.Name] = true
+		whole = append(whole, rows...)
+	}
+	text, err := os.ReadFile(rowsFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := accuracy.ReadRows(rowsFile, bytes.NewReader(text), &accuracy.Set{})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range rows {
+		if !there[r.Set] && m.Set(r.Set) != nil {
+			kept = append(kept, r)
+		}
+	}
+	return whole, kept, nil
+}
+
+// update writes the repository's rows, and what follows from them.
+func update(ctx context.Context, m *accuracy.Manifest, rows []accuracy.Row) error {
+	compared, _, err := accuracy.Compare(ctx, m, rows, runtime.NumCPU())
+	if err != nil {
+		return err
+	}
+	rows = rows[:0:0]
+	for _, c := range compared { // those of which no program is known are of no use there
+		rows = append(rows, c.Row)
+	}
+	table := intervals.Estimate(accuracy.Residuals(compared), "")
+	var rowsText, zonesText bytes.Buffer
+	if err := errors.Join(accuracy.WriteRows(&rowsText, rows), table.Write(&zonesText)); err != nil {
+		return err
+	}
+	page, err := os.ReadFile(pageFile)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(page), accuracy.PageBegin)
+	_, after, ok2 := strings.Cut(rest, accuracy.PageEnd)
+	if !ok || !ok2 {
+		return fmt.Errorf("%s: no part to write between %q and %q", pageFile, accuracy.PageBegin, accuracy.PageEnd)
+	}
+	text := before + accuracy.PageBegin + accuracy.Page(m, table, accuracy.Judge(compared, nil)) + accuracy.PageEnd + after
+	for name, text := range map[string]string{rowsFile: rowsText.String(), zonesFile: zonesText.String(), pageFile: text} {
+		if err := atomicfile.Write(name, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package intervals
+
+import (
+	"math"
+	"slices"
+)
+
+// minSets is how many data sets must have measured a zone for it to have an interval:
+// with one left out, two are left to differ.
+const minSets = 3
+
+// Residual is one measured row.
+type Residual struct {
+	Set   string  // the data set
+	Log   float64 // ln(measured ÷ simulated)
+	Kind  string  // of the program, its family; empty: the library
+	Zones []Zone  // System.Zones
+}
+
+// Interval is where nine in ten ratios of measured to simulated time lie.
+type Interval struct {
+	Low, Median, High float64
+}
+
+// Holds reports whether a ratio lies inside.
+func (i Interval) Holds(ratio float64) bool { return i.Low <= ratio && ratio <= i.High }
+
+// Entry is a zone with its interval.
+type Entry struct {
+	Zone
+	Interval
+	Sets, Rows int
+}
+
+// Table has the zones that measured rows support, in order.
+type Table struct {
+	Entries []Entry
+	Kinds   []string // of programs that were measured: families
+}
+
+// Estimate returns the table of residuals. Those of the set without, if any, count for
+// which zones there are, but not for their intervals: so a set is judged by the others.
+func Estimate(all []Residual, without string) *Table {
+	type rows struct {
+		sets map[string]int
+		logs []float64
+	}
+	zones := map[Zone]*rows{}
+	t := &Table{}
+	for _, r := range all {
+		if r.Kind != "" && !slices.Contains(t.Kinds, r.Kind) {
+			t.Kinds = append(t.Kinds, r.Kind)
+		}
+		for _, z := range r.Zones {
+			if zones[z] == nil {
+				zones[z] = &rows{sets: map[string]int{}}
+			}
+			zones[z].sets[r.Set]++
+			if r.Set != without {
+				zones[z].logs = append(zones[z].logs, r.Log)
+			}
+		}
+	}
+	slices.Sort(t.Kinds)
+	for z, of := range zones {
+		if len(of.sets) < minSets {
+			continue
+		}
+		sets := len(of.sets)
+		if of.sets[without] > 0 {
+			sets--
+		}
+		t.Entries = append(t.Entries, Entry{z, intervalOf(of.logs, sets), sets, len(of.logs)})
+	}
+	slices.SortFunc(t.Entries, func(a, b Entry) int { return compareZones(a.Zone, b.Zone) })
+	return t
+}
+
+// intervalOf returns the interval of residuals from a number of data sets: from their 5th
+// to their 95th percentile, each further from the median by 0.9 ÷ sets, for what the
+// next machine adds. From three sets on that is at most 1.3 times.
+func intervalOf(logs []float64, sets int) Interval {
+	logs = slices.Clone(logs)
+	slices.Sort(logs)
+	low, median, high := Percentile(logs, 0.05), Percentile(logs, 0.5), Percentile(logs, 0.95)
+	wider := 1 + 0.9/float64(sets)
+	return Interval{math.Exp(median - wider*(median-low)), math.Exp(median), math.Exp(median + wider*(high-median))}
+}
+
+// Percentile returns the value below which the share p of sorted values lies,
+// interpolated. It needs at least one value.
+func Percentile(sorted []float64, p float64) float64 {
+	at := p * float64(len(sorted)-1)
+	i := min(int(at), len(sorted)-1)
+	next := min(i+1, len(sorted)-1)
+	return sorted[i] + (at-float64(i))*(sorted[next]-sorted[i])
+}
+
+// At returns the entry of the narrowest of zones that the table has, and its index among
+// them; ok is false if it has none.
+func (t *Table) At(zones []Zone) (e Entry, wider int, ok bool) {
+	for i, z := range zones {
+		if at, found := slices.BinarySearchFunc(t.Entries, z, func(e Entry, z Zone) int { return compareZones(e.Zone, z) }); found {
+			return t.Entries[at], i, true
+		}
+	}
+	return Entry{}, 0, false
+}
+
+// Measured reports whether programs of that kind, a family, were measured.
+func (t *Table) Measured(kind string) bool { return slices.Contains(t.Kinds, kind) }
+
+// Scale returns the interval of the time, in microseconds, that would be measured where
+// the simulated time is us.
+func (i Interval) Scale(us float64) [2]float64 { return [2]float64{i.Low * us, i.High * us} }
+
+// Speedup returns the interval of the library's time ÷ the program's, where that is
+// speedup of simulated times. It takes the two errors as independent: their distances
+// from the medians add as squares. On one machine they share constants, which would
+// cancel in part, so the interval is rather too wide than too narrow.
+func Speedup(speedup float64, library, program Interval) [2]float64 {
+	far := func(a, b float64) float64 { return math.Hypot(math.Log(a), math.Log(b)) }
+	median := speedup * library.Median / program.Median
+	down := far(library.Median/library.Low, program.High/program.Median)
+	up := far(library.High/library.Median, program.Median/program.Low)
+	return [2]float64{median * math.Exp(-down), median * math.Exp(up)}
+}
+
+// Exact is the interval of a time that was measured.
+var Exact = Interval{1, 1, 1}

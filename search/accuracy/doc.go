@@ -1,0 +1,21 @@
+// Package accuracy compares simulated times with measured ones, and estimates from the
+// differences how sure a simulated time is.
+//
+//	manifest ─┐
+//	rows ─────┴─▶ Compare ──▶ Compared{measured, simulated} ──▶ intervals.Estimate ──▶ zones.csv
+//	                                     └──Judge, a data set left out──▶ Verdicts ──Page──▶ docs/simulator.md
+//
+// A data set is a file of rows that were measured on one machine. Its manifest says what
+// system that is, which programs its labels name, and which rows are not used and why.
+// testdata has the manifest and a thinned choice of the rows, of which the shipped
+// intervals and the page are made; `make accuracy MEASURED=DIR` takes whole files.
+//
+// Invariants: nothing is fitted here but the intervals; a row is compared, or unused with
+// a reason, and never dropped.
+//
+// It does not decide how zones are drawn or how wide an interval is: results/intervals does.
+//
+//	manifest.go rows.go thin.go    data sets, and their rows
+//	compare.go                     what ran at each row, simulated
+//	judge.go page.go               intervals against rows, and the page
+package accuracy

@@ -1,0 +1,126 @@
+package accuracy
+
+import (
+	"math"
+	"slices"
+
+	"github.com/colltune/colltune/results/intervals"
+)
+
+// Verdict is a compared row against the interval of its zone.
+type Verdict struct {
+	Compared
+	Zone   intervals.Entry // that counts for it; the zero value: none
+	Wider  bool            // that is not the row's own zone, but a wider one
+	Inside bool
+}
+
+// Supported reports whether a zone counts for the row.
+func (v *Verdict) Supported() bool { return v.Zone.Sets > 0 }
+
+// Residuals returns the residuals of compared rows.
+func Residuals(all []Compared) []intervals.Residual {
+	out := make([]intervals.Residual, len(all))
+	for i, c := range all {
+		ran := intervals.Program
+		if c.Family == "" {
+			ran = intervals.Library
+		}
+		out[i] = intervals.Residual{Set: c.Set, Kind: c.Family, Log: math.Log(c.TimeUS / c.SimulatedUS), Zones: c.System.Zones(ran, c.Collective, c.Bytes)}
+	}
+	return out
+}
+
+// Judge holds each row to the interval that a table has for it. A nil table stands for
+// leaving out one data set at a time: each row is held to what the other sets say.
+func Judge(all []Compared, table *intervals.Table) []Verdict {
+	residuals := Residuals(all)
+	tables := map[string]*intervals.Table{}
+	out := make([]Verdict, len(all))
+	for i, c := range all {
+		t := table
+		if t == nil {
+			if tables[c.Set] == nil {
+				tables[c.Set] = intervals.Estimate(residuals, c.Set)
+			}
+			t = tables[c.Set]
+		}
+		out[i].Compared = c
+		if c.Family != "" && !t.Measured(c.Family) {
+			continue
+		}
+		if e, wider, ok := t.At(residuals[i].Zones); ok {
+			out[i].Zone, out[i].Wider, out[i].Inside = e, wider > 0, e.Holds(math.Exp(residuals[i].Log))
+		}
+	}
+	return out
+}
+
+// Count sums up verdicts.
+type Count struct {
+	Rows, Inside, Wider, Unsupported int
+	MedianError                      float64 // of |measured ÷ simulated - 1|
+	errors                           []float64
+}
+
+// Share returns the share of the supported rows that lie inside.
+func (c *Count) Share() float64 { return float64(c.Inside) / float64(max(c.Rows-c.Unsupported, 1)) }
+
+// CountBy sums up verdicts by a key.
+func CountBy[K comparable](all []Verdict, key func(*Verdict) K) map[K]*Count {
+	counts := map[K]*Count{}
+	for i := range all {
+		v := &all[i]
+		c := counts[key(v)]
+		if c == nil {
+			c = &Count{}
+			counts[key(v)] = c
+		}
+		c.Rows++
+		c.errors = append(c.errors, math.Abs(v.TimeUS/v.SimulatedUS-1))
+		switch {
+		case !v.Supported():
+			c.Unsupported++
+		case v.Inside:
+			c.Inside++
+		}
+		if v.Wider {
+			c.Wider++
+		}
+	}
+	for _, c := range counts {
+		slices.Sort(c.errors)
+		c.MedianError = intervals.Percentile(c.errors, 0.5)
+	}
+	return counts
+}
+
+// Speedups counts the pairs of a library's and a program's row of one data set, system,
+// collective and size whose measured ratio lies inside the interval of the simulated one.
+func Speedups(all []Verdict) (inside, pairs int) {
+	type point struct {
+		set, collective string
+		nodes, gpus     int
+		bytes           int64
+	}
+	library := map[point]*Verdict{}
+	at := func(v *Verdict) point { return point{v.Set, v.Collective, v.Nodes, v.GPUs, v.Bytes} }
+	for i := range all {
+		if v := &all[i]; v.Family == "" && v.Supported() {
+			library[at(v)] = v
+		}
+	}
+	for i := range all {
+		v := &all[i]
+		l := library[at(v)]
+		if v.Family == "" || !v.Supported() || l == nil {
+			continue
+		}
+		pairs++
+		band := intervals.Speedup(l.SimulatedUS/v.SimulatedUS, l.Zone.Interval, v.Zone.Interval)
+		if measured := l.TimeUS / v.TimeUS; band[0] <= measured && measured <= band[1] {
+			inside++
+		}
+	}
+	return inside, pairs
+}

@@ -1,0 +1,91 @@
+package accuracy
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/colltune/colltune/results"
+)
+
+// oneIn is the share of sizes that Thin keeps: one in so many.
+const oneIn = 3
+
+// Thin returns a choice of a data set's rows that is small enough to be kept in the
+// repository: one size in three, counted from the largest, the median of repeated rows, one
+// placement and one element type. Rows that the manifest leaves out are left out.
+func Thin(m *Manifest, rows []Row) []Row {
+	type curve struct {
+		set, collective, algo, proto string
+		nodes, gpus                  int
+	}
+	curves := map[curve][]Row{}
+	var order []curve
+	for _, r := range rows {
+		if s := m.Set(r.Set); s == nil || s.whyNot(&r) != "" {
+			continue
+		}
+		c := curve{r.Set, r.Collective, r.Algo, r.Proto, r.Nodes, r.GPUs}
+		if curves[c] == nil {
+			order = append(order, c)
+		}
+		curves[c] = append(curves[c], r)
+	}
+	var kept []Row
+	for _, c := range order {
+		all := curves[c]
+		inPlace := slices.Contains([]string{"allreduce", "broadcast", "reduce"}, c.collective) || !slices.ContainsFunc(all, func(r Row) bool { return !r.InPlace })
+		if inPlace {
+			inPlace = slices.ContainsFunc(all, func(r Row) bool { return r.InPlace })
+		}
+		dtype := slices.MinFunc(all, func(a, b Row) int { return cmp.Compare(preference(a.DType), preference(b.DType)) }).DType
+		times := map[int64][]float64{}
+		var sizes []int64
+		for _, r := range all {
+			if r.InPlace == inPlace && r.DType == dtype {
+				if times[r.Bytes] == nil {
+					sizes = append(sizes, r.Bytes)
+				}
+				times[r.Bytes] = append(times[r.Bytes], r.TimeUS)
+			}
+		}
+		slices.Sort(sizes)
+		for i, n := range sizes {
+			if left := len(sizes) - 1 - i; left%oneIn == 0 || len(sizes) <= 2*oneIn {
+				kept = append(kept, Row{c.set, c.collective, c.nodes, c.gpus, inPlace, dtype, c.algo, c.proto, n, results.Median(times[n])})
+			}
+		}
+	}
+	return kept
+}
+
+// preference orders element types: f32 first, bytes last.
+func preference(dtype string) int {
+	if i := slices.Index([]string{"f32", "f16", "bf16", "f64"}, dtype); i >= 0 {
+		return i
+	}
+	return 4
+}
+
+var columns = []string{"set", "collective", "nodes", "gpus", "bytes", "algo", "proto", "inplace", "dtype", "time_us"}
+
+// WriteRows prints rows as ReadRows reads them.
+func WriteRows(w io.Writer, rows []Row) error {
+	if _, err := fmt.Fprintln(w, "# A choice of times that others measured; manifest.toml has the sources. make accuracy UPDATE=1 writes it."); err != nil {
+		return err
+	}
+	out := csv.NewWriter(w)
+	lines := [][]string{columns}
+	for _, r := range rows {
+		inPlace := "0"
+		if r.InPlace {
+			inPlace = "1"
+		}
+		lines = append(lines, []string{r.Set, r.Collective, strconv.Itoa(r.Nodes), strconv.Itoa(r.GPUs), strconv.FormatInt(r.Bytes, 10),
+			r.Algo, r.Proto, inPlace, r.DType, strconv.FormatFloat(r.TimeUS, 'g', 6, 64)})
+	}
+	return out.WriteAll(lines)
+}
