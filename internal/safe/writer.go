@@ -1,7 +1,6 @@
 package safe
 
 import (
-	"bytes"
 	"io"
 	"sync"
 	"unicode/utf8"
@@ -50,11 +49,21 @@ func (w *Writer) pass(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	if bytes.IndexFunc(text, func(r rune) bool { return r > '~' || r < ' ' && r != '\n' && r != '\t' }) >= 0 {
+	if !printable(text) {
 		text = []byte(Terminal(string(text)))
 	}
 	_, err := w.to.Write(text)
 	return err
+}
+
+// printable reports whether a text is printable ASCII, and line ends and tabs.
+func printable(text []byte) bool {
+	for _, b := range text {
+		if b > '~' || b < ' ' && b != '\n' && b != '\t' {
+			return false
+		}
+	}
+	return true
 }
 
 // unfinished counts the bytes at the end of a text that the next ones may complete.
