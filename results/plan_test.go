@@ -136,3 +136,12 @@ func FuzzDecodePlan(f *testing.F) {
 		}
 	})
 }
+
+// decodePlan reads a plan that a search could have written.
+func decodePlan(text string) (Plan, error) {
+	p, err := parsePlan(text)
+	if err != nil {
+		return Plan{}, err
+	}
+	return p, p.check()
+}

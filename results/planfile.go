@@ -133,15 +133,6 @@ func readPlan(folder *os.Root) ([]byte, error) {
 	return text, err
 }
 
-// decodePlan reads a plan that a search could have written.
-func decodePlan(text string) (Plan, error) {
-	p, err := parsePlan(text)
-	if err != nil {
-		return Plan{}, err
-	}
-	return p, p.check()
-}
-
 // parsePlan reads a plan, whatever its values.
 func parsePlan(text string) (Plan, error) {
 	var d planDocument

@@ -1,7 +1,6 @@
 package synth
 
 import (
-	"context"
 	"fmt"
 	"math/big"
 	"slices"
@@ -62,20 +61,10 @@ func (p *problem) unreachable() bool {
 	return false
 }
 
-// Ratio returns a lower bound on R/C for any number of steps and chunks, by flows and package
-// bounds: the maximum, over all demands and cuts, of the chunks that must cross the cut over
-// its capacity in a round. The query's steps and rounds are ignored. It is nil if nothing has
-// to move. The error is a *QueryError.
-func Ratio(q Query) (*big.Rat, error) {
-	q.Steps, q.Rounds = 1, 1
-	p, err := newProblem(context.Background(), q)
-	if err != nil {
-		return nil, err
-	}
-	return p.leastRatio(), nil
-}
-
-// leastRatio returns that bound for the problem. It means nothing once its context has ended.
+// leastRatio returns a lower bound on R/C for any number of steps and chunks, by flows and
+// package bounds: the maximum, over all demands and cuts, of the chunks that must cross the
+// cut over its capacity in a round. It is nil if nothing has to move, and means nothing once
+// the problem's context has ended.
 func (p *problem) leastRatio() *big.Rat {
 	least := new(big.Rat)
 	var demands []demand

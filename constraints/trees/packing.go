@@ -61,19 +61,6 @@ func (p *Packing) roots() int {
 	return p.Ranks
 }
 
-// Depth returns the depth of the deepest tree, in edges.
-func (p *Packing) Depth() (depth int) {
-	at := make([]int, p.Ranks)
-	for _, t := range p.Trees {
-		at[t.Root] = 0
-		for _, e := range t.Edges {
-			at[e.Child] = at[e.Parent] + 1
-			depth = max(depth, at[e.Child])
-		}
-	}
-	return depth
-}
-
 // Check judges a packing by the topology alone. It returns an error unless every tree
 // spans the ranks, every route is a path, no link carries more than it can, there are K
 // trees from each root, and they add up to Rate.

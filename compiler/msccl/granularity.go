@@ -28,25 +28,6 @@ func granularity(coll string, ranks, loop int, elemSize int64) int64 {
 	return elemSize * int64(loop) * perRank(coll, ranks)
 }
 
-// Fits reports whether the chunks divide a call of this size, so that a runtime
-// would use the program rather than silently fall back. It does not consider the
-// range of sizes.
-func Fits(p *ir.Program, runtime, dtype string, bytes int64) bool {
-	rt, err := Lookup(runtime)
-	if err != nil {
-		return false
-	}
-	elemSize, err := collective.ElemBytes(dtype)
-	if err != nil {
-		return false
-	}
-	if _, ok := rt.collective(p.Collective); !ok {
-		return false
-	}
-	g := Granularity(p, elemSize)
-	return g > 0 && bytes > 0 && bytes%g == 0
-}
-
 // CallChunks returns the number of chunks of a step that one primitive call
 // carries at a size in bytes: as many as fill a tile, from 1 to 71. It is 1 if
 // nchunksperloop is 0 or the protocol unknown.
