@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/executor"
-	"github.com/colltune/colltune/executor/cpu/mpi"
 	"github.com/colltune/colltune/executor/executortest"
 	"github.com/colltune/colltune/executor/host"
 )
@@ -284,7 +283,7 @@ func TestFarEndEndsWithoutItsHost(t *testing.T) {
 
 // Under mpirun rank 0 serves and the others follow.
 func TestLaunchedByMPI(t *testing.T) {
-	for _, l := range mpi.Launchers {
+	for _, l := range executortest.MPILaunchers {
 		t.Run(l.Name, func(t *testing.T) {
 			mpirun, err := l.Command(3)
 			if err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/colltune/colltune/executor/executortest"
 )
 
 // TestMain is also what the processes run that the tests launch.
@@ -96,7 +98,7 @@ func around(what string) error {
 }
 
 func TestMessages(t *testing.T) {
-	for _, l := range Launchers {
+	for _, l := range executortest.MPILaunchers {
 		t.Run(l.Name, func(t *testing.T) {
 			args, err := l.Command(4)
 			if err != nil {
