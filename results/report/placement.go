@@ -22,6 +22,7 @@ type placement struct {
 	Interval bool   // times vary
 	Compared bool   // some row has a baseline
 	Bounded  bool   // some row has a bound
+	Banded   bool   // simulated figures have intervals
 	Bus      bool   // rows have bus bandwidths
 	Strip    *chart
 	Band     *chart
@@ -36,6 +37,7 @@ type row struct {
 	Channels, Instances                                int
 	Time, Low, High, AlgBW, BusBW                      string
 	Baseline, BaselineTime, Speedup, Bound, IR, Colour string
+	TimeBand, SpeedupBand, SpeedupVerdict              string
 	Begins                                             bool // it has another winner than the line before
 	Unchecked                                          bool // some of its measurements' data were not checked
 }
@@ -84,6 +86,7 @@ func newPlacement(name string, sizes []int64, t *table.Table, curves []table.Cur
 		p.Interval = p.Interval || r.TimeCIUS[0] != r.TimeCIUS[1]
 		p.Compared = p.Compared || r.Speedup != nil
 		p.Bounded = p.Bounded || r.BoundUS != nil
+		p.Banded = p.Banded || r.TimeBandUS != nil || r.SpeedupVerdict != nil
 		p.Bus = p.Bus || r.BusBW != nil
 	}
 	p.Verdict = verdict(rows)
@@ -115,8 +118,11 @@ func (p *placement) table(rows []*table.Row, colour map[string]string) {
 			Size: sizeText(r.Bytes), Algorithm: clip(r.Algorithm, wordRoom), Parameters: parametersText(r.Parameters), Protocol: r.Protocol,
 			Channels: r.Channels, Instances: r.Instances,
 			Time: brief(r.TimeUS), Low: brief(r.TimeCIUS[0]), High: brief(r.TimeCIUS[1]), AlgBW: brief(r.AlgBW), BusBW: briefOr(r.BusBW), Unchecked: r.Checked != nil && !*r.Checked,
-			BaselineTime: briefOr(r.BaselineTimeUS), Speedup: briefOr(r.Speedup), Bound: briefOr(r.BoundRatio), IR: results.ShortHash(r.IR),
+			BaselineTime: briefOr(r.BaselineTimeUS), Speedup: briefOr(r.Speedup), TimeBand: bandText(r.TimeBandUS), SpeedupBand: bandText(r.SpeedupBand), Bound: briefOr(r.BoundRatio), IR: results.ShortHash(r.IR),
 			Colour: colour[r.Algorithm], Begins: begins(i),
+		}
+		if r.SpeedupVerdict != nil {
+			line.SpeedupVerdict = *r.SpeedupVerdict
 		}
 		if r.TileBytes > 0 {
 			line.Tile = sizeText(r.TileBytes)
@@ -134,6 +140,7 @@ func (p *placement) table(rows []*table.Row, colour map[string]string) {
 // verdict sums up a placement in sentences.
 func verdict(rows []*table.Row) (says []string) {
 	faster, compared, logs := 0, 0, 0.0
+	verdicts := map[string]int{}
 	var most, busiest, nearest *table.Row
 	for _, r := range rows {
 		if r.BusBW != nil && (busiest == nil || *r.BusBW > *busiest.BusBW) {
@@ -147,8 +154,11 @@ func verdict(rows []*table.Row) (says []string) {
 		}
 		compared++
 		logs += math.Log(*r.Speedup)
-		if *r.Speedup > 1+1e-9 {
+		if r.Wins() {
 			faster++
+		}
+		if r.SpeedupVerdict != nil {
+			verdicts[*r.SpeedupVerdict]++
 		}
 		if most == nil || *r.Speedup > *most.Speedup {
 			most = r
@@ -156,6 +166,12 @@ func verdict(rows []*table.Row) (says []string) {
 	}
 	if most != nil {
 		says = append(says, fmt.Sprintf("Faster than the baseline at %d of %s", faster, units.Count(compared, "size")))
+		if n := verdicts[table.Unsure]; n > 0 {
+			says = append(says, fmt.Sprintf("At %s the difference may be the simulator's error alone", units.Count(n, "size")))
+		}
+		if n := verdicts[table.Unsupported]; n > 0 {
+			says = append(says, fmt.Sprintf("At %s no measurement says how far the speedup may be off", units.Count(n, "size")))
+		}
 		says = append(says, fmt.Sprintf("Speedup %s× in the geometric mean, at most %s× (%s)", brief(math.Exp(logs/float64(compared))), brief(*most.Speedup), sizeText(most.Bytes)))
 	}
 	if busiest != nil {

@@ -53,6 +53,14 @@ func briefOr(v *float64) string {
 	return brief(*v)
 }
 
+// bandText prints the interval of a simulated figure.
+func bandText(b *[2]float64) string {
+	if b == nil {
+		return ""
+	}
+	return brief(b[0]) + "–" + brief(b[1])
+}
+
 // parametersText prints parameters as the winning table does: a=1 b=ring, and only
 // the beginning of long ones.
 func parametersText(parameters map[string]any) string {

@@ -33,7 +33,7 @@ type Difference struct {
 // Differences are two campaigns' winning tables side by side.
 type Differences struct {
 	Asked  []string       `json:"asked"`  // differences of the searches and their executors, a line each
-	Notes  []string       `json:"notes"`  // the two tables' notes, a line each
+	Notes  []string       `json:"notes"`  // on the two tables' evidence, a line each
 	Rows   []Difference   `json:"rows"`   // by placement, then rising size
 	Counts map[string]int `json:"counts"` // of Rows, by verdict
 	Ratio  *float64       `json:"ratio"`  // geometric mean over the sizes that both have; null: there are none
@@ -74,10 +74,10 @@ func Differ(before, after *results.Campaign, tolerance float64) (*Differences, e
 		}
 		return int(min(max(x.Bytes-y.Bytes, -1), 1))
 	})
-	for _, note := range first.Notes {
+	for _, note := range first.evidenceNotes() {
 		d.Notes = append(d.Notes, "before: "+note)
 	}
-	for _, note := range second.Notes {
+	for _, note := range second.evidenceNotes() {
 		d.Notes = append(d.Notes, "after: "+note)
 	}
 	logs, both := 0.0, 0

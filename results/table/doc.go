@@ -11,6 +11,7 @@
 //
 //	measured.go evidence.go   trials as measurements, and how far to believe them
 //	table.go                  Build; a row's baseline, speedup and bound (Row.compare)
+//	bands.go                   how sure simulated times and speedups are
 //	format.go                 a table's columns, and its forms
 //	curves.go difference.go   times over sizes; two tables
 package table

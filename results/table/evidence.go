@@ -76,12 +76,17 @@ func isSimulated(plan results.Plan, executor results.Executor, trials []results.
 	return !slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Data == results.Checked || t.Data == results.Unchecked })
 }
 
-// addNotes fills in the notes printed before the figures: where the ranks ran, and which
-// rows have unchecked data.
+// addNotes fills in the notes printed before the figures: where the ranks ran, which rows
+// have unchecked data, and which simulated speedups are not sure.
 func (t *Table) addNotes() {
-	t.Notes = []string{}
+	t.Notes = append(t.evidenceNotes(), t.bandNotes()...)
+}
+
+// evidenceNotes lists the notes on where the ranks ran and what was checked.
+func (t *Table) evidenceNotes() []string {
+	notes := []string{}
 	if t.place != "" {
-		t.Notes = append(t.Notes, t.place)
+		notes = append(notes, t.place)
 	}
 	winners, baselines, unknown := 0, 0, 0
 	for i := range t.Rows {
@@ -98,10 +103,11 @@ func (t *Table) addNotes() {
 	}
 	add := func(n int, format string) {
 		if n > 0 {
-			t.Notes = append(t.Notes, fmt.Sprintf(format, fmt.Sprintf("%d of %s", n, units.Count(len(t.Rows), "row"))))
+			notes = append(notes, fmt.Sprintf(format, fmt.Sprintf("%d of %s", n, units.Count(len(t.Rows), "row"))))
 		}
 	}
 	add(winners, "unchecked: the winner's data in %s")
 	add(baselines, "unchecked: the baseline's data in %s")
 	add(unknown, "not known to be checked: the winner's data in %s, from an older journal")
+	return notes
 }

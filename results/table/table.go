@@ -18,6 +18,7 @@ type Table struct {
 	Campaign   Spent      `json:"campaign"`
 
 	place string // Executor.PlaceNote
+	model *model // nil: the times are measured
 }
 
 // Row is the winner at one size.
@@ -46,8 +47,15 @@ type Row struct {
 	Baseline       *string  `json:"baseline"`
 	BaselineTimeUS *float64 `json:"baseline_time_us"`
 	Speedup        *float64 `json:"speedup"` // baseline ÷ winner
-	BoundUS        *float64 `json:"bound_us"`
-	BoundRatio     *float64 `json:"bound_ratio"` // bound ÷ time
+	// 90 % intervals of simulated figures (package intervals), where the measured ones would
+	// be. Null for measured times, and where nothing measured supports the zone, or the kind
+	// of program: then Unsupported is true.
+	TimeBandUS     *[2]float64 `json:"time_band_us"`
+	SpeedupBand    *[2]float64 `json:"speedup_band"`
+	SpeedupVerdict *string     `json:"speedup_verdict"` // Surely, SurelyNot, Unsure or Unsupported; null without a simulated speedup
+	Unsupported    bool        `json:"unsupported"`
+	BoundUS        *float64    `json:"bound_us"`
+	BoundRatio     *float64    `json:"bound_ratio"` // bound ÷ time
 	// BaselineChecked is Checked of the baseline.
 	BaselineChecked *bool  `json:"baseline_checked"`
 	IR              string `json:"ir"`                // hash; empty for a native algorithm
@@ -57,7 +65,8 @@ type Row struct {
 	program  string // identifies what was run, with or without a program
 	evidence Evidence
 	baseline Evidence
-	place    string // the table's
+	place    string   // the table's
+	lacks    []string // what no measurement supports
 }
 
 // Range is a run of neighbouring sizes with one winner. A size between two
@@ -119,6 +128,10 @@ func Build(c *results.Campaign) (*Table, error) {
 	}
 	t := &Table{Schema: "colltune.results/v1", Rows: []Row{}, Candidates: candidatesOf(tally), Campaign: spentOn(plan, trials, tally, executor)}
 	t.place = executor.PlaceNote(plan.Topology.Ranks, plan.Topology.Name)
+	given := slices.ContainsFunc(plan.Files, func(f results.File) bool { return f.Kind == "baseline" })
+	if t.Campaign.Simulated && len(trials) > 0 {
+		t.model = modelOf(plan)
+	}
 	best := Measurements(trials)
 	for _, at := range Cells(plan) {
 		if i := slices.IndexFunc(best[at], Measured.Competes); i >= 0 {
@@ -129,6 +142,7 @@ func Build(c *results.Campaign) (*Table, error) {
 			}
 			row.Executor, row.place = executor.Name, t.place
 			row.compare(points[at], best[at])
+			row.addBands(t.model, given)
 			t.Rows = append(t.Rows, row)
 		}
 	}
@@ -199,6 +213,7 @@ func (t *Table) Compare(at func(bytes int64, placement string) *results.Baseline
 		if b := at(r.Bytes, r.Placement); b != nil {
 			r.setBaseline(b.Name, b.TimeUS, evidenceOf(b.Data, 1))
 		}
+		r.addBands(t.model, true)
 	}
 	t.addNotes()
 }

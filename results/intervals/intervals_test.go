@@ -1,0 +1,179 @@
+package intervals
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+func TestSystemOf(t *testing.T) {
+	for _, tc := range []struct {
+		topology string
+		nodes    int
+		want     System
+	}{
+		{"dgx-a100", 1, System{"NVLink", "none"}},
+		{"dgx-a100", 2, System{"NVLink", "infiniband"}},
+		{"dgx-1", 1, System{"NVLink", "none"}},
+		{"polaris", 2, System{"NVLink", "slingshot"}},
+		{"mi300x", 1, System{"xGMI", "none"}},
+		{"frontier", 4, System{"xGMI", "slingshot"}},
+		{"l40s-4", 1, System{"PCIe", "none"}},
+		{"ring:8", 1, System{}},
+		{"mesh:4x4@50GB/s", 1, System{}},
+	} {
+		top, err := topologies.Resolve(tc.topology, topologies.Options{Nodes: tc.nodes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := SystemOf(top); got != tc.want {
+			t.Errorf("%d of %s: %v, want %v", tc.nodes, tc.topology, got, tc.want)
+		}
+	}
+}
+
+func TestZones(t *testing.T) {
+	one, several := System{"NVLink", "none"}, System{"NVLink", "slingshot"}
+	for _, tc := range []struct {
+		system     System
+		collective string
+		bytes      int64
+		want       string // zones by ;
+	}{
+		{one, "allreduce", 65535, "library, NVLink, one node, allreduce, below 64K; library, any system, one node, allreduce, below 64K; library, any system, one node, any collective, below 64K"},
+		{one, "reducescatter", 65536, "library, NVLink, one node, allgather, reducescatter, 64K to 1M; library, any system, one node, allgather, reducescatter, 64K to 1M; library, any system, one node, any collective, 64K to 1M"},
+		{several, "alltoall", 16<<20 - 1, "library, NVLink, slingshot, alltoall, 1M to 16M; library, any system, several nodes, alltoall, 1M to 16M; library, any system, several nodes, any collective, 1M to 16M"},
+		{one, "broadcast", 16 << 20, "library, NVLink, one node, broadcast, reduce, from 16M; library, any system, one node, broadcast, reduce, from 16M; library, any system, one node, any collective, from 16M"},
+		{one, "alltonext", 1024, ""},
+		{System{}, "allreduce", 1024, ""},
+	} {
+		var names []string
+		for _, z := range tc.system.Zones(Library, tc.collective, tc.bytes) {
+			names = append(names, z.String())
+		}
+		if got := strings.Join(names, "; "); got != tc.want {
+			t.Errorf("%s of %d on %v: %s, want %s", tc.collective, tc.bytes, tc.system, got, tc.want)
+		}
+	}
+}
+
+// residuals are n rows of each of some sets in one zone.
+func residuals(sets ...[]float64) (all []Residual) {
+	zones := System{"NVLink", "none"}.Zones(Library, "allreduce", 1024)
+	for i, logs := range sets {
+		for _, l := range logs {
+			all = append(all, Residual{Set: string(rune('a' + i)), Log: l, Zones: zones})
+		}
+	}
+	return all
+}
+
+func TestEstimate(t *testing.T) {
+	if two := Estimate(residuals([]float64{0}, []float64{1}), ""); len(two.Entries) != 0 {
+		t.Errorf("%v: want no zone of two data sets", two.Entries)
+	}
+	all := residuals([]float64{-0.1}, []float64{0}, []float64{0.2})
+	e, wider, ok := Estimate(all, "").At(all[0].Zones)
+	want := Interval{math.Exp(-1.3 * 0.09), 1, math.Exp(1.3 * 0.18)}
+	if !ok || wider != 0 || e.Sets != 3 || e.Rows != 3 || math.Abs(e.Low-want.Low)+math.Abs(e.High-want.High) > 1e-12 || e.Median != 1 {
+		t.Errorf("%+v: want %v", e, want)
+	}
+	// Without one set, two say where the third may lie.
+	e, _, ok = Estimate(all, "c").At(all[0].Zones)
+	if !ok || e.Sets != 2 || e.Rows != 2 || e.High >= math.Exp(0.1) {
+		t.Errorf("%+v: want the two sets that are left", e)
+	}
+	if _, _, ok := Estimate(all, "").At(System{"PCIe", "none"}.Zones(Program, "allreduce", 1024)); ok {
+		t.Error("a program has the library's interval")
+	}
+	if e, wider, ok := Estimate(all, "").At(System{"PCIe", "none"}.Zones(Library, "alltoall", 1024)); !ok || wider != 2 || e.System != Any {
+		t.Errorf("%v %d %t: want the zone of any system and collective", e, wider, ok)
+	}
+}
+
+// Intervals hold their median, do not depend on the order of rows, and are at most 1.3
+// times as wide as from the 5th to the 95th percentile; all residuals scaled scale them.
+func TestEstimateProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		logs := rapid.SliceOfN(rapid.SliceOfN(rapid.Float64Range(-3, 3), 1, 20), 3, 6).Draw(t, "sets")
+		all := residuals(logs...)
+		table := Estimate(all, "")
+		for _, e := range table.Entries {
+			sorted := slices.Sorted(slices.Values(slices.Concat(logs...)))
+			asked := Percentile(sorted, 0.95) - Percentile(sorted, 0.05)
+			if !(e.Low <= e.Median && e.Median <= e.High) || math.Log(e.High/e.Low) > 1.3*asked+1e-9 {
+				t.Fatalf("%+v of %v, which ask %g", e, sorted, asked)
+			}
+		}
+		turned := slices.Clone(all)
+		slices.Reverse(turned)
+		moved := slices.Clone(all)
+		for i := range moved {
+			moved[i].Log += 0.5
+		}
+		other, shifted := Estimate(turned, ""), Estimate(moved, "")
+		for i, e := range table.Entries {
+			if other.Entries[i] != e {
+				t.Fatalf("%v in another order: %v", e, other.Entries[i])
+			}
+			if got := shifted.Entries[i].High / e.High; math.Abs(got-math.Exp(0.5)) > 1e-9 {
+				t.Fatalf("times half an e-fold longer: interval moves by %g", got)
+			}
+		}
+	})
+}
+
+// A speedup's interval holds the ratio of medians, is that of the library alone over an
+// exact time, and is turned round where the two are exchanged.
+func TestSpeedupProperties(t *testing.T) {
+	interval := rapid.Custom(func(t *rapid.T) Interval {
+		median := rapid.Float64Range(0.2, 5).Draw(t, "median")
+		return Interval{median / rapid.Float64Range(1, 4).Draw(t, "down"), median, median * rapid.Float64Range(1, 4).Draw(t, "up")}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		library, program := interval.Draw(t, "library"), interval.Draw(t, "program")
+		s := rapid.Float64Range(0.1, 10).Draw(t, "speedup")
+		near := func(a, b float64) bool { return math.Abs(a/b-1) < 1e-9 }
+		band, back := Speedup(s, library, program), Speedup(1/s, program, library)
+		if at := s * library.Median / program.Median; band[0] > at*(1+1e-9) || band[1] < at*(1-1e-9) {
+			t.Fatalf("%v does not hold %g", band, at)
+		}
+		if !near(band[0]*back[1], 1) || !near(band[1]*back[0], 1) {
+			t.Fatalf("%v, and exchanged %v", band, back)
+		}
+		if alone := Speedup(s, library, Exact); !near(alone[0], s*library.Low) || !near(alone[1], s*library.High) {
+			t.Fatalf("%v over an exact time, of %v", alone, library)
+		}
+	})
+}
+
+func TestTableForm(t *testing.T) {
+	var out bytes.Buffer
+	if err := Shipped().Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != shipped {
+		t.Errorf("zones.csv is not as Write writes it:\n%s", &out)
+	}
+	if len(Shipped().Entries) == 0 || len(Shipped().Kinds) == 0 {
+		t.Error("no zone or no kind of program is shipped")
+	}
+	line := "library,NVLink,none,allreduce,below 64K,3,9,0.5,1,2\n"
+	for _, tc := range []struct{ text, want string }{
+		{"", "want a line of names"},
+		{strings.Join(head, ",") + "\n" + strings.Replace(line, "0.5", "5", 1), "low ≤ median ≤ high"},
+		{strings.Join(head, ",") + "\n" + strings.Replace(line, "64K", "65K", 1), "a band of sizes"},
+		{strings.Join(head, ",") + "\n" + strings.Replace(line, "0.5", "-1", 1), `low "-1"`},
+		{strings.Join(head, ",") + "\n" + strings.Replace(line, "64K", "64K", 1) + strings.Replace(line, "NVLink", "AVLink", 1), "not in order"},
+	} {
+		if _, err := Read(strings.NewReader(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%q: %v, want %q", tc.text, err, tc.want)
+		}
+	}
+}

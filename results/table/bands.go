@@ -1,0 +1,158 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/intervals"
+	"github.com/colltune/colltune/topologies"
+)
+
+// What a row's simulated speedup amounts to.
+const (
+	Surely      = "faster"      // its interval lies above 1
+	SurelyNot   = "slower"      // it lies below 1
+	Unsure      = "unsure"      // it holds 1: the difference may be the simulator's error alone
+	Unsupported = "unsupported" // no measurement says how far it may be off
+)
+
+// model says how far the times of a simulated campaign may be off.
+type model struct {
+	system intervals.System
+	table  *intervals.Table
+}
+
+// modelOf returns the model of a simulated campaign. A system that cannot be read again is
+// of no kind that was measured.
+func modelOf(plan results.Plan) *model {
+	m := &model{table: intervals.Shipped()}
+	// Two nodes have the same network as many, and take less time to lay out.
+	t, err := topologies.FromText(plan.Topology.Name, plan.Topology.Text, topologies.Options{Nodes: min(plan.Topology.Nodes, 2)})
+	if err == nil {
+		m.system = intervals.SystemOf(t)
+	}
+	return m
+}
+
+// program returns the interval of a winner's time, or what nothing supports.
+func (m *model) program(r *Row) (i intervals.Interval, lacks string) {
+	i, lacks = m.at(intervals.Program, r)
+	if m.system.Zones(intervals.Program, r.Collective, r.Bytes) != nil && (r.Source != "template" || !m.table.Measured(r.Algorithm)) {
+		lacks = "programs of " + r.Algorithm
+	}
+	return i, lacks
+}
+
+// at returns the interval of what ran at a row, or what nothing supports.
+func (m *model) at(ran string, r *Row) (i intervals.Interval, lacks string) {
+	zones := m.system.Zones(ran, r.Collective, r.Bytes)
+	e, _, ok := m.table.At(zones)
+	switch {
+	case ok:
+		return e.Interval, ""
+	case m.system == intervals.System{}:
+		return i, "systems such as " + r.Topology
+	case zones == nil:
+		return i, r.Collective
+	}
+	return i, zones[0].String()
+}
+
+// addBands fills in the intervals of a simulated row, m being nil where times are measured.
+// given: the baseline's time was measured elsewhere.
+func (r *Row) addBands(m *model, given bool) {
+	r.TimeBandUS, r.SpeedupBand, r.SpeedupVerdict, r.Unsupported, r.lacks = nil, nil, nil, false, nil
+	if m == nil {
+		return
+	}
+	program, lacks := m.program(r)
+	if lacks == "" {
+		band := program.Scale(r.TimeUS)
+		r.TimeBandUS = &band
+	} else {
+		r.lacks = append(r.lacks, lacks)
+	}
+	if r.Speedup != nil {
+		library, lacks := intervals.Exact, ""
+		if !given {
+			library, lacks = m.at(intervals.Library, r)
+		}
+		verdict := Unsupported
+		if lacks != "" {
+			r.lacks = append(r.lacks, lacks)
+		} else if r.TimeBandUS != nil {
+			band := intervals.Speedup(*r.Speedup, library, program)
+			r.SpeedupBand = &band
+			switch {
+			case band[0] > 1:
+				verdict = Surely
+			case band[1] < 1:
+				verdict = SurelyNot
+			default:
+				verdict = Unsure
+			}
+		}
+		r.SpeedupVerdict = &verdict
+	}
+	r.Unsupported = len(r.lacks) > 0
+}
+
+// Wins reports whether the row's winner counts as faster than its baseline: where times
+// are simulated, beyond the simulator's error.
+func (r *Row) Wins() bool {
+	if r.SpeedupVerdict != nil {
+		return *r.SpeedupVerdict == Surely
+	}
+	return r.Speedup != nil && *r.Speedup > 1+1e-9
+}
+
+// mostLacks limits the zones that a note names.
+const mostLacks = 4
+
+// bandNotes lists the notes on how sure simulated speedups are.
+func (t *Table) bandNotes() (notes []string) {
+	unsure, compared, unsupported := 0, 0, 0
+	var lacks []string
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if r.SpeedupVerdict != nil {
+			compared++
+			if *r.SpeedupVerdict == Unsure {
+				unsure++
+			}
+		}
+		if r.Unsupported {
+			unsupported++
+		}
+		for _, what := range r.lacks {
+			if !slices.Contains(lacks, what) {
+				lacks = append(lacks, what)
+			}
+		}
+	}
+	if unsure > 0 {
+		notes = append(notes, fmt.Sprintf("unsure: %d of %s may be the simulator's error alone; their 90 %% intervals hold 1", unsure, units.Count(compared, "speedup")))
+	}
+	if unsupported > 0 {
+		more := ""
+		if n := len(lacks) - mostLacks; n > 0 {
+			lacks, more = lacks[:mostLacks], fmt.Sprintf("; and %d more", n)
+		}
+		notes = append(notes, fmt.Sprintf("unsupported: no measurement says how far %d of %s may be off: %s%s", unsupported, units.Count(len(t.Rows), "row"), strings.Join(lacks, "; "), more))
+	}
+	return notes
+}
+
+// bandText prints an interval: 4.60-5.52.
+func bandText(b *[2]float64, end int, text func(float64) string) string {
+	switch {
+	case b == nil:
+		return ""
+	case end < 0:
+		return text(b[0]) + "-" + text(b[1])
+	}
+	return text(b[end])
+}
