@@ -35,7 +35,7 @@ func (p *problem) encodeChunks(name string, open [][]int) *chunkEncoding {
 		}
 		e.encodeItem(i)
 	}
-	e.limitLinks()
+	p.limitLinks(e.f, e.rounds, e.load)
 	e.breakSymmetry()
 	return e
 }
@@ -168,32 +168,31 @@ func (e *chunkEncoding) arrivals(x int, has, sent [][]constraints.Lit) {
 	}
 }
 
-// limitLinks keeps the load of every link in every step within its capacity.
-func (e *chunkEncoding) limitLinks() {
-	p := e.p
+// load returns the sends of all items on a lane in a step.
+func (e *chunkEncoding) load(lane int32, step int) (terms []constraints.Term) {
+	for x := range e.p.items {
+		if s := e.sent[x*len(e.p.net.lanes)+int(lane)][step]; s != constraints.False {
+			terms = append(terms, constraints.Term{Weight: 1, Lit: s})
+		}
+	}
+	return terms
+}
+
+// limitLinks keeps the load of every link in every step within its capacity in the step's
+// rounds. load returns what a lane carries in a step, as a sum of literals.
+func (p *problem) limitLinks(f *constraints.Formula, rounds []constraints.Int, load func(lane int32, step int) []constraints.Term) {
 	for _, at := range p.net.undominated() {
 		l := &p.net.links[at]
 		for t := range p.Steps {
 			var terms []constraints.Term
-			for _, on := range l.lanes {
-				for x := range p.items {
-					if s := e.sent[x*len(p.net.lanes)+int(on)][t]; s != constraints.False {
-						terms = append(terms, constraints.Term{Weight: 1, Lit: s})
-					}
-				}
+			for _, lane := range l.lanes {
+				terms = append(terms, load(lane, t)...)
 			}
-			limitLoad(e.f, terms, len(terms), l.capacity, e.rounds[t])
+			if least := l.capacity * rounds[t].Lo; len(terms) > least {
+				f.SumAtMost(least, append(terms, rounds[t].Terms(-l.capacity)...)...)
+			}
 		}
 	}
-}
-
-// limitLoad states that a sum does not exceed the capacity of a link, width chunks a round,
-// in a step's rounds. most is a bound on the sum.
-func limitLoad(f *constraints.Formula, terms []constraints.Term, most, width int, rounds constraints.Int) {
-	if most <= width*rounds.Lo {
-		return
-	}
-	f.SumAtMost(width*rounds.Lo, append(terms, rounds.Terms(-width)...)...)
 }
 
 // breakSymmetry breaks the symmetry between interchangeable chunks.

@@ -67,7 +67,7 @@ func (p *problem) encodeFlow(name string, open [][]int, shortest bool) *flowEnco
 		}
 		e.encodeGroup(&e.groups[i])
 	}
-	e.limitLinks()
+	p.limitLinks(e.f, e.rounds, e.load)
 	return e
 }
 
@@ -170,21 +170,12 @@ func (g *sourceGroup) onShortestPath(n *network, l lane) bool {
 	return false
 }
 
-// limitLinks keeps the load of every link in every step within its capacity.
-func (e *flowEncoding) limitLinks() {
-	p := e.p
-	for _, at := range p.net.undominated() {
-		l := &p.net.links[at]
-		for t := range p.Steps {
-			var terms []constraints.Term
-			for _, on := range l.lanes {
-				for i := range e.groups {
-					terms = append(terms, e.groups[i].sent[on][t].Terms(1)...)
-				}
-			}
-			limitLoad(e.f, terms, len(terms), l.capacity, e.rounds[t])
-		}
+// load returns the chunks of all groups on a lane in a step.
+func (e *flowEncoding) load(lane int32, step int) (terms []constraints.Term) {
+	for i := range e.groups {
+		terms = append(terms, e.groups[i].sent[lane][step].Terms(1)...)
 	}
+	return terms
 }
 
 // schedule decodes a model: it decomposes each source's flow into paths of chunks.

@@ -36,26 +36,17 @@ func (p *problem) encodeSum(name string, open [][]int, links bool) *sumEncoding 
 		e.moves(x)
 	}
 	if links {
-		e.limitLinks()
+		p.limitLinks(e.f, e.rounds, e.load)
 	}
 	return e
 }
 
-// limitLinks keeps the load of every link in every step within its capacity.
-func (e *sumEncoding) limitLinks() {
-	p := e.p
-	for _, at := range p.net.undominated() {
-		l := &p.net.links[at]
-		for t := range p.Steps {
-			var terms []constraints.Term
-			for _, on := range l.lanes {
-				for x := range p.items {
-					terms = append(terms, constraints.Term{Weight: 1, Lit: e.adds[x][on][t]}, constraints.Term{Weight: 1, Lit: e.puts[x][on][t]})
-				}
-			}
-			limitLoad(e.f, terms, len(terms), l.capacity, e.rounds[t])
-		}
+// load returns the sums and copies of all items on a lane in a step.
+func (e *sumEncoding) load(lane int32, step int) (terms []constraints.Term) {
+	for x := range e.p.items {
+		terms = append(terms, constraints.Term{Weight: 1, Lit: e.adds[x][lane][step]}, constraints.Term{Weight: 1, Lit: e.puts[x][lane][step]})
 	}
+	return terms
 }
 
 // values makes the variables for the contributions in the ranks' values of a chunk.
