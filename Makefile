@@ -45,10 +45,11 @@ test: setup ## every package, with the ten slowest tests; the solvers' own once 
 winners: setup ## golden winning tables of whole searches, all of them; UPDATE=1 writes them anew
 	COLLTUNE_WINNERS=1 $(GO) test ./search -run '^TestWinners$$' -v -timeout 30m $(if $(UPDATE),-update-winners)
 
-# MEASURED is a folder of whole data sets; without it, the rows in the repository.
+# MEASURED is a folder of whole data sets; without it, the rows in the repository. MANIFEST
+# describes other data sets there, which are held to the shipped intervals.
 MEASURED ?= $(wildcard ../shared/data/measured)
 accuracy: setup ## simulated times against measured ones, by zone; UPDATE=1 writes rows, intervals and docs/simulator.md anew
-	$(GO) run ./cmd/accuracy $(if $(MEASURED),--measured $(MEASURED)) $(if $(UPDATE),--update)
+	$(GO) run ./cmd/accuracy $(if $(MEASURED),--measured $(MEASURED)) $(if $(MANIFEST),--manifest $(MANIFEST) --shipped) $(if $(UPDATE),--update)
 
 test-long: setup tools ## slow suites: race detector, long property tests, fuzzing
 	COLLTUNE_LONG=1 $(GO) test -timeout 60m ./...

@@ -1,6 +1,7 @@
 package intervals
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -41,11 +42,7 @@ type Table struct {
 // Estimate returns the table of residuals. Those of the set without, if any, count for
 // which zones there are, but not for their intervals: so a set is judged by the others.
 func Estimate(all []Residual, without string) *Table {
-	type rows struct {
-		sets map[string]int
-		logs []float64
-	}
-	zones := map[Zone]*rows{}
+	zones := map[Zone]map[string][]float64{} // residuals by set
 	t := &Table{}
 	for _, r := range all {
 		if r.Kind != "" && !slices.Contains(t.Kinds, r.Kind) {
@@ -53,38 +50,66 @@ func Estimate(all []Residual, without string) *Table {
 		}
 		for _, z := range r.Zones {
 			if zones[z] == nil {
-				zones[z] = &rows{sets: map[string]int{}}
+				zones[z] = map[string][]float64{}
 			}
-			zones[z].sets[r.Set]++
-			if r.Set != without {
-				zones[z].logs = append(zones[z].logs, r.Log)
-			}
+			zones[z][r.Set] = append(zones[z][r.Set], r.Log)
 		}
 	}
 	slices.Sort(t.Kinds)
-	for z, of := range zones {
-		if len(of.sets) < minSets {
+	for z, sets := range zones {
+		if len(sets) < minSets {
 			continue
 		}
-		sets := len(of.sets)
-		if of.sets[without] > 0 {
-			sets--
+		delete(sets, without)
+		rows := 0
+		for _, logs := range sets {
+			rows += len(logs)
 		}
-		t.Entries = append(t.Entries, Entry{z, intervalOf(of.logs, sets), sets, len(of.logs)})
+		t.Entries = append(t.Entries, Entry{z, intervalOf(sets), len(sets), rows})
 	}
 	slices.SortFunc(t.Entries, func(a, b Entry) int { return compareZones(a.Zone, b.Zone) })
 	return t
 }
 
-// intervalOf returns the interval of residuals from a number of data sets: from their 5th
-// to their 95th percentile, each further from the median by 0.9 ÷ sets, for what the
-// next machine adds. From three sets on that is at most 1.3 times.
-func intervalOf(logs []float64, sets int) Interval {
-	logs = slices.Clone(logs)
-	slices.Sort(logs)
-	low, median, high := Percentile(logs, 0.05), Percentile(logs, 0.5), Percentile(logs, 0.95)
-	wider := 1 + 0.9/float64(sets)
+// intervalOf returns the interval of residuals by data set: from their 5th to their 95th
+// percentile, each further from the median by 0.9 ÷ sets, for what the next machine adds.
+// From three sets on that is at most 1.3 times.
+func intervalOf(sets map[string][]float64) Interval {
+	low, median, high := spread(sets)
+	wider := 1 + 0.9/float64(len(sets))
 	return Interval{math.Exp(median - wider*(median-low)), math.Exp(median), math.Exp(median + wider*(high-median))}
+}
+
+// spread returns the 5th, 50th and 95th percentile of residuals, in which each data set
+// has the same weight: the next machine is one more set, not one more row.
+func spread(sets map[string][]float64) (low, median, high float64) {
+	type weighed struct{ log, weight float64 }
+	var all []weighed
+	for _, logs := range sets {
+		for _, l := range logs {
+			all = append(all, weighed{l, 1 / float64(len(logs)*len(sets))})
+		}
+	}
+	// Equal residuals by weight as well, so that sums have one order.
+	slices.SortFunc(all, func(a, b weighed) int { return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.weight, b.weight)) })
+	at := func(p float64) float64 {
+		// A residual stands at the middle of its weight; between two it is interpolated.
+		sum := 0.0
+		for i, w := range all {
+			middle := sum + w.weight/2
+			if middle >= p {
+				if i == 0 {
+					return w.log
+				}
+				before := all[i-1]
+				share := (p - (sum - before.weight/2)) / (middle - (sum - before.weight/2))
+				return before.log + share*(w.log-before.log)
+			}
+			sum += w.weight
+		}
+		return all[len(all)-1].log
+	}
+	return at(0.05), at(0.5), at(0.95)
 }
 
 // Percentile returns the value below which the share p of sorted values lies,

@@ -217,12 +217,6 @@ func (c call) programs(m *Manifest, p *search.Problem, elem int64, times map[int
 	if variants == nil {
 		return fmt.Errorf("label %q: no program of the manifest", c.algo)
 	}
-	protocols := topologies.AllProtocols[:]
-	for _, text := range []string{c.proto, named} {
-		if one, err := topologies.ParseProto(text); err == nil {
-			protocols = []topologies.Proto{one}
-		}
-	}
 	for _, v := range variants {
 		program, err := v.compile(p)
 		if err != nil {
@@ -231,6 +225,10 @@ func (c call) programs(m *Manifest, p *search.Problem, elem int64, times map[int
 		prepared, err := sim.Prepare(program, p.Topology)
 		if err != nil {
 			return err
+		}
+		protocols, err := v.protocols(c.proto, named)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.algo, err)
 		}
 		for _, n := range p.Sizes {
 			for _, proto := range protocols {
@@ -245,6 +243,28 @@ func (c call) programs(m *Manifest, p *search.Problem, elem int64, times map[int
 		}
 	}
 	return nil
+}
+
+// protocols returns those that a variant is tried with: that of the row, else that of its
+// label, else the manifest's.
+func (v Variant) protocols(row, label string) (all []topologies.Proto, err error) {
+	names := v.Protocols
+	if _, err := topologies.ParseProto(row); err == nil {
+		names = []string{row}
+	} else if label != "" {
+		names = []string{label}
+	}
+	if names == nil {
+		return topologies.AllProtocols[:], nil
+	}
+	for _, name := range names {
+		p, err := topologies.ParseProto(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }
 
 // String names a variant as tables do: ring channels=8 ×2.

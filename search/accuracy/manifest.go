@@ -30,10 +30,10 @@ type Set struct {
 	Library  string `toml:"library"` // where a file has rows of several: those of this one are the set
 	DType    string `toml:"dtype"`   // of rows that do not say; f32
 	Without  []Rule `toml:"without"`
-	// HostUS is what one thread takes to launch a call on a GPU where it does so for all
-	// GPUs of a node in turn. No call takes less than that for each GPU, in microseconds.
-	HostUS  float64  `toml:"host_us"`
-	HostNot []string `toml:"host_not"` // collectives of which that is not true
+	// HostUS is what one thread takes to launch a call on a GPU, in microseconds, where it
+	// does so for all GPUs of a node in turn: by collective, or under any. No such call takes
+	// less than that for each GPU.
+	HostUS map[string]float64 `toml:"host_us"`
 }
 
 // Rule selects rows of a set. Empty fields select all.
@@ -60,12 +60,12 @@ type Program struct {
 	label *regexp.Regexp
 }
 
-// Variant is a family with its parameters, instances and protocol. The protocol of a
-// label, or a row, takes precedence; without any, each is tried.
+// Variant is a family with its parameters and instances.
 type Variant struct {
 	Family     string            `toml:"family"`
 	Parameters map[string]string `toml:"parameters"`
 	Instances  int               `toml:"instances"` // 0: the label's, or 1
+	Protocols  []string          `toml:"protocols"` // where neither label nor row has one; none: all
 	Paired     bool              `toml:"paired"`    // a connection's sends and receives are one threadblock's
 	Without    []string          `toml:"without"`   // passes that the program's own compiler did not have
 }
@@ -163,10 +163,11 @@ func (s *Set) whyNot(r *Row) string {
 
 // host returns the least time that the host of a row takes, in microseconds.
 func (s *Set) host(r *Row) float64 {
-	if slices.Contains(s.HostNot, r.Collective) {
-		return 0
+	us, ok := s.HostUS[r.Collective]
+	if !ok {
+		us = s.HostUS["any"]
 	}
-	return s.HostUS * float64(r.GPUs)
+	return us * float64(r.GPUs)
 }
 
 // variants returns the programs that a label may name, and its protocol; none if the
