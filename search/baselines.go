@@ -56,7 +56,7 @@ func (e *enumeration) baseline(ctx context.Context) (all []*draft, err error) {
 		if err != nil {
 			return nil, err
 		}
-		choices, err := baseline.Choices(p.Topology, c, bytes)
+		choices, err := baseline.ForcedChoices(p.Topology, c, bytes, e.forced)
 		if err != nil {
 			lacking[err.Error()] = append(lacking[err.Error()], units.Bytes(bytes).String())
 			continue

@@ -15,6 +15,7 @@ import (
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/rings"
 	"github.com/colltune/colltune/constraints/solver"
+	"github.com/colltune/colltune/search/baseline"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
@@ -26,9 +27,10 @@ type enumeration struct {
 	options   *Options
 	machine   script.Machine
 	cache     *cache
-	expired   deadline // nil: there is time for all
-	placement int      // index among the problem's
-	of        int      // the problem's placements; 0 is 1
+	expired   deadline        // nil: there is time for all
+	placement int             // index among the problem's
+	of        int             // the problem's placements; 0 is 1
+	forced    baseline.Forced // what is left of the choice of the library
 
 	// What is found once, when it is first needed; nil until then.
 	solvers *solver.Pool // see solver

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/search/baseline"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -24,6 +25,11 @@ type LibraryCall struct {
 // rising size. If the choice at a size has no program here, that size has none, or
 // a StandIn, and o.Notice is told why: that is no error.
 func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, error) {
+	return ForcedLibraryCalls(ctx, p, o, baseline.Forced{})
+}
+
+// ForcedLibraryCalls is LibraryCalls of a library whose choice is narrowed.
+func ForcedLibraryCalls(ctx context.Context, p Problem, o Options, f baseline.Forced) ([]LibraryCall, error) {
 	p, err := p.Defined(&o)
 	if err != nil {
 		return nil, err
@@ -31,7 +37,7 @@ func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, err
 	if _, _, err := o.check(&p); err != nil {
 		return nil, err
 	}
-	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology)}
+	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology), forced: f}
 	defer e.close()
 	if _, err := e.solver(); err != nil {
 		return nil, err

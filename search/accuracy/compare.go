@@ -19,6 +19,7 @@ import (
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results/intervals"
 	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/baseline"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
@@ -182,18 +183,19 @@ func (c call) simulate(ctx context.Context, m *Manifest, sizes []int64) (map[int
 
 // library adds the times of what the vendor's library would choose.
 func (c call) library(ctx context.Context, p search.Problem, elem int64, times map[int64]timed) error {
-	if c.algo != Auto || c.proto != Auto {
-		for _, n := range p.Sizes {
-			times[n] = timed{why: "forced " + c.algo + " " + c.proto}
-		}
-		return nil
-	}
-	found, err := search.LibraryCalls(ctx, p, search.Options{Solver: "pb", Jobs: 1})
-	if err != nil {
-		return err
-	}
+	forced, known := c.forced()
 	for _, n := range p.Sizes {
 		times[n] = timed{why: "no program is what the library runs"}
+		if !known {
+			times[n] = timed{why: "algorithm " + c.algo + " with " + c.proto + " is none of the library's"}
+		}
+	}
+	if !known {
+		return nil
+	}
+	found, err := search.ForcedLibraryCalls(ctx, p, search.Options{Solver: "pb", Jobs: 1}, forced)
+	if err != nil {
+		return err
 	}
 	prepared := map[*ir.Program]*sim.Prepared{}
 	for _, l := range found {
@@ -209,6 +211,20 @@ func (c call) library(ctx context.Context, p search.Problem, elem int64, times m
 		times[l.Bytes] = timed{us: r.TimeUS, name: l.Name, system: intervals.SystemOf(p.Topology)}
 	}
 	return nil
+}
+
+// algorithms are the families of NCCL_ALGO's values.
+var algorithms = map[string]string{Auto: "", "Ring": "ring", "Tree": "double-binary-tree", "NVLS": "nvls"}
+
+// forced is what NCCL_ALGO and NCCL_PROTO left of the library's choice; known is false of
+// values that are no library's.
+func (c call) forced() (f baseline.Forced, known bool) {
+	f.Family, known = algorithms[c.algo]
+	if c.proto != Auto {
+		p, err := topologies.ParseProto(c.proto)
+		f.Protocols, known = []topologies.Proto{p}, known && err == nil
+	}
+	return f, known
 }
 
 // programs adds the times of the fastest program that a label may name.

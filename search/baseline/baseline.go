@@ -49,6 +49,11 @@ func Choose(t *topologies.Topology, c collective.Collective, bytes int64) (Choic
 // where no program of ours implements the first. Fewer than 2 ranks, ranks that are not
 // t's, and bytes below 1 are errors.
 func Choices(t *topologies.Topology, c collective.Collective, bytes int64) ([]Choice, error) {
+	return ForcedChoices(t, c, bytes, Forced{})
+}
+
+// ForcedChoices is Choices among what f leaves. That nothing is left is an error.
+func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64, f Forced) ([]Choice, error) {
 	switch {
 	case c.Ranks != len(t.Ranks):
 		return nil, fmt.Errorf("%s over %d ranks on %s of %d: want as many", c.Name, c.Ranks, t.Name, len(t.Ranks))
@@ -68,7 +73,7 @@ func Choices(t *topologies.Topology, c collective.Collective, bytes int64) ([]Ch
 		}
 		least, best := math.Inf(1), topologies.Simple
 		for _, p := range topologies.AllProtocols {
-			if !s.available(p) {
+			if !f.allows(p, s) {
 				continue
 			}
 			if us := s.time(a, p, c.Name, bytes); us < least {
@@ -80,6 +85,9 @@ func Choices(t *topologies.Topology, c collective.Collective, bytes int64) ([]Ch
 		}
 		channels := s.reduced(a, best, bytes)
 		programs := a.programs(s, channels)
+		if !f.leaves(programs) {
+			continue
+		}
 		for i := range programs {
 			programs[i].Protocol, programs[i].ModelUS = best, least
 			programs[i].TileBytes = s.tile(a, best, channels, bytes)

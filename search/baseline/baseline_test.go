@@ -304,3 +304,22 @@ func BenchmarkChoose(b *testing.B) {
 		choose(b, top, "allreduce", 1<<20)
 	}
 }
+
+func TestForced(t *testing.T) {
+	top := resolve(t, "l40s-4", 1)
+	c, err := collective.New(collective.Spec{Name: "allreduce", Ranks: 4, Chunks: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range []string{"ring", "double-binary-tree"} {
+		for _, p := range topologies.AllProtocols { // LL128 too, which the library would not take over PCIe
+			choices, err := ForcedChoices(top, c, 1<<20, Forced{family, []topologies.Proto{p}})
+			if err != nil || choices[0].Family != family || choices[0].Protocol != p {
+				t.Errorf("%s %s: %+v %v", family, p, choices, err)
+			}
+		}
+	}
+	if _, err := ForcedChoices(top, c, 1<<20, Forced{Family: "collnet"}); err == nil {
+		t.Error("no error of an algorithm that is not there")
+	}
+}

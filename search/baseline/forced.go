@@ -1,0 +1,28 @@
+package baseline
+
+import (
+	"slices"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// Forced narrows the library's choice, as NCCL_ALGO and NCCL_PROTO do. The zero value
+// leaves it all.
+type Forced struct {
+	Family    string             // of a Choice; empty: any
+	Protocols []topologies.Proto // none: all
+}
+
+// allows reports whether a protocol is left. The library takes one that it is told to,
+// also where it would not by itself, such as LL128 over PCIe.
+func (f Forced) allows(p topologies.Proto, s *system) bool {
+	if len(f.Protocols) == 0 {
+		return s.available(p)
+	}
+	return slices.Contains(f.Protocols, p)
+}
+
+// leaves reports whether an algorithm, by its choices, is left.
+func (f Forced) leaves(programs []Choice) bool {
+	return f.Family == "" || len(programs) > 0 && programs[0].Family == f.Family
+}
