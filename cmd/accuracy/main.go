@@ -14,6 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -69,11 +70,10 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var table *intervals.Table
+	verdicts := accuracy.LeaveOut(compared, math.Inf(1))
 	if o.shipped {
-		table = intervals.Shipped()
+		verdicts = accuracy.Judge(compared, intervals.Shipped())
 	}
-	verdicts := accuracy.Judge(compared, table)
 	if o.rows {
 		for _, v := range verdicts {
 			fmt.Printf("%s,%s,%d,%d,%s,%s,%d,%.6g,%.6g,%.3f,%s,%.3f,%.3f,%t\n", v.Set, v.Collective, v.Nodes, v.GPUs, v.Algo, v.Proto, v.Bytes,
@@ -137,7 +137,7 @@ func update(ctx context.Context, m *accuracy.Manifest, rows []accuracy.Row) erro
 	for _, c := range compared { // those of which no program is known are of no use there
 		rows = append(rows, c.Row)
 	}
-	table := intervals.Estimate(accuracy.Residuals(compared), "")
+	table := intervals.Estimate(accuracy.Residuals(compared))
 	var rowsText, zonesText bytes.Buffer
 	if err := errors.Join(accuracy.WriteRows(&rowsText, rows), table.Write(&zonesText)); err != nil {
 		return err
@@ -151,7 +151,7 @@ func update(ctx context.Context, m *accuracy.Manifest, rows []accuracy.Row) erro
 	if !ok || !ok2 {
 		return fmt.Errorf("%s: no part to write between %q and %q", pageFile, accuracy.PageBegin, accuracy.PageEnd)
 	}
-	text := before + accuracy.PageBegin + accuracy.Page(m, table, accuracy.Judge(compared, nil)) + accuracy.PageEnd + after
+	text := before + accuracy.PageBegin + accuracy.Page(m, compared) + accuracy.PageEnd + after
 	for name, text := range map[string]string{rowsFile: rowsText.String(), zonesFile: zonesText.String(), pageFile: text} {
 		if err := atomicfile.Write(name, []byte(text), 0o644); err != nil {
 			return err

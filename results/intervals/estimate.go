@@ -39,9 +39,17 @@ type Table struct {
 	Kinds   []string // of programs that were measured: families
 }
 
-// Estimate returns the table of residuals. Those of the set without, if any, count for
-// which zones there are, but not for their intervals: so a set is judged by the others.
-func Estimate(all []Residual, without string) *Table {
+// MostWider is the most that the ends of a shipped interval are further from the median
+// than its residuals ask. Few data sets would ask for more.
+const MostWider = 1.3
+
+// Estimate returns the table of residuals, to be shipped.
+func Estimate(all []Residual) *Table { return EstimateWithout(all, "", MostWider) }
+
+// EstimateWithout returns the table without the residuals of one data set, to judge that
+// set by. They count for which zones there are, but not for their intervals, whose ends
+// are at most wider times as far from the median as residuals ask.
+func EstimateWithout(all []Residual, without string, wider float64) *Table {
 	zones := map[Zone]map[string][]float64{} // residuals by set
 	t := &Table{}
 	for _, r := range all {
@@ -65,18 +73,18 @@ func Estimate(all []Residual, without string) *Table {
 		for _, logs := range sets {
 			rows += len(logs)
 		}
-		t.Entries = append(t.Entries, Entry{z, intervalOf(sets), len(sets), rows})
+		t.Entries = append(t.Entries, Entry{z, intervalOf(sets, wider), len(sets), rows})
 	}
 	slices.SortFunc(t.Entries, func(a, b Entry) int { return compareZones(a.Zone, b.Zone) })
 	return t
 }
 
 // intervalOf returns the interval of residuals by data set: from their 5th to their 95th
-// percentile, each further from the median by 0.9 ÷ sets, for what the next machine adds.
-// From three sets on that is at most 1.3 times.
-func intervalOf(sets map[string][]float64) Interval {
+// percentile, each further from the median by 2 ÷ sets, for what the next machine adds,
+// and at most most times as far.
+func intervalOf(sets map[string][]float64, most float64) Interval {
 	low, median, high := spread(sets)
-	wider := 1 + 0.9/float64(len(sets))
+	wider := min(1+2/float64(len(sets)), most)
 	return Interval{math.Exp(median - wider*(median-low)), math.Exp(median), math.Exp(median + wider*(high-median))}
 }
 

@@ -80,7 +80,7 @@ func TestAsShipped(t *testing.T) {
 	for _, u := range unused {
 		t.Errorf("%+v is kept and not used: %s", u.Row, u.Why)
 	}
-	table := intervals.Estimate(Residuals(compared), "")
+	table := intervals.Estimate(Residuals(compared))
 	leaderboard(t, Judge(compared, intervals.Shipped()))
 	var got, want bytes.Buffer
 	if err := table.Write(&got); err != nil {
@@ -98,7 +98,7 @@ func TestAsShipped(t *testing.T) {
 	}
 	_, page, _ := strings.Cut(string(text), PageBegin)
 	page, _, _ = strings.Cut(page, PageEnd)
-	if line := differsIn(Page(m, table, Judge(compared, nil)), page); line != "" {
+	if line := differsIn(Page(m, compared), page); line != "" {
 		t.Errorf("docs/simulator.md says otherwise than %s: make accuracy UPDATE=1 writes it", line)
 	}
 }

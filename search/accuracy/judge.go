@@ -31,26 +31,35 @@ func Residuals(all []Compared) []intervals.Residual {
 	return out
 }
 
-// Judge holds each row to the interval that a table has for it. A nil table stands for
-// leaving out one data set at a time: each row is held to what the other sets say.
+// Judge holds each row to the interval that a table has for it.
 func Judge(all []Compared, table *intervals.Table) []Verdict {
+	return judge(all, func(string) *intervals.Table { return table })
+}
+
+// LeaveOut leaves out one data set at a time, and holds its rows to what the others say.
+// wider is that of intervals.EstimateWithout.
+func LeaveOut(all []Compared, wider float64) []Verdict {
 	residuals := Residuals(all)
 	tables := map[string]*intervals.Table{}
-	out := make([]Verdict, len(all))
-	for i, c := range all {
-		t := table
-		if t == nil {
-			if tables[c.Set] == nil {
-				tables[c.Set] = intervals.Estimate(residuals, c.Set)
-			}
-			t = tables[c.Set]
+	return judge(all, func(set string) *intervals.Table {
+		if tables[set] == nil {
+			tables[set] = intervals.EstimateWithout(residuals, set, wider)
 		}
-		out[i].Compared = c
-		if c.Family != "" && !t.Measured(c.Family) {
+		return tables[set]
+	})
+}
+
+// judge holds each row to the table of its data set.
+func judge(all []Compared, of func(set string) *intervals.Table) []Verdict {
+	out := make([]Verdict, len(all))
+	for i, r := range Residuals(all) {
+		out[i].Compared = all[i]
+		t := of(r.Set)
+		if r.Kind != "" && !t.Measured(r.Kind) {
 			continue
 		}
-		if e, wider, ok := t.At(residuals[i].Zones); ok {
-			out[i].Zone, out[i].Wider, out[i].Inside = e, wider > 0, e.Holds(math.Exp(residuals[i].Log))
+		if e, wider, ok := t.At(r.Zones); ok {
+			out[i].Zone, out[i].Wider, out[i].Inside = e, wider > 0, e.Holds(math.Exp(r.Log))
 		}
 	}
 	return out
