@@ -111,6 +111,9 @@ func (o *options) read(m *accuracy.Manifest) (whole, kept []accuracy.Row, err er
 		there[s.Name] = true
 		whole = append(whole, rows...)
 	}
+	if o.shipped && len(whole) == 0 {
+		return nil, nil, fmt.Errorf("%s has no file NAME.csv of a set of %s", o.measured, o.manifest)
+	}
 	text, err := os.ReadFile(rowsFile)
 	if err != nil {
 		return nil, nil, err

@@ -71,6 +71,27 @@ func TestBands(t *testing.T) {
 	}
 }
 
+// The forms of a table with each verdict.
+func TestBandsGolden(t *testing.T) {
+	winners, err := Build(fullCampaign(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	winners.Campaign.Simulated, winners.model = true, nvlink()
+	winners.Rows[2].Algorithm = "tree"
+	for i := range winners.Rows {
+		winners.Rows[i].addBands(winners.model, false)
+	}
+	winners.addNotes()
+	for _, name := range Formats() {
+		var out bytes.Buffer
+		if err := winners.Write(&out, name); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "bands."+name, named(out.Bytes(), winners))
+	}
+}
+
 // A simulated campaign on a system of the catalogue has bands in all forms.
 func TestBandsOfCampaign(t *testing.T) {
 	text, ok := topologies.Source("l40s-4")
