@@ -39,7 +39,7 @@ func main() {
 	flag.StringVar(&o.manifest, "manifest", "search/accuracy/testdata/manifest.toml", "what the data sets are")
 	flag.StringVar(&o.measured, "measured", "", "folder of whole data sets")
 	flag.BoolVar(&o.shipped, "shipped", false, "hold rows to the shipped intervals, and not to those of the other sets")
-	flag.BoolVar(&o.rows, "rows", false, "print every row")
+	flag.BoolVar(&o.rows, "rows", false, "print every row, also those not used")
 	flag.BoolVar(&o.update, "update", false, "write "+strings.Join([]string{rowsFile, zonesFile, pageFile}, ", "))
 	flag.Parse()
 	if err := o.run(context.Background()); err != nil {
@@ -78,6 +78,11 @@ func (o *options) run(ctx context.Context) error {
 		for _, v := range verdicts {
 			fmt.Printf("%s,%s,%d,%d,%s,%s,%d,%.6g,%.6g,%.3f,%s,%.3f,%.3f,%t\n", v.Set, v.Collective, v.Nodes, v.GPUs, v.Algo, v.Proto, v.Bytes,
 				v.TimeUS, v.SimulatedUS, v.TimeUS/v.SimulatedUS, strings.ReplaceAll(v.Name, ",", ";"), v.Zone.Low, v.Zone.High, v.Inside)
+		}
+	}
+	if o.rows {
+		for _, u := range unused {
+			fmt.Printf("not used: %s: %s\n", u.Row, u.Why)
 		}
 	}
 	fmt.Print(accuracy.Sheet(verdicts, unused))

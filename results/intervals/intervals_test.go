@@ -194,3 +194,22 @@ func TestTableForm(t *testing.T) {
 		}
 	}
 }
+
+// What Read accepts it reads again as Write writes it.
+func FuzzRead(f *testing.F) {
+	f.Add(kindsHead + "ring\n" + strings.Join(head, ",") + "\nlibrary,NVLink,none,allreduce,below 64K,3,9,0.5,1,2\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		table, err := Read(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		var out bytes.Buffer
+		if err := table.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Read(&out)
+		if err != nil || len(again.Entries) != len(table.Entries) {
+			t.Fatalf("%q: %v", text, err)
+		}
+	})
+}

@@ -102,8 +102,8 @@ func Read(r io.Reader) (*Table, error) {
 			}
 		}
 		e.Sets, e.Rows, e.Interval = int(numbers[0]), int(numbers[1]), Interval{numbers[2], numbers[3], numbers[4]}
-		if !slices.Contains(Bands(), e.Sizes) || e.Low > e.Median || e.Median > e.High {
-			return nil, fmt.Errorf("row %d: want a band of sizes, and low ≤ median ≤ high", i+1)
+		if e.Ran != Library && e.Ran != Program || !slices.Contains(Bands(), e.Sizes) || e.Low > e.Median || e.Median > e.High {
+			return nil, fmt.Errorf("row %d: want library or program, a band of sizes, and low ≤ median ≤ high", i+1)
 		}
 		t.Entries = append(t.Entries, e)
 	}

@@ -165,3 +165,30 @@ func TestHostFloor(t *testing.T) {
 		t.Errorf("%+v: want ln 1.1, of the library", r)
 	}
 }
+
+func FuzzReadRows(f *testing.F) {
+	f.Add("collective,nodes,gpus_per_node,bytes,algo,proto,time_us,inplace\nall_gather,2,8,1024,auto,auto,12.5,1\n")
+	f.Add("gpus,collective,dtype,bytes,library,time_us\n4,allreduce,half,512,nccl,8.98\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		rows, err := ReadRows("f.csv", strings.NewReader(text), &Set{Name: "s", DType: "f32"})
+		for _, r := range rows {
+			if err == nil && (r.Nodes < 1 || r.GPUs < 1 || r.Bytes < 1 || !(r.TimeUS > 0)) {
+				t.Errorf("%q: accepted %+v", text, r)
+			}
+		}
+	})
+}
+
+func FuzzParseManifest(f *testing.F) {
+	f.Add("[[set]]\nname = \"a\"\ntopology = \"mi300x\"\n[[set.without]]\nalgo = \"x*\"\nbelow = \"1M\"\nwhy = \"y\"\n[[program]]\nlabel = \"p_{instances}\"\nany = [{ family = \"ring\" }]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := ParseManifest("m.toml", text)
+		if err != nil {
+			return
+		}
+		for i := range m.Sets {
+			m.Sets[i].whyNot(&Row{Algo: "msccl:p_1", Bytes: 1})
+		}
+		m.variants("p_1")
+	})
+}

@@ -123,6 +123,11 @@ func Sheet(verdicts []Verdict, unused []Unused) string {
 	for _, l := range lines {
 		b.WriteString(l + "\n")
 	}
+	for i := range verdicts {
+		if v := &verdicts[i]; !v.Supported() {
+			fmt.Fprintf(&b, "no interval: %s\n", v.Row)
+		}
+	}
 	if all := CountBy(verdicts, func(*Verdict) bool { return true })[true]; all != nil {
 		inside, pairs := Speedups(verdicts)
 		fmt.Fprintf(&b, "%d rows, and %d not used (%.1f %%); inside %.1f %%, %d in wider zones, %d in none; speedups: %d of %d inside\n",

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/units"
 )
 
 // Row is one measured time.
@@ -24,6 +25,11 @@ type Row struct {
 	Proto      string // auto: the same
 	Bytes      int64  // as nccl-tests counts them
 	TimeUS     float64
+}
+
+// String names a row and its time, for people.
+func (r Row) String() string {
+	return fmt.Sprintf("%s: %s on %d x %d GPUs, %s, %s, %s: %g us", r.Set, r.Collective, r.Nodes, r.GPUs, units.Bytes(r.Bytes), r.Algo, r.Proto, r.TimeUS)
 }
 
 // Auto is the algo and proto of a row where the library chose.
