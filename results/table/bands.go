@@ -29,10 +29,14 @@ type model struct {
 // of no kind that was measured.
 func modelOf(plan results.Plan) *model {
 	m := &model{table: intervals.Shipped()}
-	// Two nodes have the same network as many, and take less time to lay out.
-	t, err := topologies.FromText(plan.Topology.Name, plan.Topology.Text, topologies.Options{Nodes: min(plan.Topology.Nodes, 2)})
-	if err == nil {
-		m.system = intervals.SystemOf(t)
+	// Two nodes have the same network as many, and take less time to lay out, but a file
+	// may cable a given number of them.
+	for _, nodes := range []int{min(plan.Topology.Nodes, 2), plan.Topology.Nodes} {
+		t, err := topologies.FromText(plan.Topology.Name, plan.Topology.Text, topologies.Options{Nodes: nodes})
+		if err == nil {
+			m.system = intervals.SystemOf(t)
+			break
+		}
 	}
 	return m
 }
