@@ -44,6 +44,8 @@ var constants = []constant{
 	{"latency", always, func(p *Protocol) any { return &p.Latency }},
 	{"credit", always, func(p *Protocol) any { return &p.Credit }},
 	{"net_latency", always, func(p *Protocol) any { return &p.NetLatency }},
+	{"net_start", always, func(p *Protocol) any { return &p.NetStart }},
+	{"net_rate", always, func(p *Protocol) any { return &p.NetRate }},
 	{"send_call", always, func(p *Protocol) any { return &p.SendCall }},
 	{"recv_call", always, func(p *Protocol) any { return &p.RecvCall }},
 	{"dep", always, func(p *Protocol) any { return &p.Dep }},
@@ -68,6 +70,8 @@ var defaults = map[string]func(*Protocol){
 	"min_pass":  func(p *Protocol) { p.MinPass = p.Pass },
 	"packets":   func(p *Protocol) { p.Packets = 0 },
 	"copy_pass": func(p *Protocol) { p.CopyPass = 0 },
+	"net_start": func(p *Protocol) { p.NetStart = 0 },
+	"net_rate":  func(p *Protocol) { p.NetRate = 0 },
 }
 
 // readProtocols reads the tables [protocol.LL], [protocol.LL128] and
@@ -183,17 +187,17 @@ func whose(m moves) string {
 func (c *Protocol) check(p Proto) error {
 	for _, row := range constants {
 		bad := false
+		_, optional := defaults[row.key]
 		switch f := row.field(c).(type) {
 		case *units.Duration:
 			bad = !sane(*f)
 		case *units.Bytes:
 			bad = *f < 0 || *f > maxTile || row.moves.of(p) && *f == 0
 		case *units.Bandwidth:
-			bad = *f < 0 || *f > maxBandwidth || row.moves.of(p) && *f == 0
+			bad = *f < 0 || *f > maxBandwidth || row.moves.of(p) && *f == 0 && !optional
 		case *int:
 			bad = *f < 1 || *f > 1<<20
 		case *ratio:
-			_, optional := defaults[row.key]
 			bad = !(*f > 0 || optional && *f == 0) || !(*f <= 1000)
 		}
 		if bad {

@@ -147,6 +147,13 @@ type Protocol struct {
 	Nop        units.Duration // for each further dependency of the same step
 	NetLatency units.Duration // added when the path leaves the node
 
+	// NetStart is what the host takes to start each connection of a GPU that leaves the
+	// node, once a call, beyond the first.
+	NetStart units.Duration `json:",omitempty"`
+	// NetRate is the most wire bytes a second of a connection that leaves the node. 0
+	// means no limit but the links'.
+	NetRate units.Bandwidth `json:",omitempty"`
+
 	// LL and LL128 move a message in passes.
 	Pass     units.Bytes    // data of one pass of the whole threadblock
 	SendPass units.Duration // unloaded time of a pass, sending

@@ -207,17 +207,17 @@ func (b *bounds) groupLanes(p *Prepared) {
 	b.laneOf = make([]int32, p.sending)
 	type likeness struct {
 		cap, message, extra float64
-		inside              bool
+		inside, net         bool
 	}
 	alike := make(map[likeness]int32)
 	for i, l := range p.lanes[:p.sending] {
 		b.nearest = min(b.nearest, l.latency)
-		key := likeness{l.cap, l.message, l.extra, l.inside}
+		key := likeness{l.cap, l.message, l.extra, l.inside, l.net}
 		at, ok := alike[key]
 		if !ok {
 			at = int32(len(b.lanes))
 			alike[key] = at
-			b.lanes = append(b.lanes, lane{cap: l.cap, message: l.message, extra: l.extra, inside: l.inside})
+			b.lanes = append(b.lanes, lane{cap: l.cap, message: l.message, extra: l.extra, inside: l.inside, net: l.net})
 		}
 		b.laneOf[i] = at
 	}

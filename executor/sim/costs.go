@@ -13,7 +13,8 @@ import (
 // rates in bytes a microsecond; fields are named for the topology's constants.
 type costs struct {
 	proto    topologies.Proto
-	launch   float64
+	launch   float64   // with the starts of connections over the network
+	netRate  float64   // the most of a connection over the network; 0: no limit
 	latency  []float64 // by lane: sent → visible
 	credit   []float64 // by lane: received → slot free at the sender
 	slots    int       // messages a connection holds: calls, or Simple's slices
@@ -104,7 +105,8 @@ func (p *Prepared) costs(k Knobs) (*costs, error) {
 	}
 	out := &costs{
 		proto:    k.Protocol,
-		launch:   float64(c.Launch),
+		launch:   float64(c.Launch) + float64(c.NetStart)*float64(max(p.mostNet-1, 0)),
+		netRate:  c.NetRate.PerMicro(),
 		slots:    c.Slots,
 		dep:      float64(c.Dep),
 		nop:      float64(c.Nop),
@@ -200,6 +202,15 @@ func message(c *topologies.Protocol, bytes int64) part {
 	}
 }
 
+// slotsOf returns the number of messages that a connection over a lane holds. One that
+// leaves the node holds as many at its receiver as at its sender.
+func (c *costs) slotsOf(l *lane) int32 {
+	if l.net {
+		return int32(2 * c.slots)
+	}
+	return int32(c.slots)
+}
+
 // slice returns the cost of a slice of Simple: a copy at a rate, of at least MinCopy.
 func slice(c *topologies.Protocol, bytes int64) part {
 	if bytes == 0 {
@@ -239,6 +250,9 @@ func (c *costs) at(tile, tiles int) sizes {
 // edges, and its rate without contention.
 func (c *costs) load(l *lane, wire, unloaded float64) (work, rate float64) {
 	work = c.occupies(l, wire)
+	if l.net && c.netRate > 0 {
+		unloaded = max(unloaded, wire/c.netRate)
+	}
 	unloaded += l.message
 	if unloaded <= 0 {
 		return work, math.Inf(1)

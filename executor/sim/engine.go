@@ -67,6 +67,7 @@ type connState struct {
 	sent     int64 // messages whose arrival is known
 	received int64 // messages taken; it is known when their slots are free
 	base     int32 // first of its slots in engine.slots
+	slots    int32 // how many it has
 	rxWaits  bool  // the receiver is stopped until sent or started grows
 	txWaits  bool  // the sender is stopped until received grows
 }
@@ -106,15 +107,18 @@ func (e *engine) reset(c *costs) {
 	if len(e.conns) != len(p.conns) {
 		e.conns = make([]connState, len(p.conns))
 	}
-	if n := len(p.conns) * c.slots; cap(e.slots) < n {
+	n := int32(0)
+	for i := range e.conns {
+		of := c.slotsOf(&p.lanes[p.conns[i].lane])
+		e.conns[i] = connState{base: n, slots: of}
+		n += of
+	}
+	if cap(e.slots) < int(n) {
 		e.slots = make([]slot, n)
 	} else {
 		e.slots = e.slots[:n]
 	}
 	e.ready = e.ready[:0]
-	for i := range e.conns {
-		e.conns[i] = connState{base: int32(i * c.slots)}
-	}
 	for i := range e.blocks {
 		b := &p.blocks[i]
 		e.blocks[i] = blockState{op: b.from, dep: -1, published: -1}
@@ -332,13 +336,13 @@ func (e *engine) launch(i int32, s *blockState, o *op, lane int32, p *part, unlo
 
 // slot returns the slot of a connection's n-th message.
 func (e *engine) slot(c *connState, n int64) *slot {
-	return &e.slots[int64(c.base)+n%int64(e.c.slots)]
+	return &e.slots[int64(c.base)+n%int64(c.slots)]
 }
 
 // credit is when the sender may start its next message. It returns false if that is not
 // known yet: the receiver will wake the sender.
 func (e *engine) credit(c *connState) (float64, bool) {
-	n := c.started - int64(e.c.slots)
+	n := c.started - int64(c.slots)
 	if n < 0 {
 		return 0, true
 	}

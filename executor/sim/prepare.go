@@ -19,6 +19,7 @@ type Prepared struct {
 	topology   *topologies.Topology
 	loopChunks int64
 	mostCount  int32 // of a step
+	mostNet    int32 // connections over the network that a rank sends or receives on
 
 	ops    []op
 	waits  []wait
@@ -136,6 +137,7 @@ func Prepare(program *ir.Program, topology *topologies.Topology) (*Prepared, err
 	if err := p.layConns(); err != nil {
 		return nil, err
 	}
+	p.countNet()
 	if err := p.matchMessages(); err != nil {
 		return nil, err
 	}
@@ -293,6 +295,19 @@ func (p *Prepared) layConns() error {
 		}
 	}
 	return nil
+}
+
+// countNet counts the connections over the network that the busiest rank sends or
+// receives on.
+func (p *Prepared) countNet() {
+	sends, receives := make([]int32, p.program.Ranks()), make([]int32, p.program.Ranks())
+	for _, c := range p.conns {
+		if l := &p.lanes[c.lane]; l.net {
+			sends[l.from]++
+			receives[l.to]++
+		}
+	}
+	p.mostNet = max(slices.Max(sends), slices.Max(receives))
 }
 
 // receivers finds the threadblock at each receiving end. Two at one end are an

@@ -111,6 +111,101 @@ func TestPackets(t *testing.T) {
 	}
 }
 
+// network is nodes of one GPU each, with an ideal protocol and NICs without message costs.
+func network(t *testing.T, nodes int) *topologies.Topology {
+	t.Helper()
+	top, err := topologies.Resolve("dgx-a100", topologies.Options{Nodes: nodes, GPUs: []int{0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	top.Protocols = ideal(1 << 40)
+	for i := range top.Edges {
+		top.Edges[i].Message = 0
+	}
+	return top
+}
+
+// timeAndBound is the time of a program, whose lower bound is held to it.
+func timeAndBound(t *testing.T, program *ir.Program, top *topologies.Topology, k Knobs, tight float64) float64 {
+	t.Helper()
+	p, err := Prepare(program, top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Run(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bound := p.LowerBound(k); bound > r.TimeUS || bound < tight*r.TimeUS {
+		t.Errorf("bound of %v us, time %v", bound, r.TimeUS)
+	}
+	return r.TimeUS
+}
+
+// TestNetStart: a call takes net_start for each connection out of a node but the first,
+// and nothing where all ranks are in one node.
+func TestNetStart(t *testing.T) {
+	const start = 3
+	for _, c := range []struct {
+		name    string
+		program *ir.Program
+		top     *topologies.Topology
+		starts  float64
+	}{
+		{"a ring over nodes", ringAllGather(8, 1, 1, false), network(t, 8), 0},
+		{"all pairs over nodes", allPairsAllGather(8, 1), network(t, 8), 6},
+		{"2 instances", allPairsAllGather(8, 2), network(t, 8), 13},
+		{"all pairs in a node", allPairsAllGather(8, 1), idealised(t, "hub:8"), 0},
+	} {
+		k := Knobs{Bytes: 8 << 20, Protocol: topologies.LL}
+		before := timeAndBound(t, c.program, c.top, k, 0)
+		c.top.Protocols[topologies.LL].NetStart = start
+		near(t, c.name, timeAndBound(t, c.program, c.top, k, 0)-before, start*c.starts, 1e-6)
+	}
+}
+
+// TestNetRate: a connection out of a node is no faster than net_rate, and several
+// together are as fast as their NIC.
+func TestNetRate(t *testing.T) {
+	const m = 1 << 20
+	top := network(t, 2)
+	nic := 25e3 // bytes a microsecond
+	top.Protocols[topologies.LL].NetRate = 10e9
+	path, _ := top.Path(0, 1)
+	for _, c := range []struct {
+		connections int
+		rate        float64
+	}{{1, soft(10e3, nic)}, {2, soft(10e3, nic/2)}, {8, soft(10e3, nic/8)}} {
+		got := timeAndBound(t, allPairsAllGather(2, c.connections), top, Knobs{Bytes: 2 * m, Protocol: topologies.LL}, 0.5)
+		near(t, "transfer", got-float64(path.Latency), m/float64(c.connections)/c.rate, 1e-6)
+	}
+}
+
+// TestNetSlots: a connection out of a node holds twice as many messages as its protocol
+// has slots. With one slot a tile's message waits for its credit; two are on the way
+// together over the network.
+func TestNetSlots(t *testing.T) {
+	const tiles, tile = 7, 1 << 20
+	for _, c := range []struct {
+		top  *topologies.Topology
+		each float64 // messages a round trip
+	}{{network(t, 2), 2}, {idealised(t, "ring:2"), 1}} {
+		p := &c.top.Protocols[topologies.LL]
+		p.Slots, p.Tile, p.Latency, p.Credit = 1, tile, 1000, 1000
+		path, _ := c.top.Path(0, 1)
+		way := 1000 + float64(path.Latency)
+		serial := tile / c.top.Edges[path.Edges[0]].Bandwidth.PerMicro()
+		b := build("allgather", 2, 1, true)
+		b.tb(0, 1, -1, 0, ir.Send)
+		b.tb(1, -1, 0, 0, ir.Recv)
+		got := timeAndBound(t, b.p, c.top, Knobs{Bytes: 2 * tiles * tile, Protocol: topologies.LL}, 0)
+		// The last message of 7 waits for the credit of one that many before it.
+		trips := math.Ceil(tiles/c.each) - 1
+		want := trips*(2*way+serial) + way + serial
+		near(t, c.top.Name, got, want, 1e-9)
+	}
+}
+
 // TestCopyPass: a copy takes its own time a pass, a sum another; without one they
 // take the same.
 func TestCopyPass(t *testing.T) {

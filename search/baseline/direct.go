@@ -50,6 +50,9 @@ func (s *system) direct(w traffic, bytes int64) Choice {
 	if s.nodes > 1 {
 		gpus := (s.n + s.nodes - 1) / s.nodes
 		chunk, most = chunkAcross, min(most, channelsPerPeer)
+		if c.Protocol == topologies.Simple {
+			c.TileBytes = 2 * chunkAcross // a call of Simple is two slices
+		}
 		step, bw = s.across(true, c.Protocol), math.Min(bw, s.graph.network/float64(gpus))
 	}
 	if c.Protocol == topologies.LL {
