@@ -30,8 +30,8 @@ func bound(t interface{ Fatal(...any) }, top *topologies.Topology, name string, 
 	return b
 }
 
-// TestKnownBounds compares with published values (ForestColl's for allgather)
-// and with ones that a line of arithmetic gives.
+// TestKnownBounds compares with published values (allgather: ForestColl) and with
+// arithmetic.
 func TestKnownBounds(t *testing.T) {
 	for _, c := range []struct {
 		topology   string
@@ -68,7 +68,7 @@ func TestKnownBounds(t *testing.T) {
 		{"hypercube:6", 1, "alltoall", 0, "100", 6},
 		{"dgx-a100", 3, "alltonext", 0, "200", 1},
 		{"dgx-a100", 3, "sendrecv", 0, "200", 1},
-		// The other way round is open too, one seventh to each pair.
+		// The other direction is open as well, one seventh to each pair.
 		{"ring:8@50GB/s", 1, "alltonext", 0, "400/7", 1},
 		{"ring:8@50GB/s", 1, "sendrecv", 0, "400/7", 1},
 	} {
@@ -79,8 +79,8 @@ func TestKnownBounds(t *testing.T) {
 	}
 }
 
-// random draws a connected system of one node: up to 6 ranks and 2 switches,
-// every link as wide one way as the other.
+// random draws a connected system of one node with up to 6 ranks and 2 switches, whose
+// links have one width in both directions.
 func random(t *rapid.T) *topologies.Topology {
 	n := rapid.IntRange(2, 6).Draw(t, "ranks")
 	top := &topologies.Topology{Name: "random", Nodes: 1, Runtime: "nccl"}
@@ -109,7 +109,7 @@ func join(top *topologies.Topology, a, b int, gbps int64, us float64) {
 	top.Edges = append(top.Edges, e)
 }
 
-// sorted is a copy of a changed topology with its edges in order.
+// sorted returns a copy of a changed topology with its edges in order.
 func sorted(top *topologies.Topology) *topologies.Topology {
 	edges := slices.Clone(top.Edges)
 	slices.SortFunc(edges, func(a, b topologies.Edge) int {
@@ -121,7 +121,7 @@ func sorted(top *topologies.Topology) *topologies.Topology {
 	return &topologies.Topology{Name: top.Name, Nodes: top.Nodes, Runtime: top.Runtime, Ranks: top.Ranks, Vertices: top.Vertices, Edges: edges}
 }
 
-// out is the capacity out of a set of vertices, in bytes a second.
+// out returns the capacity out of a set of vertices, in bytes per second.
 func out(top *topologies.Topology, set int) (sum int64) {
 	for _, e := range top.Edges {
 		if set>>e.From&1 == 1 && set>>e.To&1 == 0 {
@@ -131,8 +131,8 @@ func out(top *topologies.Topology, set int) (sum int64) {
 	return sum
 }
 
-// TestEveryCut tries every set of vertices of small systems: what the bounds
-// that are known to be tight must be, by definition.
+// TestEveryCut compares the bounds known to be tight with the minimum over all sets of
+// vertices of small systems.
 func TestEveryCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		top := random(t)
@@ -187,7 +187,7 @@ func TestEveryCut(t *testing.T) {
 	})
 }
 
-// hops lists the edges of some way from a to b, through whatever lies between.
+// hops returns the edges of a path from a to b.
 func hops(t *rapid.T, top *topologies.Topology, a, b int) (edges []int) {
 	via := make([]int, len(top.Vertices))
 	for v := range via {
@@ -211,13 +211,13 @@ func hops(t *rapid.T, top *topologies.Topology, a, b int) (edges []int) {
 	return edges
 }
 
-// TestNoRoutingBeatsIt runs real routings on random systems: what their busiest
-// link allows is at most the bound.
+// TestNoRoutingBeatsIt: the bandwidth that the busiest link of a valid routing allows is
+// at most the bound, on random systems.
 func TestNoRoutingBeatsIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		top := random(t)
 		n := len(top.Ranks)
-		// reached is the bandwidth when each edge carries load[e]/of of the size.
+		// reached returns the bandwidth if edge e carries load[e]/of of the size.
 		reached := func(load []int64, of int64) *big.Rat {
 			var worst *big.Rat
 			for e, l := range load {
@@ -255,8 +255,8 @@ func TestNoRoutingBeatsIt(t *testing.T) {
 				t.Fatalf("%s runs at %v: above its bound %v (%s)", c.name, r, b.AlgbwBps, b.Proof)
 			}
 		}
-		// A chain of ranks reduces towards a rank within it and sends the result
-		// back, pipelined: every hop carries the size once each way.
+		// A pipelined chain reduces towards one rank and broadcasts back: every hop
+		// carries the size once in each direction.
 		order := rapid.Permutation(upTo(n)).Draw(t, "order")
 		load := make([]int64, len(top.Edges))
 		for i := range n - 1 {
@@ -269,8 +269,8 @@ func TestNoRoutingBeatsIt(t *testing.T) {
 		if r := reached(load, 1); allreduce.AlgbwBps.Cmp(r) < 0 {
 			t.Fatalf("allreduce runs at %v: above its bound %v (%s)", r, allreduce.AlgbwBps, allreduce.Proof)
 		}
-		// Reducescatter and allgather, each at its bound (both can be reached:
-		// links are as wide both ways), make an allreduce.
+		// A reducescatter and an allgather at their bounds make an allreduce. Both bounds
+		// are reached, as links have one width in both directions.
 		ag, rs := bound(t, top, "allgather", 0).AlgbwBps, bound(t, top, "reducescatter", 0).AlgbwBps
 		both := new(big.Rat).Mul(ag, rs)
 		both.Quo(both, new(big.Rat).Add(ag, rs))
@@ -302,7 +302,7 @@ func TestMetamorphic(t *testing.T) {
 			t.Fatalf("%s: %v with a wider link, was %v", name, got.AlgbwBps, b.AlgbwBps)
 		}
 
-		// A link where there was none: what is routed without it still is.
+		// A routing that does not use a new link stays valid.
 		from, to := rapid.IntRange(0, len(top.Vertices)-1).Draw(t, "from"), rapid.IntRange(0, len(top.Vertices)-1).Draw(t, "to")
 		if from != to && !slices.ContainsFunc(top.Edges, func(e topologies.Edge) bool { return e.From == from && e.To == to }) {
 			linked := sorted(top)
@@ -353,8 +353,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// TestLikeNodes looks at every rank of systems whose nodes are alike, and finds
-// what their representatives found.
+// TestLikeNodes compares bounds by representatives of equal nodes with bounds by every
+// rank.
 func TestLikeNodes(t *testing.T) {
 	for _, arg := range []string{"dgx-a100", "dgx-1", "mi300x"} {
 		top := resolve(t, arg, 3)
@@ -442,8 +442,8 @@ func added(terms ...float64) (sum float64) {
 	return sum
 }
 
-// TestWideCapacities keeps flows in range where capacities have no common
-// divisor and ranks are many: bounds round up, by less than a part in a million.
+// TestWideCapacities: flows stay in range if capacities have no common divisor and ranks
+// are many; bounds are rounded up by less than 1e-6.
 func TestWideCapacities(t *testing.T) {
 	top := resolve(t, "hub:300@999999999.999999MB/s", 1)
 	top.Edges[0].Bandwidth -= 1 // no common divisor left
@@ -473,8 +473,8 @@ func BenchmarkOf(b *testing.B) {
 	}
 }
 
-// TestLatencyOverRails counts what GPUs pass on where NICs of a number meet only
-// their likes: across nodes and numbers it takes a send inside a node, too.
+// TestLatencyOverRails: with rail-only networks, a path between different GPU numbers of
+// two nodes takes one more send inside a node.
 func TestLatencyOverRails(t *testing.T) {
 	text, ok := topologies.Source("dgx-a100")
 	if !ok {

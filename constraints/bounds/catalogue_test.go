@@ -2,9 +2,9 @@ package bounds
 
 import "testing"
 
-// TestCatalogueBounds holds the catalogue to allgather bounds that others
-// published for the same systems (ForestColl's table, recomputed on TE-CCL's
-// graphs), and to arithmetic: a node's ranks leave it through its NICs.
+// TestCatalogueBounds compares allgather bounds of the catalogue with published ones
+// (ForestColl's table, recomputed on TE-CCL's graphs) and with arithmetic: a node's ranks
+// leave it through its NICs.
 func TestCatalogueBounds(t *testing.T) {
 	for _, c := range []struct {
 		topology string

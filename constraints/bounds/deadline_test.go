@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// patience is a context that is over once it has been looked at so often.
+// patience is a context that ends after a number of checks.
 type patience struct {
 	context.Context
 	left, checks int
@@ -22,11 +22,11 @@ func (p *patience) Err() error {
 	return nil
 }
 
-// maxLateChecks is how often a context that has ended may be checked: once for each set of
-// eight ranks and its complement, and some.
+// maxLateChecks is how often a context may be checked after its end: once for each set of
+// eight ranks and its complement, and a few more.
 const maxLateChecks = 150
 
-// Every bound checks its context repeatedly and ends with it, at whichever check that is.
+// Every bound checks its context regularly and returns at the first check after its end.
 func TestBoundsEndWithTheirContext(t *testing.T) {
 	for _, system := range []string{"dgx-1", "mesh:5x5"} {
 		top := resolve(t, system, 1)

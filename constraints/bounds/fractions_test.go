@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSolveExactly makes equations of their answers, and answers of no equations.
+// TestSolveExactly solves equations made from known solutions, and detects singular ones.
 func TestSolveExactly(t *testing.T) {
 	solved := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -38,8 +38,7 @@ func TestSolveExactly(t *testing.T) {
 	}
 }
 
-// eliminated solves equations by elimination in fractions; nil where they do not
-// say.
+// eliminated solves equations by elimination in fractions; nil if they are singular.
 func eliminated(a [][]*big.Int, b []*big.Int) []*big.Rat {
 	n := len(a)
 	rows := make([][]*big.Rat, n)
@@ -76,7 +75,7 @@ func eliminated(a [][]*big.Int, b []*big.Int) []*big.Rat {
 	return x
 }
 
-// TestLargeFractions has answers that many digits tell, and none.
+// TestLargeFractions: solutions of many digits are found, or refused beyond the limit.
 func TestLargeFractions(t *testing.T) {
 	huge := new(big.Int).Lsh(big.NewInt(1), 300)
 	x := solveExactly([][]*big.Int{{new(big.Int).Add(huge, big.NewInt(1))}}, []*big.Int{huge})

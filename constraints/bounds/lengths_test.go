@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// TestLengthsProve computes the bound again from the lengths alone, with
-// distances by Floyd and Warshall.
+// TestLengthsProve recomputes the bound from the edge lengths alone, with distances by
+// Floyd and Warshall.
 func TestLengthsProve(t *testing.T) {
 	proved := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -81,9 +81,8 @@ func allDistances(top *topologies.Topology, lengths []int64) [][]int64 {
 	return d
 }
 
-// TestLengthsBeatCuts takes the smallest graph known to have wider cuts than
-// flows: two ranks on one side, three on the other, a link between every two of
-// different sides. Distances come to 12·1 + (2+6)·2 = 28 over 12 links.
+// TestLengthsBeatCuts uses the smallest graph known whose multicommodity flow is below its
+// sparsest cut: K2,3. Distances sum to 12·1 + (2+6)·2 = 28 over 12 links.
 func TestLengthsBeatCuts(t *testing.T) {
 	top := &topologies.Topology{Name: "K2,3", Nodes: 1, Runtime: "nccl", Ranks: make([]topologies.Rank, 5), Vertices: make([]topologies.Vertex, 5)}
 	for a := range 2 {
@@ -98,9 +97,9 @@ func TestLengthsBeatCuts(t *testing.T) {
 	}
 }
 
-// TestFlowsMeetLengths holds two proofs to each other that share little: what a
-// flow reaches, added up from its trees, and what lengths forbid, from distances.
-// Lengths are rounded where they have no small common measure: rarely.
+// TestFlowsMeetLengths compares primal and dual, which share little code: the flow summed
+// over its trees, and the bound from edge lengths. Lengths are rounded if they have no
+// small common measure, which is rare.
 func TestFlowsMeetLengths(t *testing.T) {
 	met, apart := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -122,8 +121,7 @@ func TestFlowsMeetLengths(t *testing.T) {
 	}
 }
 
-// TestFlowsReachBounds holds alltoall's bounds of the whole catalogue and of
-// grids to flows that reach them.
+// TestFlowsReachBounds: flows reach alltoall's bounds on the whole catalogue and on grids.
 func TestFlowsReachBounds(t *testing.T) {
 	type system struct {
 		topology string
@@ -141,7 +139,7 @@ func TestFlowsReachBounds(t *testing.T) {
 	}
 }
 
-// wired draws a system of one node: a ring of ranks and links across.
+// wired draws a system of one node: a ring of ranks with chords.
 func wired(t *rapid.T, n int) *topologies.Topology {
 	top := &topologies.Topology{Name: "wired", Nodes: 1, Runtime: "nccl", Ranks: make([]topologies.Rank, n), Vertices: make([]topologies.Vertex, n)}
 	linked := map[[2]int]bool{}
@@ -160,8 +158,8 @@ func wired(t *rapid.T, n int) *topologies.Topology {
 	return sorted(top)
 }
 
-// TestLabelsOfMany names the ranks of systems otherwise that have too many to try
-// every set of them: a bound that a flow reaches stays.
+// TestLabelsOfMany renames the ranks of systems too large for exhaustive cuts: a bound
+// that a flow reaches does not change.
 func TestLabelsOfMany(t *testing.T) {
 	met, apart := 0, 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,8 +11,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// TestWanted: with counts that are all alike the vector forms are bounded as the
-// plain forms are.
+// TestWanted: vector forms with equal counts have the bounds of the plain forms.
 func TestWanted(t *testing.T) {
 	for _, name := range collective.VectorForms() {
 		for _, on := range []struct {
@@ -51,8 +50,8 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// TestWantedCountsOnce: what a rank has is not needed, and what several want
-// leaves once.
+// TestWantedCountsOnce: what a rank already has is not counted, and what several ranks
+// want leaves its source once.
 func TestWantedCountsOnce(t *testing.T) {
 	top := resolve(t, "ring:4@10GB/s", 0)
 	in := func(rank int) collective.Want { return collective.Want{Kind: collective.WantInput, Rank: rank} }
@@ -75,7 +74,7 @@ func TestWantedCountsOnce(t *testing.T) {
 	}
 }
 
-// withCounts is the bound of a vector form.
+// withCounts returns the bound of a vector form.
 func withCounts(t interface{ Fatal(...any) }, top *topologies.Topology, name string, counts []int) Bound {
 	c, err := collective.New(collective.Spec{Name: name, Ranks: len(top.Ranks), Chunks: 1, Counts: counts})
 	if err != nil {
@@ -88,9 +87,9 @@ func withCounts(t interface{ Fatal(...any) }, top *topologies.Topology, name str
 	return b
 }
 
-// TestEveryCutOfCounts tries every set of vertices of small systems, and ways for
-// every pair: bounds lie between the two, and where one source or destination has
-// all they are the narrowest cut's.
+// TestEveryCutOfCounts enumerates all cuts of small systems and a routing of every pair:
+// bounds lie between the two, and equal the narrowest cut's if one source or destination
+// has all.
 func TestEveryCutOfCounts(t *testing.T) {
 	moved := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// unlike is the orbits of a system in which nothing may change places.
+// unlike returns the orbits of a system without symmetries.
 func (p *problem) unlike() (o orbits) {
 	for r := range p.n {
 		o.sources, o.times = append(o.sources, r), append(o.times, 1)
@@ -36,8 +36,8 @@ func problemOf(t interface{ Fatal(...any) }, top *topologies.Topology) *problem 
 	return newProblem(context.Background(), top, c, forward)
 }
 
-// turning draws a system with many symmetries: links so far on from every rank,
-// some through a switch, and one or none that is not like the others.
+// turning draws a system with rotational symmetry: links from every rank to the one a
+// fixed distance on, some through a switch, and at most one that breaks it.
 func turning(t *rapid.T) *topologies.Topology {
 	n := rapid.IntRange(3, 7).Draw(t, "ranks")
 	top := &topologies.Topology{Name: "turning", Nodes: 1, Runtime: "nccl"}
@@ -66,8 +66,7 @@ func turning(t *rapid.T) *topologies.Topology {
 	return sorted(top)
 }
 
-// TestOrbitsChangeNoBound finds the best lengths with one of each orbit standing
-// for all, and without.
+// TestOrbitsChangeNoBound computes optimal lengths with and without orbits.
 func TestOrbitsChangeNoBound(t *testing.T) {
 	smaller := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -89,7 +88,8 @@ func TestOrbitsChangeNoBound(t *testing.T) {
 	}
 }
 
-// TestOneSinkOfEachOrbit bounds an allgather by one sink of each orbit, and by all.
+// TestOneSinkOfEachOrbit computes an allgather's bound from one sink of each orbit, and
+// from all.
 func TestOneSinkOfEachOrbit(t *testing.T) {
 	fewer := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -107,9 +107,8 @@ func TestOneSinkOfEachOrbit(t *testing.T) {
 	}
 }
 
-// TestRanksAlike says of systems whether all their ranks may change places at will,
-// and where they may, that one rank stands for all, and as many orbits of links are
-// found by searching.
+// TestRanksAlike checks on which systems all permutations of ranks are symmetries. There
+// one rank represents all, and the orbits of links are as many as a search finds.
 func TestRanksAlike(t *testing.T) {
 	for name, alike := range map[string]bool{
 		"hub:8": true, "hub:3": true, "fullmesh:2": true, "fullmesh:9": true, "dgx-a100": true,
@@ -131,8 +130,8 @@ func TestRanksAlike(t *testing.T) {
 	}
 }
 
-// TestNodesAlike holds the symmetries of systems of like nodes to what they are:
-// every link goes to one as wide, and the flow is what it is with all symmetries.
+// TestNodesAlike: the symmetries found of equal nodes map every link to one of its width,
+// and give the same flow as all symmetries.
 func TestNodesAlike(t *testing.T) {
 	for _, name := range []string{"dgx-1", "dgx-2", "dgx-a100", "mi250", "ndv2", "lassen", "t4-8", "alps"} {
 		for _, nodes := range []int{2, 3} {
@@ -165,8 +164,8 @@ func TestNodesAlike(t *testing.T) {
 	}
 }
 
-// TestManyNodes has alltoall's bound reached on 128 of them: in an alltoall of n
-// nodes n-1 of n parts leave each, through its NICs.
+// TestManyNodes reaches alltoall's bound on 128 nodes: of n nodes, (n-1)/n of each node's
+// data leaves through its NICs.
 func TestManyNodes(t *testing.T) {
 	for _, c := range []struct{ topology, exact string }{
 		{"dgx-a100", "3200/127"}, {"mi250", "2048/127"}, {"ndv2", "200/127"}, {"dgx-1", "800/127"}, {"perlmutter", "3200/127"}, {"t4-8", "200/127"},
@@ -183,9 +182,8 @@ func TestManyNodes(t *testing.T) {
 	}
 }
 
-// TestLargeSystems has bounds of systems whose linear program is small for their
-// symmetries alone: on a ring of n, n-1 neighbours' parts share the other way
-// round.
+// TestLargeSystems has linear programs that are small only by symmetry: on a ring of n,
+// the shares of n-1 neighbours cross the other direction.
 func TestLargeSystems(t *testing.T) {
 	for _, c := range []struct {
 		topology, collective, exact string

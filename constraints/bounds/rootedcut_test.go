@@ -11,8 +11,8 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// TestNarrowest compares flows to ranks that are merged as they are asked for with the
-// flow to each alone.
+// TestNarrowest compares flows to ranks that are merged one after the other with the flow
+// to each alone.
 func TestNarrowest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := problemOf(t, turning(t))
@@ -44,8 +44,8 @@ func TestScattered(t *testing.T) {
 	}
 }
 
-// TestFewLooks gives every row less and less work: what is found then is true still,
-// and says that it is not all.
+// TestFewLooks limits each row's work more and more: the result stays a valid bound, and
+// says that it is partial.
 func TestFewLooks(t *testing.T) {
 	defer func(most int64) { maxWork = most }(maxWork)
 	all := maxWork
@@ -86,8 +86,8 @@ func TestFewLooks(t *testing.T) {
 	}
 }
 
-// TestFewLooksHaveTheirCut: however little may be looked at, what is said of a fan is
-// what its cut carries.
+// TestFewLooksHaveTheirCut: however small the limit, the bound of a fan is what its cut
+// carries.
 func TestFewLooksHaveTheirCut(t *testing.T) {
 	defer func(most int64) { maxWork = most }(maxWork)
 	all := maxWork
@@ -121,8 +121,8 @@ func TestFewLooksHaveTheirCut(t *testing.T) {
 	}
 }
 
-// TestVeryLargeSystems bounds systems of ten thousands of ranks, where what may change
-// places is found at once: each comes to what is known of its kind.
+// TestVeryLargeSystems bounds systems of tens of thousands of ranks, whose symmetries are
+// found at once, and compares with closed forms.
 func TestVeryLargeSystems(t *testing.T) {
 	for _, row := range []struct{ system, collective, exact string }{
 		{"hub:65536", "allgather", "655360/13107"},

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// TestBesideTACOS runs every row on TACOS and here by turns, and prints the
-// table of docs/measurements/greedy.md. COLLTUNE_TACOS names the folder of its
-// sources; it is built with g++.
+// TestBesideTACOS runs every row on TACOS and here, alternately, and prints the table of
+// docs/measurements/greedy.md. COLLTUNE_TACOS names the folder of TACOS's sources, which
+// are built with g++.
 func TestBesideTACOS(t *testing.T) {
 	folder := os.Getenv("COLLTUNE_TACOS")
 	if folder == "" {
@@ -63,8 +63,8 @@ func (r row) beside(t *testing.T, theirs string) {
 		}
 		return s, seconds
 	}
-	// TACOS's schedules differ: the best of some is taken, of fewer where one
-	// takes long, and the seconds of one.
+	// TACOS's schedules vary: the best of several is taken (fewer where one takes long),
+	// and the seconds of one.
 	us, theirSeconds, ourSeconds := math.Inf(1), math.Inf(1), math.Inf(1)
 	var own *Schedule
 	times := 7
@@ -112,8 +112,8 @@ func buildTACOS(t *testing.T, folder string) string {
 	return binary
 }
 
-// processorSeconds is what one call of f costs all processors together, over as
-// many as make a twentieth of a second.
+// processorSeconds returns the processor time of one call of f, over all cores, averaged
+// over enough calls to last 50 ms.
 func processorSeconds(f func()) float64 {
 	used := func() float64 {
 		var u syscall.Rusage

@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// TestEnds ends the context after each number of checks: few checks follow, and Route
-// returns the context's error, or a schedule if there was one by then.
+// TestEnds ends the context after each number of checks: Route returns after few more,
+// with the context's error or with a schedule found by then.
 func TestEnds(t *testing.T) {
 	for _, c := range []struct {
 		top  *topologies.Topology

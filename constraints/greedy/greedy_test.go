@@ -32,7 +32,7 @@ func dgx1(t testing.TB, gibps float64, us float64) *topologies.Topology {
 	return top
 }
 
-// row is a system that TACOS was measured on.
+// row is a system on which TACOS was measured.
 type row struct {
 	topology string
 	bytes    int64
@@ -90,9 +90,9 @@ func (r row) system(t testing.TB) *topologies.Topology {
 	return resolve(t, r.topology, 1)
 }
 
-// TestNoWorseThanTACOS holds the rows of up to 64 ranks: no schedule longer than
-// TACOS's with its number of chunks, and with any number within a hundredth of
-// the bound where TACOS is a twentieth over it.
+// TestNoWorseThanTACOS, on rows of up to 64 ranks: no schedule is longer than TACOS's with
+// the same number of chunks; where TACOS is 5 % above the bound, ours is within 1 % with
+// some number of chunks.
 func TestNoWorseThanTACOS(t *testing.T) {
 	for _, r := range rows {
 		top := r.system(t)
@@ -127,8 +127,8 @@ func route(t testing.TB, top *topologies.Topology, o Options) *Schedule {
 	return s
 }
 
-// TestPublishedSystems compares with what TACOS and TE-CCL find on TE-CCL's
-// graphs, latency counted as each of them does.
+// TestPublishedSystems compares with TACOS's and TE-CCL's results on TE-CCL's graphs, with
+// each one's count of latency.
 func TestPublishedSystems(t *testing.T) {
 	for _, c := range []struct {
 		top    *topologies.Topology
@@ -147,8 +147,8 @@ func TestPublishedSystems(t *testing.T) {
 	}
 }
 
-// TestCollectives schedules all three on systems of every sort, and compiles and
-// verifies the programs.
+// TestCollectives schedules all three collectives on systems of every kind, and compiles
+// and verifies the programs.
 func TestCollectives(t *testing.T) {
 	for _, top := range []*topologies.Topology{
 		dgx1(t, 25, 0.7), resolve(t, "dgx-a100", 2), resolve(t, "mesh:3x3", 1), resolve(t, "hub:5", 1), resolve(t, "hypercube:3", 1),
@@ -199,8 +199,7 @@ func randomSystem(t *rapid.T, n int, most int64, late int, always func(a, b int)
 	return top
 }
 
-// TestRandomSystems schedules on connected systems whose links differ, and have
-// one way alone at times.
+// TestRandomSystems schedules on random connected systems with unequal and one-way links.
 func TestRandomSystems(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 7).Draw(t, "ranks")
@@ -229,8 +228,8 @@ func TestRandomSystems(t *testing.T) {
 	})
 }
 
-// TestFloorIsBelowEverySchedule of single chunks: on random systems of one to
-// three nodes, no try of any policy ends before it.
+// TestFloorIsBelowEverySchedule: on random systems of one to three nodes no attempt of any
+// policy with single chunks ends before the floor.
 func TestFloorIsBelowEverySchedule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 8).Draw(t, "ranks")
@@ -301,13 +300,13 @@ func TestMatchingMeetsTheLowerBound(t *testing.T) {
 	if matched < 10 {
 		t.Errorf("%d matchings: too few of one kind for this test", matched)
 	}
-	// A DGX-1's slow links wait for what its fast ones cannot bring.
+	// A DGX-1's slow links are used only for what its fast ones cannot bring in time.
 	if s := route(t, dgx1(t, 23, 0.7), Options{Bytes: 1 << 30, Chunks: 1}); s.Method != "matching" || s.TimeUS > 8154.274 {
 		t.Errorf("dgx-1: %v us by %s", s.TimeUS, s.Method)
 	}
 }
 
-// TestCheckFindsEveryChange changes a good schedule in one place at a time.
+// TestCheckFindsEveryChange changes one place of a valid schedule at a time.
 func TestCheckFindsEveryChange(t *testing.T) {
 	top := dgx1(t, 25, 0.7)
 	for _, c := range []struct {
@@ -367,8 +366,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestRounding routes sums where links inside a node take so little of the whole time
-// that rounding has messages arrive as soon as they leave.
+// TestRounding routes reductions on links inside a node whose times are so small beside
+// the total that a message is rounded to arrive when it leaves.
 func TestRounding(t *testing.T) {
 	top := resolve(t, "ndv2", 2)
 	for i := range top.Edges {
@@ -389,8 +388,8 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// BenchmarkTACOS is the table of docs/measurements/greedy.md: every row with
-// TACOS's number of chunks, and with the best.
+// BenchmarkTACOS is the table of docs/measurements/greedy.md: every row with TACOS's
+// number of chunks, and with the best number.
 func BenchmarkTACOS(b *testing.B) {
 	for _, r := range rows {
 		top := r.system(b)
@@ -409,7 +408,7 @@ func BenchmarkTACOS(b *testing.B) {
 	}
 }
 
-// BenchmarkTECCL is the same for TE-CCL's graphs.
+// BenchmarkTECCL is BenchmarkTACOS for TE-CCL's graphs.
 func BenchmarkTECCL(b *testing.B) {
 	for _, c := range []struct {
 		top    *topologies.Topology

@@ -7,8 +7,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// TestCrossings routes on many nodes whose GPUs are not linked with those of their own
-// number: on a DGX-2 as TE-CCL has it, the odd ones send and the even ones receive.
+// TestCrossings routes over many nodes where GPUs have network links only to other
+// numbers: on TE-CCL's DGX-2 odd ranks send and even ranks receive.
 func TestCrossings(t *testing.T) {
 	for _, c := range []struct {
 		top   *topologies.Topology

@@ -9,7 +9,8 @@ import (
 	"github.com/colltune/colltune/topologies/topotest"
 )
 
-// TestUnitAboveTheLinks says what keeps chunks from going anywhere.
+// TestUnitAboveTheLinks: with a unit above every link's bandwidth no chunk can move, and
+// the answer says why.
 func TestUnitAboveTheLinks(t *testing.T) {
 	top := topotest.Resolve(t, "ring:4@50GB/s", 0)
 	col, err := collective.New(collective.Spec{Name: "allgather", Ranks: 4, Chunks: 1})
@@ -24,7 +25,7 @@ func TestUnitAboveTheLinks(t *testing.T) {
 	if r := p.outOfReach(); r == nil || r.Reason != want {
 		t.Errorf("%v; want %s", r, want)
 	}
-	// A sum, too, is told so, and not that there is nothing to do.
+	// The same reason is given for a reduction, instead of "nothing to do".
 	if col, err = collective.New(collective.Spec{Name: "allreduce", Ranks: 4, Chunks: 1}); err != nil {
 		t.Fatal(err)
 	}

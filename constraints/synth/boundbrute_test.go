@@ -12,10 +12,10 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// TestBoundsAgainstBruteForce holds what bounds say of chunks that are copied to
-// random small systems where everything was tried: no split of rounds that has a
-// routing is excluded, by flows, by the best prices or by any, and no R/C that has one
-// is below a bound. The routings that packings find are among those that there are.
+// TestBoundsAgainstBruteForce compares the bounds on copied chunks with exhaustive search
+// on random small systems: no split of rounds that has a routing is excluded (by flows, by
+// the optimal dual prices or by arbitrary ones), no R/C that has one lies below a bound,
+// and every routing that packing finds is among those of the exhaustive search.
 func TestBoundsAgainstBruteForce(t *testing.T) {
 	routed, excludes, packed := 0, map[string]int{}, 0
 	check := func(t *rapid.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/colltune/colltune/constraints/solver"
 )
 
-// spreading is a problem of chunks that are copied, of a topology.
+// spreading returns the problem of a collective that copies chunks and sums nothing.
 func spreading(t testing.TB, q Query, name string, chunks int) *problem {
 	t.Helper()
 	c, err := collective.New(collective.Spec{Name: name, Ranks: len(q.Topology.Ranks), Chunks: chunks, InPlace: collective.DefaultInPlace(name)})
@@ -27,11 +27,11 @@ func spreading(t testing.TB, q Query, name string, chunks int) *problem {
 	return p
 }
 
-// never is that there is always time for more.
+// never reports that the time is not over.
 func never() bool { return false }
 
-// leastOfAll is the least that any choice of lanes in steps costs by which all who
-// want a chunk have it, by trying all of them: it knows of no sets.
+// leastOfAll returns the least cost of lanes in steps by which every rank in wanted gets
+// the chunk. It tries every subset of lanes and steps: an independent oracle.
 func leastOfAll(net *network, steps, source int, wanted []int, price []int64) int64 {
 	best := int64(infinite)
 	for choice := range 1 << (len(net.lanes) * steps) {
@@ -59,8 +59,8 @@ func leastOfAll(net *network, steps, source int, wanted []int, price []int64) in
 	return best
 }
 
-// pays is what a branching from rank 0 costs, which is held to bring the chunk to all
-// who want it, each rank sending only what it had before.
+// pays returns the cost of a branching from rank 0. It fails unless the branching brings
+// the chunk to all ranks in wanted, and each rank sends only what it had before the step.
 func (br branching) pays(t *rapid.T, net *network, wanted []int, steps int, price []int64) (paid int64) {
 	has := uint(1)
 	for i, h := range br {
@@ -84,8 +84,7 @@ func (br branching) pays(t *rapid.T, net *network, wanted []int, steps int, pric
 	return paid
 }
 
-// The cheapest branching is as cheap as any choice of lanes, and is one: it brings
-// the chunk to all who want it, for what is said.
+// The cheapest branching is valid, and costs as little as the exhaustive search's best.
 func TestCheapestBranching(t *testing.T) {
 	tried := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -144,8 +143,8 @@ func TestCheapestBranching(t *testing.T) {
 	}
 }
 
-// Where there is no more time, a branching that takes long to find is not found, and
-// nothing is said; later it is.
+// When the time is over, the search for a first branching stops, adds no column and proves
+// nothing; with time it finds one.
 func TestBranchingEnds(t *testing.T) {
 	p := spreading(t, Query{Topology: resolve(t, "ndv2", 2), Steps: 4, Rounds: 4}, "allgather", 1)
 	b := p.newPricing()
@@ -161,8 +160,8 @@ func TestBranchingEnds(t *testing.T) {
 	}
 }
 
-// What prices say no routing does, solvers find none of; what a mix is said to be
-// stands up to a replay.
+// What dual prices refute has no routing by a solver either, and every packing replays as
+// a routing.
 func TestBranchingsAgreeWithSolvers(t *testing.T) {
 	s := open(t, "pb")
 	refuted, packed := 0, 0
@@ -211,8 +210,8 @@ func TestBranchingsAgreeWithSolvers(t *testing.T) {
 	}
 }
 
-// Two NDv2 share a wire so narrow that no solver settles how often it is best
-// crossed: prices refute, and packings answer.
+// Two NDv2 are joined by a link so narrow that no solver settles how often it is crossed.
+// Dual prices refute, and packings answer.
 func TestBranchesBetweenNodes(t *testing.T) {
 	top := resolve(t, "ndv2", 2)
 	shared, spent := &frontierCache{pricings: map[string]*pricing{}}, time.Duration(0)

@@ -56,8 +56,8 @@ func drawn(t *rapid.T) (ranks, switches int, links map[[2]int]int) {
 	return ranks, switches, links
 }
 
-// brute answers a query by trying everything: what each rank may have after
-// each step, chunk by chunk, with the loads of the links on every path.
+// brute answers a query by exhaustive search over what each rank has after each step,
+// chunk by chunk, with the loads of the links on every path.
 type brute struct {
 	q    Query
 	dist map[[2]int][]int // path edges by pair
@@ -65,12 +65,12 @@ type brute struct {
 	seen map[string]bool
 	unit int64
 	work int // choices left to try
-	// split is the rounds of each step; nil: they may be split in any way.
+	// split is the rounds of each step; nil: any split.
 	split []int
 }
 
-// bruteForce answers a query, with its rounds split so where that is said; settled is
-// false where that is too much work.
+// bruteForce answers a query by exhaustive search, for one split of rounds if given.
+// settled is false if the search was cut short.
 func bruteForce(q Query, split ...int) (found, settled bool) {
 	b := &brute{q: q, split: split, dist: map[[2]int][]int{}, seen: map[string]bool{}, unit: int64(q.Unit), work: 1 << 17}
 	n := q.Collective.Ranks
@@ -137,7 +137,7 @@ func (b *brute) from(state []uint8, step, rounds int) bool {
 	return false
 }
 
-// choose decides who brings item x to rank to in this step, or nobody.
+// choose tries every sender of item x to rank to in this step, and none.
 func (b *brute) choose(before, after []uint8, x, to int, load map[int]int64, r, step, rounds int) bool {
 	if b.work--; b.work <= 0 {
 		return false
@@ -175,7 +175,7 @@ func (b *brute) choose(before, after []uint8, x, to int, load map[int]int64, r, 
 	return b.choose(before, after, nextX, nextTo, load, r, step, rounds)
 }
 
-// reverse turns every link of a system round.
+// reverse reverses every link.
 func reverse(links map[[2]int]int) map[[2]int]int {
 	back := map[[2]int]int{}
 	for k, w := range links {
@@ -184,11 +184,12 @@ func reverse(links map[[2]int]int) map[[2]int]int {
 	return back
 }
 
-// dualOf names what is spread where a collective collects.
+// dualOf maps a collective that reduces to the one that copies the same way on the
+// reversed system.
 var dualOf = map[string]string{"reduce": "broadcast", "reducescatter": "allgather"}
 
-// times is how often a test of random queries has rapid make its checks: 300 are
-// a few seconds, 10,000 are for the long suite.
+// times is how often rapid.Check, of 100 cases, runs: 300 cases take seconds, 10,000 are
+// for the long suite.
 func times() int {
 	if os.Getenv("COLLTUNE_LONG") != "" {
 		return 100
@@ -196,8 +197,8 @@ func times() int {
 	return 3
 }
 
-// solverless is a query's status by trying everything; settled is false where
-// that is too much work.
+// solverless returns a query's status by exhaustive search; settled is false if that was
+// cut short.
 func solverless(t *rapid.T, q Query, ranks, switches int, links map[[2]int]int) (status solver.Status, settled bool) {
 	if dual, ok := dualOf[q.Collective.Name]; ok {
 		spec := q.Collective.Spec
@@ -217,7 +218,7 @@ func solverless(t *rapid.T, q Query, ranks, switches int, links map[[2]int]int) 
 	return unsat, true
 }
 
-// both are the solvers there are.
+// both opens every solver available.
 func both(t *testing.T) map[string]*solver.Pool {
 	all := map[string]*solver.Pool{"pb": open(t, "pb")}
 	if os.Getenv(z3.Variable) != "off" && z3.Open() == nil {
@@ -226,8 +227,8 @@ func both(t *testing.T) map[string]*solver.Pool {
 	return all
 }
 
-// TestBruteForce asks random small queries of bounds and solvers together, of
-// each solver alone, and of nobody.
+// TestBruteForce compares the answers of bounds with solvers, of each solver alone, and of
+// bounds alone with exhaustive search, on random small queries.
 func TestBruteForce(t *testing.T) {
 	solvers := both(t)
 	count, found, open, solved := 0, 0, 0, 0
@@ -287,9 +288,9 @@ func TestBruteForce(t *testing.T) {
 	}
 }
 
-// sums answers a query of sums wanted everywhere by trying everything: each rank
-// keeps what it has of a chunk, takes another's, or adds what others have that
-// has nothing in common with it.
+// sums answers a query of an allreduce by exhaustive search: in each step a rank keeps its
+// partial sum of a chunk, replaces it by another's, or adds partial sums of disjoint
+// ranks.
 type sums struct {
 	top   *topologies.Topology
 	ranks int
@@ -319,7 +320,7 @@ func (b *sums) from(state []uint8, steps, rounds int) bool {
 	return false
 }
 
-// choose decides what place at, a chunk of a rank, becomes in this step.
+// choose tries everything that a rank's chunk, number at, can become in this step.
 func (b *sums) choose(before, after []uint8, at int, load map[int]int64, r, steps, rounds int) bool {
 	if b.work--; b.work <= 0 {
 		return false
@@ -328,7 +329,7 @@ func (b *sums) choose(before, after []uint8, at int, load map[int]int64, r, step
 		return b.from(after, steps-1, rounds-r)
 	}
 	item, to := at/b.ranks, at%b.ranks
-	// from: bits of the ranks it gets something from; put: it replaces.
+	// from: the set of ranks that send to it; put: what they send replaces what it had.
 	for from := range 1 << b.ranks {
 		for _, put := range []bool{false, true} {
 			value, fits, used := before[at], true, []int(nil)
@@ -366,8 +367,7 @@ func (b *sums) choose(before, after []uint8, at int, load map[int]int64, r, step
 	return false
 }
 
-// TestBruteForceSums asks random small allreduces of bounds and solvers together,
-// of each solver alone, and of nobody.
+// TestBruteForceSums is TestBruteForce for random small allreduces.
 func TestBruteForceSums(t *testing.T) {
 	solvers := both(t)
 	found, none, solved := 0, 0, 0

@@ -12,11 +12,11 @@ import (
 	"github.com/colltune/colltune/constraints/solver"
 )
 
-// byWork asks within so much work in all.
+// byWork returns a budget of counted work, without a deadline.
 func byWork(limit time.Duration) solveBudget { return solveBudget{work: &work{left: limit}} }
 
-// What is found by work is the same where solvers are four times as slow, also
-// where the work is over before all is found.
+// A budget of work gives the same candidates on a machine four times as slow, also where
+// the work ends before all are found.
 func TestCandidatesOnASlowMachine(t *testing.T) {
 	found := func(slow, name, topology string, work time.Duration) (all []Synthesised) {
 		t.Setenv(slowMachine, slow)
@@ -58,7 +58,7 @@ func TestCandidatesOnASlowMachine(t *testing.T) {
 	}
 }
 
-// Work that is not done for lack of time is told.
+// A solver that its time limit ends before its work says so.
 func TestTimeIsTheLastResort(t *testing.T) {
 	var said []string
 	s, err := solver.Open(solver.Options{Solver: "pb", Timeout: 20 * time.Millisecond, Notice: func(text string) { said = append(said, text) }})
@@ -73,7 +73,7 @@ func TestTimeIsTheLastResort(t *testing.T) {
 	}
 }
 
-// A query whose formula is too large is not settled, and no failure.
+// A formula beyond the limit on size is an answer (timeout), not an error.
 func TestTooLargeToState(t *testing.T) {
 	f := constraints.NewFormula("large")
 	for f.Err() == nil {
@@ -85,7 +85,8 @@ func TestTooLargeToState(t *testing.T) {
 	}
 }
 
-// TestSharesOfTime has what is asked of solvers keep to the time of the whole.
+// TestSharesOfTime: a share of a budget, and a share of that, never exceed the whole's
+// time left; without time left nothing is solved.
 func TestSharesOfTime(t *testing.T) {
 	budget := solveBudget{}.within(time.Hour)
 	if part := budget.share(1, 4); part.left() > 15*time.Minute || part.within(time.Hour).left() > 15*time.Minute {
@@ -109,7 +110,8 @@ func TestSharesOfTime(t *testing.T) {
 	}
 }
 
-// Work done in a part counts in the whole, and no part has more than is left there.
+// Work spent in a share counts in the whole, and no share has more than the whole has
+// left.
 func TestPartsOfWork(t *testing.T) {
 	whole := byWork(time.Hour)
 	half := whole.share(1, 2)

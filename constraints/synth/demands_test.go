@@ -10,9 +10,9 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// every lists demands one by one, whatever is alike and whatever follows from
-// what: into every rank, out of every rank whose chunks each have one place to
-// go, into every set; of sums, into every set from outside.
+// every lists all demands without regard to symmetry or implication: into every set of
+// ranks (of sums: from outside), and out of every rank whose chunks each have one
+// destination.
 func (p *problem) every() []demand {
 	n := p.net.ranks
 	var all []demand
@@ -68,8 +68,8 @@ func (p *problem) every() []demand {
 	return all
 }
 
-// TestDemandsLoseNothing refutes splits with every demand, and with those that
-// stand for them: what the first refute the second do.
+// TestDemandsLoseNothing: what all demands together refute, the chosen representatives
+// refute.
 func TestDemandsLoseNothing(t *testing.T) {
 	refuted, left := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -109,8 +109,8 @@ func TestDemandsLoseNothing(t *testing.T) {
 	}
 }
 
-// TestRateRefutesMore counts alltoalls on rings with chords that flows leave open
-// and the bound on bandwidth refutes.
+// TestRateRefutesMore counts alltoalls on rings with chords that flows leave open and the
+// bandwidth bound refutes.
 func TestRateRefutesMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	left, refuted := 0, 0

@@ -17,7 +17,7 @@ import (
 	"github.com/colltune/colltune/topologies/topotest"
 )
 
-// open opens a solver, or both where there are two.
+// open opens a solver, or all where name is empty.
 func open(t testing.TB, name string) *solver.Pool {
 	t.Helper()
 	s, err := solver.Open(solver.Options{Solver: name, Timeout: 10 * time.Minute})
@@ -28,7 +28,7 @@ func open(t testing.TB, name string) *solver.Pool {
 	return s
 }
 
-// each runs a test on every solver there is.
+// each runs a test with every solver available.
 func each(t *testing.T, f func(t *testing.T, s *solver.Pool)) {
 	t.Run("pb", func(t *testing.T) { f(t, open(t, "pb")) })
 	t.Run("z3", func(t *testing.T) {
@@ -41,7 +41,7 @@ func each(t *testing.T, f func(t *testing.T, s *solver.Pool)) {
 
 var resolve = topotest.Resolve
 
-// row is a query in the literature's terms and what comes of it.
+// row is a query (C, S, R) and its status in the literature.
 type row struct {
 	collective string
 	c, s, r    int
@@ -53,8 +53,7 @@ const (
 	unsat = solver.Unsat
 )
 
-// ask answers a row and, where there is a routing, has its program compiled and
-// verified.
+// ask answers a row and, if there is a routing, compiles and verifies its program.
 func ask(t *testing.T, s *solver.Pool, top *topologies.Topology, w row) Answer {
 	t.Helper()
 	n := len(top.Ranks)
@@ -101,7 +100,7 @@ func compiled(t *testing.T, q Query, a Answer) {
 	}
 }
 
-// dgx1 is the table of SCCL's paper, and more.
+// dgx1 is the table of SCCL's paper, with rows of our own.
 var dgx1 = []row{
 	{"allgather", 1, 1, 1, unsat}, {"allgather", 1, 2, 2, sat}, {"allgather", 2, 2, 3, sat}, {"allgather", 2, 3, 3, sat},
 	{"allgather", 3, 2, 4, unsat}, {"allgather", 3, 3, 4, sat}, {"allgather", 3, 4, 4, sat}, {"allgather", 4, 3, 5, sat},

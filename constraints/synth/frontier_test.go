@@ -9,8 +9,8 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// A number of steps gets a part of the time there is, where that is the clock's; the
-// last one all of it.
+// With a deadline each number of steps gets a share of the time left, the last one all of
+// it; with a budget of work none does.
 func TestPartOfTheTime(t *testing.T) {
 	whole, cancel := context.WithTimeout(t.Context(), 300*time.Hour)
 	defer cancel()
@@ -36,13 +36,14 @@ func TestPartOfTheTime(t *testing.T) {
 	}
 }
 
-// soon is a context whose deadline is always now, and which never ends: all that ends
-// is the parts of its time.
+// soon is a context whose deadline is always now and which never ends: only the shares of
+// its time do.
 type soon struct{ context.Context }
 
 func (soon) Deadline() (time.Time, bool) { return time.Now(), true }
 
-// A frontier search says so where a number of steps had no time left, even if it went on.
+// A frontier search with a number of steps that had no time left returns that, even if it
+// went on.
 func TestNoTimeForSomeSteps(t *testing.T) {
 	col, err := collective.New(collective.Spec{Name: "allgather", Ranks: 5, Chunks: 1})
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Every built-in routing is what its name says, is confirmed on its system, and compiles.
+// Every built-in known routing has the chunks, steps and rounds in its name, replays on
+// its system, and compiles.
 func TestBuiltinRoutings(t *testing.T) {
 	s := open(t, "pb")
 	names, err := fs.Glob(builtin, "known/*")
@@ -42,7 +43,7 @@ func TestBuiltinRoutings(t *testing.T) {
 	}
 }
 
-// ofTwo is the file of an exchange between two ranks.
+// ofTwo is the file of an allgather between two ranks.
 const ofTwo = `{
   "schema": "colltune.synth/v1", "topology": "ring:2", "collective": "allgather",
   "ranks": 2, "status": "sat", "by": "pb", "chunks": 1, "steps": 1, "rounds": 1,
@@ -55,7 +56,7 @@ const ofTwo = `{
 }
 `
 
-// A known routing answers what it is a routing of, and nothing else.
+// A known routing answers its own query, and no other.
 func TestKnownRoutingIsReplayed(t *testing.T) {
 	s := open(t, "pb")
 	k, err := ParseKnown("two.json", []byte(ofTwo))
@@ -100,7 +101,7 @@ func TestKnownRoutingIsReplayed(t *testing.T) {
 	}
 }
 
-// What is wrong with a file is said with its line and its key.
+// An error in a file names the line and the key.
 func TestDamagedKnownRoutings(t *testing.T) {
 	for _, w := range []struct{ from, to, want string }{
 		{"colltune.synth/v1", "colltune.synth/v2", `k.json:2: schema: "colltune.synth/v2": want colltune.synth/v1`},
@@ -144,8 +145,7 @@ func TestDamagedKnownRoutings(t *testing.T) {
 	}
 }
 
-// No text makes the reader fail otherwise than with an error that names the file, and what
-// it lets through can be replayed.
+// Every error of the reader names the file, and everything it accepts can be replayed.
 func FuzzParseKnown(f *testing.F) {
 	f.Add([]byte(ofTwo))
 	f.Add([]byte(ofTwo[:len(ofTwo)/2]))

@@ -8,8 +8,8 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// slowMachine is the variable by which a test's solvers run on a machine that is
-// busy with three other things.
+// slowMachine is the variable that makes a test's solvers run as on a machine with three
+// other busy processes.
 const slowMachine = "COLLTUNE_TEST_SLOW"
 
 func TestMain(m *testing.M) {

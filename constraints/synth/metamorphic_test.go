@@ -13,10 +13,11 @@ import (
 	"github.com/colltune/colltune/constraints/solver"
 )
 
-// invariant are collectives that care for no rank's number but the root's.
+// invariant lists collectives whose answer does not change when ranks are renamed (the
+// root with them).
 var invariant = []string{"allgather", "broadcast", "alltoall", "reducescatter", "reduce", "gather", "scatter", "allreduce"}
 
-// question is a random query in parts that can be changed.
+// question is a random query by its parts, which the test changes.
 type question struct {
 	ranks, switches int
 	links           map[[2]int]int
@@ -48,7 +49,7 @@ func (q question) answer(t *rapid.T, s *solver.Pool) Answer {
 	return a
 }
 
-// widened returns the question with links that are by times as wide.
+// widened returns the question with every link's width multiplied by by.
 func (q question) widened(by int) question {
 	links := map[[2]int]int{}
 	for k, w := range q.links {
@@ -58,11 +59,11 @@ func (q question) widened(by int) question {
 	return q
 }
 
-// TestMetamorphic changes a query in ways that must not change its answer, or
-// only one way.
+// TestMetamorphic changes a query in ways that must not change its status, or may change
+// it in one direction alone.
 func TestMetamorphic(t *testing.T) {
 	s := open(t, "pb")
-	// What is collected is what is spread on the system turned round.
+	// mirror maps a collective to its dual on the reversed system.
 	mirror := map[string]string{"allgather": "reducescatter", "reducescatter": "allgather", "broadcast": "reduce", "reduce": "broadcast",
 		"gather": "scatter", "scatter": "gather", "alltoall": "alltoall", "allreduce": "allreduce"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -88,8 +89,8 @@ func TestMetamorphic(t *testing.T) {
 			t.Fatalf("%+v: %v, with ranks relabelled %v %v", q, was, perm, now)
 		}
 
-		// A link straight between ranks is the way its messages take: it may only
-		// help where there are no switches whose paths it replaces.
+		// A direct link becomes the path of its ranks' messages. It can only help, unless
+		// there are switches whose paths it replaces.
 		more := q
 		more.links = maps.Clone(q.links)
 		a, b := rapid.IntRange(0, q.ranks-1).Draw(t, "from"), rapid.IntRange(0, q.ranks-1).Draw(t, "to")
@@ -100,8 +101,8 @@ func TestMetamorphic(t *testing.T) {
 			}
 		}
 
-		// Links twice as wide do in R rounds what they did in 2R, where each of as
-		// many steps takes an even number of them.
+		// Links twice as wide do in R rounds what single ones do in 2R, if each step takes
+		// an even number of rounds.
 		if half := (q.rounds + 1) / 2; half >= q.steps {
 			slow, fast := q, q.widened(2)
 			slow.rounds, fast.rounds = 2*half, half
@@ -109,7 +110,7 @@ func TestMetamorphic(t *testing.T) {
 				t.Fatalf("%+v: %d rounds of doubled links do, %d of single ones don't", q, half, 2*half)
 			}
 		}
-		// And no less is possible than was in as many rounds.
+		// In the same rounds, wider links lose nothing.
 		if now := q.widened(2).answer(t, s).Status; was == sat && now != sat {
 			t.Fatalf("%+v: %v, with doubled links %v", q, was, now)
 		}
@@ -122,9 +123,8 @@ func TestMetamorphic(t *testing.T) {
 	})
 }
 
-// TestBoundsHold holds what was found to what nothing can beat: the flow bound on
-// R/C, the bound on bandwidth, where a round is the time of a chunk at the unit,
-// and that on steps.
+// TestBoundsHold compares routings found with the lower bounds on R/C by flows, on
+// bandwidth (a round being the time of a chunk at the unit) and on steps.
 func TestBoundsHold(t *testing.T) {
 	s := open(t, "pb")
 	found, met := 0, 0
@@ -164,7 +164,7 @@ func TestBoundsHold(t *testing.T) {
 			t.Fatalf("%+v: %v B/s, and the bound says %v (%s)", q, reached, b.AlgbwBps, b.Proof)
 		}
 	}
-	// A few of a hundred meet the bound, by chance none: then more are asked.
+	// About 3 % of random cases meet a bound exactly: more are drawn if none did.
 	for pass := 0; pass < 10 && (found < 20 || met < 3); pass++ {
 		rapid.Check(t, check)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// A queue has the ratios between two R/C, in their order, and none twice.
+// A queue yields the ratios R/C between two others, in ascending order, each once.
 func TestRatioQueueIsComplete(t *testing.T) {
 	c, err := collective.New(collective.Spec{Name: "broadcast", Ranks: 4, Chunks: 1})
 	if err != nil {
@@ -48,7 +48,7 @@ func TestRatioQueueIsComplete(t *testing.T) {
 	})
 }
 
-// Refuted ratios cover those that are harder, and none of them covers another.
+// A refuted ratio covers all harder ones, and no kept ratio covers another.
 func TestRefutedCoversHarderRatios(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := rapid.Custom(func(t *rapid.T) rcRatio {
@@ -74,8 +74,8 @@ func TestRefutedCoversHarderRatios(t *testing.T) {
 	})
 }
 
-// No routing has a smaller R/C than flows leave for its steps, and of many chunks
-// flows refute nothing that is a little above.
+// No routing has a smaller R/C than the flow bound for its steps; with many chunks, flows
+// refute nothing slightly above that bound.
 func TestCutBoundHolds(t *testing.T) {
 	s := open(t, "pb")
 	said, met, tight := 0, 0, 0
@@ -150,7 +150,8 @@ func TestCutBoundHolds(t *testing.T) {
 	}
 }
 
-// Whatever the chunks, of a DGX-1: what the frontier's first two points meet.
+// The bounds on R/C for any number of chunks on a DGX-1, which the frontier's first two
+// points meet.
 func TestCutBoundDGX1(t *testing.T) {
 	for _, w := range []struct {
 		name  string
@@ -172,8 +173,8 @@ func TestCutBoundDGX1(t *testing.T) {
 	}
 }
 
-// TestFrontierOfManyChunks: a frontier search that is not told how many chunks looks as far as
-// there may be so many, where six a rank are more.
+// TestFrontierOfManyChunks: without a limit on chunks a frontier search of 64 ranks
+// starts; six chunks a pair of ranks are refused as too many.
 func TestFrontierOfManyChunks(t *testing.T) {
 	const ranks = 64
 	c, err := collective.New(collective.Spec{Name: "alltoall", Ranks: ranks, Chunks: 1})
@@ -192,8 +193,8 @@ func TestFrontierOfManyChunks(t *testing.T) {
 	}
 }
 
-// No bound is looked for where the search's chunks leave nothing to ask: less than 1/2
-// in four steps takes more than 8 of them.
+// The bound is not computed if no ratio below it is in the search: R/C below 1/2 in four
+// steps takes more than 8 chunks.
 func TestNothingToAsk(t *testing.T) {
 	p := spreading(t, Query{Topology: resolve(t, "dgx-1", 0), Steps: 1, Rounds: 1}, "broadcast", 1)
 	for chunks, asked := range map[int]bool{8: false, 9: true} {

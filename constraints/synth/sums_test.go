@@ -21,8 +21,8 @@ func sumsOf(t interface{ Fatal(...any) }, top *topologies.Topology, chunks, step
 	return p
 }
 
-// TestSingleChunkInfeasible has the steps in which sums can't be had though distances allow
-// it: nobody may be counted twice.
+// TestSingleChunkInfeasible finds the steps in which no allreduce of a chunk exists
+// although distances allow it, as no rank may be counted twice.
 func TestSingleChunkInfeasible(t *testing.T) {
 	s := open(t, "pb")
 	for _, w := range []struct {
@@ -38,7 +38,7 @@ func TestSingleChunkInfeasible(t *testing.T) {
 		if (got != nil) != w.none {
 			t.Errorf("%s in %d steps: %+v, and that there is none is %v", w.topology, w.steps, got, w.none)
 		}
-		// It is what the question of a chunk with all rounds there are comes to.
+		// The full query of one chunk, with rounds to spare, agrees.
 		p.Rounds = w.steps * 20
 		a, err := s.Solve(context.Background(), p.encode(nil, false).formula)
 		if err != nil || (a.Status == unsat) != w.none {

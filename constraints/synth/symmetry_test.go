@@ -14,8 +14,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// turning draws a system that looks the same from many ranks: links so far on
-// from each, of one width, some through a switch.
+// turning draws a system with rotational symmetry: links from each rank to the one a fixed
+// distance on, all of one width, some through a switch; in half of the cases one link
+// differs.
 func turning(t *rapid.T) *topologies.Topology {
 	ranks := rapid.IntRange(3, 5).Draw(t, "ranks")
 	switches := rapid.SampledFrom([]int{0, 0, 1}).Draw(t, "switches")
@@ -38,7 +39,7 @@ func turning(t *rapid.T) *topologies.Topology {
 	return system(ranks, switches, links)
 }
 
-// asked draws a collective of the built-in ones.
+// asked draws a built-in collective.
 func asked(t *rapid.T, ranks int) collective.Collective {
 	spec := collective.Spec{Ranks: ranks, Chunks: rapid.IntRange(1, 2).Draw(t, "chunks")}
 	spec.Name = rapid.SampledFrom([]string{"allreduce", "broadcast", "allgather", "gather", "scatter", "alltoall", "alltonext", "sendrecv", "reduce", "reducescatter"}).Draw(t, "collective")
@@ -53,8 +54,8 @@ func asked(t *rapid.T, ranks int) collective.Collective {
 	return c
 }
 
-// TestSymmetryChangesNoStatus states random sums with symmetries broken and
-// without, and without any bounds: both are satisfiable, or neither.
+// TestSymmetryChangesNoStatus solves random allreduces with and without symmetry breaking,
+// without bounds: both are satisfiable, or neither.
 func TestSymmetryChangesNoStatus(t *testing.T) {
 	s := open(t, "pb")
 	rounds := 3
@@ -99,8 +100,8 @@ func TestSymmetryChangesNoStatus(t *testing.T) {
 	}
 }
 
-// TestRenamings renames what was found: a routing under other names is one, or
-// the automorphism is none.
+// TestRenamings applies automorphisms to routings found: the renamed routing is valid, or
+// the renaming was no automorphism.
 func TestRenamings(t *testing.T) {
 	s := open(t, "pb")
 	tried := 0
@@ -144,7 +145,7 @@ func TestRenamings(t *testing.T) {
 	}
 }
 
-// TestKnownSymmetries has ranks that can and can't take each other's place.
+// TestKnownSymmetries lists ranks that automorphisms do and do not exchange.
 func TestKnownSymmetries(t *testing.T) {
 	for _, c := range []struct {
 		topology   string
@@ -191,8 +192,7 @@ func TestKnownSymmetries(t *testing.T) {
 	}
 }
 
-// BenchmarkSums refutes an allreduce on a cube with symmetries broken, and
-// without.
+// BenchmarkSums refutes an allreduce on a cube with and without symmetry breaking.
 func BenchmarkSums(b *testing.B) {
 	s := open(b, "pb")
 	top := resolve(b, "hypercube:3", 0)

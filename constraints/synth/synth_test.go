@@ -17,7 +17,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// TestWalls asks what SCCL does not answer in minutes.
+// TestWalls answers queries that SCCL does not answer within minutes.
 func TestWalls(t *testing.T) {
 	s := open(t, "auto")
 	rows := []struct {
@@ -95,7 +95,8 @@ func TestFrontier(t *testing.T) {
 	}
 }
 
-// TestFrontierTellsWhatIsNotProved has solvers that are given no time.
+// TestFrontierTellsWhatIsNotProved gives the solvers no time: every point says that it is
+// not proved optimal.
 func TestFrontierTellsWhatIsNotProved(t *testing.T) {
 	s := open(t, "pb")
 	top := resolve(t, "dgx-1", 0)
@@ -111,8 +112,8 @@ func TestFrontierTellsWhatIsNotProved(t *testing.T) {
 	}
 }
 
-// TestCandidates wants the same ones every time, right ones, and none where
-// there is nothing to find.
+// TestCandidates: candidates are deterministic and valid, and there are none where nothing
+// is to be found.
 func TestCandidates(t *testing.T) {
 	s := open(t, "auto")
 	for _, name := range []string{"allgather", "allreduce", "alltoall"} {
@@ -141,7 +142,7 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// TestReplay catches every kind of lie about a routing.
+// TestReplay: every change of a valid routing is detected.
 func TestReplay(t *testing.T) {
 	s := open(t, "pb")
 	top := resolve(t, "dgx-1", 0)
@@ -183,8 +184,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestCustom routes a collective of somebody's own: a halo exchange, with a
-// chunk wanted twice at one rank.
+// TestCustom routes a user's collective: a halo exchange in which a rank wants one chunk
+// twice.
 func TestCustom(t *testing.T) {
 	s := open(t, "pb")
 	in := func(r int) collective.Want { return collective.Want{Kind: collective.WantInput, Rank: r} }
@@ -210,7 +211,7 @@ func TestCustom(t *testing.T) {
 	}
 }
 
-// TestUnits gives fast links more chunks a round, and none to links too slow.
+// TestUnits: a faster link carries more chunks a round, and one slower than the unit none.
 func TestUnits(t *testing.T) {
 	s := open(t, "pb")
 	top := system(3, 0, map[[2]int]int{{0, 1}: 4, {1, 0}: 4, {1, 2}: 2, {2, 1}: 2, {0, 2}: 1, {2, 0}: 1})
@@ -266,7 +267,7 @@ func TestQueriesThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestInterrupted wants a query that would last to end with its context.
+// TestInterrupted: a long query ends with its context.
 func TestInterrupted(t *testing.T) {
 	s := open(t, "auto")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -292,7 +293,7 @@ func BenchmarkAllgatherDGX1(b *testing.B) {
 	}
 }
 
-// TestSums routes sums that are wanted everywhere, directly.
+// TestSums routes allreduces without composing them.
 func TestSums(t *testing.T) {
 	line := system(3, 0, map[[2]int]int{{0, 1}: 1, {1, 0}: 1, {1, 2}: 1, {2, 1}: 1})
 	each(t, func(t *testing.T, s *solver.Pool) {
@@ -317,8 +318,8 @@ func TestSums(t *testing.T) {
 	})
 }
 
-// TestPrograms compiles and verifies what is found on random systems, in place
-// and out of place.
+// TestPrograms compiles and verifies routings found on random systems, in place and out of
+// place.
 func TestPrograms(t *testing.T) {
 	s := open(t, "pb")
 	made := 0
