@@ -40,6 +40,7 @@ var testOnly = []string{
 	"constraints/internal/formulatest",
 	"constraints/internal/published",
 	"constraints/solver/solvertest",
+	"executor/cpu/mpi/mpitest",
 	"executor/cuda/internal/ptxtest",
 	"executor/executortest",
 	"internal/filetest",

@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/colltune/colltune/constraints/z3"
-	"github.com/colltune/colltune/executor/executortest"
+	"github.com/colltune/colltune/executor/cpu/mpi/mpitest"
 )
 
 // asCommand makes the test binary a colltune, whatever it is called.
@@ -44,7 +44,7 @@ func TestScripts(t *testing.T) {
 			case "c++":
 				return gpus.compiler() != "", nil
 			case "mpirun.openmpi":
-				_, err := executortest.MPILaunchers[0].Command(1)
+				_, err := mpitest.Launchers[0].Command(1)
 				return err == nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)

@@ -16,8 +16,8 @@ import (
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cpu/mpi/mpitest"
 	"github.com/colltune/colltune/executor/data"
-	"github.com/colltune/colltune/executor/executortest"
 	"github.com/colltune/colltune/internal/dynlib"
 	"github.com/colltune/colltune/topologies"
 )
@@ -100,7 +100,7 @@ func plainAllReduce(bytes int64, ranks int) float64 {
 // mpiAllReduce is MPI_Allreduce's best time at every size, in us; none where
 // there is no Open MPI.
 func mpiAllReduce(b *testing.B) map[int64]float64 {
-	launch, err := executortest.MPILaunchers[0].Command(2)
+	launch, err := mpitest.Launchers[0].Command(2)
 	if err != nil {
 		b.Log(err)
 		return nil

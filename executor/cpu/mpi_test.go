@@ -15,8 +15,8 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cpu/mpi/mpitest"
 	"github.com/colltune/colltune/executor/data"
-	"github.com/colltune/colltune/executor/executortest"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -221,7 +221,7 @@ func TestProcesses(t *testing.T) {
 	if os.Getenv("COLLTUNE_LONG") != "" {
 		what = "whole"
 	}
-	for _, l := range executortest.MPILaunchers {
+	for _, l := range mpitest.Launchers {
 		t.Run(l.Name, func(t *testing.T) {
 			launch, err := l.Command(8)
 			if err != nil {
@@ -239,7 +239,7 @@ func TestProcesses(t *testing.T) {
 
 // TestProcessDies: the end of one process is the end of all.
 func TestProcessDies(t *testing.T) {
-	for _, l := range executortest.MPILaunchers {
+	for _, l := range mpitest.Launchers {
 		t.Run(l.Name, func(t *testing.T) {
 			launch, err := l.Command(3)
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cpu/mpi/mpitest"
 	"github.com/colltune/colltune/executor/executortest"
 	"github.com/colltune/colltune/executor/host"
 )
@@ -283,7 +284,7 @@ func TestFarEndEndsWithoutItsHost(t *testing.T) {
 
 // Under mpirun rank 0 serves and the others follow.
 func TestLaunchedByMPI(t *testing.T) {
-	for _, l := range executortest.MPILaunchers {
+	for _, l := range mpitest.Launchers {
 		t.Run(l.Name, func(t *testing.T) {
 			mpirun, err := l.Command(3)
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/colltune/colltune/executor/executortest"
+	"github.com/colltune/colltune/executor/cpu/mpi/mpitest"
 )
 
 // TestMain is also what the processes run that the tests launch.
@@ -98,7 +98,7 @@ func around(what string) error {
 }
 
 func TestMessages(t *testing.T) {
-	for _, l := range executortest.MPILaunchers {
+	for _, l := range mpitest.Launchers {
 		t.Run(l.Name, func(t *testing.T) {
 			args, err := l.Command(4)
 			if err != nil {

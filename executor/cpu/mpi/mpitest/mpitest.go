@@ -1,4 +1,4 @@
-package executortest
+package mpitest
 
 import (
 	"context"
@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// MPILauncher is an MPI's command for starting processes on this machine.
-type MPILauncher struct {
+// Launcher is an MPI's command for starting processes on this machine.
+type Launcher struct {
 	Name  string // of the command
 	Says  string // its library's name for itself
 	flags []string
 }
 
-// MPILaunchers are the launchers of Open MPI and MPICH.
-var MPILaunchers = []MPILauncher{
+// Launchers are the launchers of Open MPI and MPICH.
+var Launchers = []Launcher{
 	{"mpirun.openmpi", "Open MPI", []string{"--allow-run-as-root", "--oversubscribe"}},
 	{"mpirun.mpich", "MPICH", nil},
 }
@@ -27,7 +27,7 @@ const startTime = 2 * time.Minute
 // Command returns the launcher's command line for n processes, to which a command is to be
 // appended. The error is that the launcher is not on PATH, or starts no process here: Open
 // MPI's needs a network, even on one machine.
-func (l MPILauncher) Command(n int) ([]string, error) {
+func (l Launcher) Command(n int) ([]string, error) {
 	path, err := exec.LookPath(l.Name)
 	if err != nil {
 		return nil, err
