@@ -1,11 +1,14 @@
 // A grid of threads of the system, for one launch: all at once, as a
-// cooperative launch promises.
+// cooperative launch promises. Threads that are done wait for the next launch.
 #pragma once
 
 #include <pthread.h>
 
 #include <atomic>
+#include <condition_variable>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -33,13 +36,55 @@ static inline void runKernel(int kernel, const void *parameters) {
     }
 }
 
+// Worker is a thread that runs one task after another. It waits on a lock of its
+// own, so that it orders nothing between the threads of a launch.
+class Worker {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::function<void()> task; // empty: the thread waits for one
+
+    void work() {
+        std::unique_lock<std::mutex> lock(mutex);
+        for (;;) {
+            changed.wait(lock, [this] { return bool(task); });
+            lock.unlock();
+            task();
+            lock.lock();
+            task = nullptr;
+            changed.notify_one();
+        }
+    }
+
+public:
+    Worker() { std::thread([this] { work(); }).detach(); }
+    void begin(std::function<void()> t) {
+        std::lock_guard<std::mutex> lock(mutex);
+        task = std::move(t);
+        changed.notify_one();
+    }
+    void wait() {
+        std::unique_lock<std::mutex> lock(mutex);
+        changed.wait(lock, [this] { return !task; });
+    }
+};
+
+// idle are the workers that no launch has. They end with the process.
+static std::vector<Worker *> idle;
+
+static Worker *worker() {
+    if (idle.empty()) return new Worker;
+    Worker *w = idle.back();
+    idle.pop_back();
+    return w;
+}
+
 // Grid is a launch under way.
 class Grid {
     struct Block : HostBlock {
         pthread_barrier_t together;
     };
     std::vector<std::unique_ptr<Block>> blocks;
-    std::vector<std::thread> threads;
+    std::vector<Worker *> threads;
     std::vector<unsigned char> parameters;
     std::atomic<u32> running;
 
@@ -58,17 +103,22 @@ public:
             blocks.push_back(std::move(b));
         }
         for (auto &b : blocks)
-            for (u32 t = 0; t < threadCount; t++)
-                threads.emplace_back([this, kernel, block = b.get(), t] {
+            for (u32 t = 0; t < threadCount; t++) {
+                threads.push_back(worker());
+                threads.back()->begin([this, kernel, block = b.get(), t] {
                     hostThread = HostThread{block, t, 0};
                     hostOrdered = false;
                     runKernel(kernel, parameters.data());
                     running--;
                 });
+            }
     }
     bool done() const { return running == 0; }
     ~Grid() {
-        for (auto &t : threads) t.join();
+        for (auto *w : threads) {
+            w->wait();
+            idle.push_back(w);
+        }
         for (auto &b : blocks) pthread_barrier_destroy(&b->together);
     }
 };
