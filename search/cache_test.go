@@ -62,7 +62,7 @@ func TestEnumerationInParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := listed(whole)
-	for _, step := range []int64{23, 150} {
+	for _, step := range []int64{47, 150} {
 		how := pass{cache: inMemory()}
 		var parts int
 		for {

@@ -46,7 +46,7 @@ var contests = []contest{
 	{"dgx-a100-x4", "dgx-a100", 4, nil, allCalls, nil, "four nodes, a NIC for each GPU"},
 	{"dgx-1", "dgx-1", 1, nil, allCalls, []string{"alltoall", "allreduce"}, "one node, partial links"},
 	{"dgx-1-part", "dgx-1", 1, []int{0, 1, 2, 3, 5, 6}, mainCalls, []string{"allgather"}, "six of its eight GPUs"},
-	{"frontier", "frontier", 1, nil, allCalls, []string{"alltoall"}, "one node of eight GCDs, partial links"},
+	{"frontier", "frontier", 1, nil, allCalls, nil, "one node of eight GCDs, partial links"},
 	{"frontier-x4", "frontier", 4, nil, []string{"allreduce", "allgather", "reducescatter", "broadcast"}, nil, "four nodes, half as many NICs as GCDs"},
 	{"ndv2-x2", "ndv2", 2, nil, mainCalls, nil, "two nodes, partial links, one NIC each"},
 	{"mi300x", "mi300x", 1, nil, mainCalls, []string{"allgather"}, "one node, all pairs linked"},

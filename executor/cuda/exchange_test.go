@@ -150,6 +150,7 @@ func TestInOrder(t *testing.T) {
 // TestExchanges draws programs of small messages: a block a rank and a block a
 // threadblock are both right, launch after launch, on one device and on several.
 func TestExchanges(t *testing.T) {
+	draws(t, 50)
 	exchanges, top := 0, system(t, "ring:4")
 	machines := map[int]*hostMachine{1: newHostMachine(t, 1, 2, "plain"), 3: newHostMachine(t, 3, 2, "plain")}
 	programs := map[topologies.Proto][]family{}

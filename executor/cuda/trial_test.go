@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -125,15 +126,24 @@ func TestElementTypes(t *testing.T) {
 	}
 }
 
+// draws lets rapid make n checks in the test, and as many as ever in the long suite.
+func draws(t *testing.T, n int) {
+	t.Helper()
+	if long() {
+		return
+	}
+	checks := flag.Lookup("rapid.checks")
+	before := checks.Value.String()
+	if err := checks.Value.Set(strconv.Itoa(n)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = checks.Value.Set(before) })
+}
+
 // TestAnySettings draws programs and settings: sizes that divide nothing, tiles
 // of a few elements, any number of threads and devices.
 func TestAnySettings(t *testing.T) {
-	if !long() {
-		checks := flag.Lookup("rapid.checks")
-		before := checks.Value.String()
-		_ = checks.Value.Set("20")
-		defer func() { _ = checks.Value.Set(before) }()
-	}
+	draws(t, 20)
 	top := system(t, "ring:6")
 	programs := map[topologies.Proto][]family{}
 	for _, proto := range topologies.AllProtocols {
