@@ -1,11 +1,11 @@
-// Element types and what reduces them. Two words of eight bytes are combined
-// element by element, in registers.
+// Element types and their reductions. Words of eight bytes are reduced element by
+// element, in registers.
 #pragma once
 
 #include "platform.h"
 
-// Float is a type whose arithmetic is that of another: halves compute in float
-// and round once, which is exact for sums and products of two.
+// Halves compute in float and round once: the result is the correctly rounded sum
+// or product of two.
 struct ElementF16 {
     typedef u16 Stored;
     typedef float Value;
@@ -46,7 +46,8 @@ typedef Plain<u32> ElementU32;
 typedef Plain<i64> ElementI64;
 typedef Plain<u64> ElementU64;
 
-// Wrapping makes signed sums and products wrap around, as the hardware's do.
+// Wrapping is the unsigned type in which a signed type's sums and products are
+// computed: they wrap around, as the hardware's do.
 template <typename T> struct Wrapping { typedef T type; };
 template <> struct Wrapping<signed char> { typedef u8 type; };
 template <> struct Wrapping<i32> { typedef u32 type; };
@@ -62,7 +63,7 @@ template <int reduction, typename V> DEVICE V combineValues(V a, V b) {
     }
 }
 
-// combine reduces the elements of two words.
+// combine reduces two words element by element.
 template <typename E, int reduction> DEVICE u64 combine(u64 a, u64 b) {
     const int bytes = sizeof(typename E::Stored), bits = 8 * bytes;
     if (bytes == 8) {

@@ -1,21 +1,23 @@
-// Exchanges: a rank's whole program in one block, where all that it moves is a line
-// for each thread at most, whole and aligned. A thread has the same bytes of every
-// chunk and message, so that no two wait for each other, and nothing is put down
-// for another to pick up: what is to be added up is looked at in all its slots at
-// once, and summed as it lies there.
+// Exchanges: a rank's whole program in one block, where each chunk and message is at
+// most one whole, aligned line per thread. A thread handles the same bytes of every
+// chunk and message, so that no thread waits for another of its block and nothing
+// is handed over between them. Messages that are reduced into one value are polled
+// together and reduced straight from their slots.
 #pragma once
 
 #include "reduce.h"
 #include "small.h"
 
-// What a block keeps in shared memory; the host holds to it.
+// The most records that a block keeps in shared memory; the host makes no exchange
+// of more.
 #define MOST_PARTS 64
 #define MOST_ARMS 64
 
-// So many messages are looked at, or sent, in a row.
+// The number of messages that are polled or sent together.
 #define ROW 8
 
-// Where an arm's message is in a launch, and where its chunk.
+// An arm is one message (Arm in layout.h). Placed is its slot's address and its
+// number in this launch.
 struct alignas(16) Placed { u64 slot, number; };
 SHARED Part placedParts[MOST_PARTS];
 SHARED Placed placedArms[MOST_ARMS + ROW];
@@ -36,23 +38,23 @@ template <class T> DEVICE void loadRecord(u64 at, T *record) {
 
 DEVICE u32 least(u32 a, u32 b) { return a < b ? a : b; }
 
-// exchangeAt is where a block's exchange lies.
+// exchangeAt is the address of the block's Exchange.
 DEVICE u64 exchangeAt(const Launch &l) {
     const u32 unit = sizeof(Exchange);
     static_assert(sizeof(Part) == unit && sizeof(Arm) == unit, "records of an exchange");
     return l.blocks + unit * (1 + l.parts + l.arms) * blockIndex();
 }
 
-// place reads what a block is to do, all in one look, and finds out where its
-// messages are in this launch; false where it is given up. A launch has no more
-// messages on a connection than there are slots, so that on one device, where the
-// launch before has ended, all of them are free. Another device may be behind.
+// place loads a block's records into shared memory and computes the slot and number
+// of each message in this launch; false if the launch is given up. A launch has at
+// most as many messages on a connection as there are slots. On one device the
+// launch before has ended, so that all slots are free; another device may be behind.
 DEVICE bool place(const Launch &l, Watch &w, Exchange &x) {
     u64 head = exchangeAt(l);
     bool lost = false;
     loadRecord(head, &x);
     for (u32 i = STAGES_FROM; i < l.parts || i < l.arms; i += STAGES_APART) {
-        u32 part = least(i, l.parts - 1), arm = least(i, l.arms - 1); // some once more
+        u32 part = least(i, l.parts - 1), arm = least(i, l.arms - 1); // the last one more than once
         Part p;
         Arm a;
         loadRecord(head + sizeof(Part) * (1 + part), &p);
@@ -74,7 +76,7 @@ DEVICE bool place(const Launch &l, Watch &w, Exchange &x) {
     return !barrierOr(lost);
 }
 
-// taken tells senders on other devices that a launch's messages were.
+// taken tells senders on other devices that this launch's messages have been read.
 DEVICE void taken(const Launch &l, const Exchange &x) {
     for (u32 i = threadIndex(); i < l.arms; i += threadCount()) {
         Arm a;
@@ -100,9 +102,9 @@ template <class P, class E> struct Share {
         reduction = l.reduction;
     }
 
-    // await has a row of messages come; false where the launch is given up.
+    // await waits for up to n messages from an arm on; false if the launch is given up.
     template <int n> DEVICE_MEMBER bool await(Watch &w, u32 first, u32 count, u64 (&data)[n][words]) const {
-        Call in[n]; // those that are not there are the last once more: no branches come between
+        Call in[n]; // beyond count, the last one again: no branches between the loads
         const Placed *row = placedArms + first;
 #pragma unroll
         for (int k = 0; k < n; k++) in[k] = callOf(row[k]);
@@ -137,8 +139,9 @@ template <class P, class E> struct Share {
         }
     }
 
-    // add has a row of values be added to one, or begin it. Sums are what is mostly
-    // asked for; what else there is shares a call.
+    // add reduces up to n values into one, which begins as the first of them where
+    // begins is set. Sums are inlined, being the most frequent; other reductions
+    // share a call.
     template <int n> DEVICE_MEMBER void add(u64 (&value)[words], const u64 (&row)[n][words], u32 count, bool begins) const {
         bool sums = reduction == SUM || reduction == AVG;
 #pragma unroll
@@ -154,7 +157,7 @@ template <class P, class E> struct Share {
         }
     }
 
-    // send sends a row of messages, or one value as all of them.
+    // send sends up to n messages: data of their own (m = n), or one value (m = 1).
     template <int n, int m> DEVICE_MEMBER void send(u32 first, u32 count, const u64 (&data)[m][words]) const {
         Call out[n];
         const Placed *row = placedArms + first;
@@ -167,11 +170,12 @@ template <class P, class E> struct Share {
         }
     }
 
-    // value works out a part's value, stores it and sends it.
+    // value computes a part's value, stores it and sends it; false if the launch is
+    // given up.
     template <int n> DEVICE_MEMBER bool value(Watch &w, const Part &p) const {
         u64 value[1][words] = {};
         if (has && (p.does & READS)) P::load(p.src + at, lane, left, value[0]);
-        bool adds = p.does & ADDS; // what is there, instead of messages
+        bool adds = p.does & ADDS; // the chunk at dst, instead of messages
         u32 others = adds ? 1 : p.comes;
 #pragma unroll 1
         for (u32 i = 0; i < others; i += n) {
@@ -190,8 +194,8 @@ template <class P, class E> struct Share {
         return true;
     }
 
-    // apart sends or receives chunks, each with a message of its own. One that is sent
-    // alone is a value.
+    // apart sends or receives chunks, each in a message of its own; false if the launch
+    // is given up. A single chunk that is sent is handled by value.
     template <int n> DEVICE_MEMBER bool apart(Watch &w, const Part &p) const {
 #pragma unroll 1
         for (u32 i = 0; i < p.comes; i += n) {
@@ -221,7 +225,7 @@ template <class P, class E> struct Share {
         return true;
     }
 
-    // run carries a part out; false where the launch is given up.
+    // run executes a part; false if the launch is given up.
     DEVICE_MEMBER bool run(Watch &w, const Part &p) const {
         bool few = p.comes <= 1 && p.goes <= 1;
         if (p.does & APART) return few ? apart<1>(w, p) : apart<ROW>(w, p);

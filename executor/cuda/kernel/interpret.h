@@ -6,8 +6,8 @@
 #include "reduce.h"
 #include "small.h"
 
-// Progress is a threadblock's place in its connections, in registers of every
-// thread. A trial makes fewer calls than 32 bits count.
+// Progress is a threadblock's position in its connections, in registers of every
+// thread. A trial makes fewer than 2^32 calls.
 struct Progress {
     u64 turn; // tiles, over all launches
     u32 sent, received;
@@ -16,20 +16,20 @@ struct Progress {
     u64 sendAt, receiveAt; // the slots' addresses
 };
 
-// nextSlot goes on to the next slot of a connection.
+// nextSlot moves to the next slot of a connection, from the last to the first.
 DEVICE void nextSlot(const Launch &l, const End &end, u32 *slot, u64 *at) {
     bool first = ++*slot == l.slots;
     if (first) *slot = 0;
     *at = first ? end.slots : *at + l.slotBytes;
 }
 
-// beginCall waits for a slot to send into and, where counters tell of messages,
-// for the message; false where the launch is given up.
+// beginCall waits for a free slot to send into and, where messages are announced by
+// a counter (Simple), for the message; false if the launch is given up.
 template <class P> DEVICE bool beginCall(const Launch &l, const Block &b, Watch &w, Progress &p, u32 does) {
     bool lost = false;
     u64 is;
-    // A counter is polled by one thread where a barrier comes anyway, by each
-    // where none does: it is rarely behind.
+    // Where a barrier follows anyway, one thread polls the counter; elsewhere each
+    // does, which costs little: it rarely has to wait.
     bool noCredit = (does & SENDS) && p.sent + 1 > p.credit + l.slots;
     if (noCredit && (!P::counted || threadIndex() == 0)) {
         lost = !reaches(w, b.send.head, p.sent + 1 - l.slots, &is, l.system, FOR_SLOT, b.sendTo, 0);
@@ -43,7 +43,8 @@ template <class P> DEVICE bool beginCall(const Launch &l, const Block &b, Watch 
     return !lost;
 }
 
-// endCall tells others of a call: those who wait for its step first.
+// endCall publishes the end of a call: first to the threadblocks that wait for its
+// step, then to its peers.
 template <class P> DEVICE void endCall(const Launch &l, const Block &b, Progress &p, const Step &step, bool flags, u64 turn) {
     u32 does = step.does;
     if (threadIndex() == 0) {
@@ -62,7 +63,7 @@ template <class P> DEVICE void endCall(const Launch &l, const Block &b, Progress
     }
 }
 
-// place has a call's slots and numbers be those of its turn.
+// place sets the slots and numbers of a call's messages.
 DEVICE void place(const Launch &l, const Progress &p, Call *in, Call *out) {
     out->slot = p.sendAt;
     out->number = p.sent + 1;
@@ -72,8 +73,8 @@ DEVICE void place(const Launch &l, const Progress &p, Call *in, Call *out) {
     in->system = out->system = l.system != 0;
 }
 
-// awaitSteps waits for what a step depends on; false where the launch is given
-// up.
+// awaitSteps waits for the steps that a step depends on; false if the launch is
+// given up.
 DEVICE bool awaitSteps(const Launch &l, Watch &w, const Step &step, u64 turn) {
     bool lost = false;
     for (u32 d = threadIndex(); d < step.dependencyCount; d += threadCount()) {
@@ -85,8 +86,8 @@ DEVICE bool awaitSteps(const Launch &l, Watch &w, const Step &step, u64 turn) {
     return !barrierOr(lost);
 }
 
-// runCalls runs the calls of a step that is not small; false where the launch is
-// given up.
+// runCalls runs the calls of a step that is not small; false if the launch is given
+// up.
 template <class P, class E> DEVICE bool runCalls(const Launch &l, const Block &b, Watch &w, Progress &p, const Step &step, u64 turn) {
     const int elementBytes = sizeof(typename E::Stored);
     u32 tile = (u32)(turn - p.turn);
@@ -128,7 +129,7 @@ template <class P, class E> DEVICE bool runCalls(const Launch &l, const Block &b
     return true;
 }
 
-// runSmall runs a small step; false where the launch is given up.
+// runSmall runs a small step; false if the launch is given up.
 template <class P, class E> DEVICE bool runSmall(const Launch &l, const Block &b, Watch &w, Progress &p, const Step &step, u64 turn) {
     bool lost = false;
     if (step.does & CONNECTED) {
@@ -146,7 +147,8 @@ template <class P, class E> DEVICE bool runSmall(const Launch &l, const Block &b
     return true;
 }
 
-// runStep waits for what a step depends on, runs its calls, and flags its end.
+// runStep waits for the steps that a step depends on, runs its calls, and flags its
+// end; false if the launch is given up.
 template <class P, class E> DEVICE bool runStep(const Launch &l, const Block &b, Watch &w, Progress &p, const Step &step, u64 turn) {
     if (step.dependencyCount > 0 && !awaitSteps(l, w, step, turn)) return false;
     if (step.does & SMALL) return runSmall<P, E>(l, b, w, p, step, turn);
@@ -158,19 +160,19 @@ template <class P, class E> DEVICE bool runStep(const Launch &l, const Block &b,
     return true;
 }
 
-// headAt is where a block and its first steps lie.
+// headAt is the address of the block's Block, which its first steps follow.
 DEVICE u64 headAt(const Launch &l) { return l.blocks + (sizeof(Block) + FIRST_STEPS * sizeof(Step)) * (u64)blockIndex(); }
 
-// loadBlock reads what a block is, from so many bytes on. What is wanted seldom is
-// read again: it would take registers of what is on its way from memory.
+// loadBlock loads a Block from byte `from` on. Fields that are used
+// seldom are loaded again: they would take registers from data that is in flight.
 template <int from> DEVICE void loadBlock(u64 head, Block &b) {
     u64 *words = (u64 *)&b;
 #pragma unroll
     for (int k = from / 16; k < (int)sizeof(Block) / 16; k++) load16(head + 16 * k, words + 2 * k);
 }
 
-// finish divides the rank's sums, once all its threadblocks have come to the
-// end of the launch: an average is a sum until then.
+// finish turns the rank's sums into averages once all its threadblocks have reached
+// the end of the launch; false if the launch is given up.
 template <class E> DEVICE bool finish(const Launch &l, Watch &w, u64 turn) {
     Block b;
     loadBlock<sizeof(State)>(headAt(l), b); // the state is being written
@@ -202,8 +204,8 @@ DEVICE Step stepAt(const Block &b, u32 i) {
     return s;
 }
 
-// prepare reads what a block is, where it stands, and its steps: the first of
-// them at once, the others and what the receiver has taken a look later.
+// prepare loads a block's Block, its State and its steps: the first steps with the
+// Block, the others and the receiver's counter with a second load.
 template <class P> DEVICE void prepare(const Launch &l, Block &b, Progress &p) {
     loadBlock<0>(headAt(l), b);
 #if STAGED_STEPS > 0
@@ -219,8 +221,9 @@ template <class P> DEVICE void prepare(const Launch &l, Block &b, Progress &p) {
         stage16(stagedSteps, i, part);
     }
 #endif
-    // What the receiver has taken in launches before need not be asked again. Lines
-    // of LL and LL128 are written by who has seen that, whatever order that has.
+    // Calls that the receiver took in earlier launches need not be polled for again.
+    // A thread overwrites lines of LL and LL128 only after it has seen that they were
+    // taken, so that the load needs no order.
     p.credit = 0;
     if (b.sendTo >= 0) p.credit = (u32)(P::counted ? loadAcquire(b.send.head, l.system) : loadRelaxed(b.send.head, l.system));
     p.turn = b.state.turn;
@@ -233,10 +236,10 @@ template <class P> DEVICE void prepare(const Launch &l, Block &b, Progress &p) {
     barrier();
 }
 
-// leave writes where the launch will end, which is known from its beginning: one
-// that ends elsewhere was given up, and no other follows it. It is out of the way
-// after the first step: before it others would wait for it, and after the last
-// the launch's end.
+// leave stores the State at the end of the launch, which is known at its beginning:
+// a launch that ends elsewhere was given up, and none follows it. It is called after
+// the first step, where it delays nobody: before that step peers would wait for it,
+// and after the last step the end of the launch would.
 DEVICE_CALL void leave(u64 head, u32 tiles, u32 slots) {
     if (threadIndex() != 0) return;
     Block b;

@@ -10,10 +10,10 @@ KERNEL void THREADS_AT_MOST(512) interpret_Simple(Launch l) { interpret<Simple, 
 KERNEL void THREADS_AT_MOST(512) exchange_LL(Launch l) { exchange<LL, ELEMENT>(l); }
 KERNEL void THREADS_AT_MOST(512) exchange_LL128(Launch l) { exchange<LL128, ELEMENT>(l); }
 
-// fill writes a rank's input, spread one element everywhere, reference spoils
-// or checks a rank's output. empty is what a launch costs; hold keeps a device
-// busy while the host queues what is to be timed; hop is how long a flag takes
-// from one block to another, by which a program's time can be judged.
+// fill writes a rank's input, spread writes one element everywhere, and reference
+// spoils or checks a rank's output. empty measures what a launch costs, and hop how
+// long a flag takes from one block to another, by which a program's time can be
+// judged. hold keeps a device busy while the host queues what is to be timed.
 KERNEL void THREADS_AT_MOST(512) fill(Fill f) { fillInput<ELEMENT>(f); }
 KERNEL void THREADS_AT_MOST(512) spread(Spread s) { spreadElement<ELEMENT>(s); }
 KERNEL void THREADS_AT_MOST(512) reference(Reference r) { compare<ELEMENT>(r); }

@@ -1,5 +1,5 @@
-// What the host hands the kernels: tables in the memory of a device, laid out
-// here and in image.go, field by field. Addresses are 64 bits wide everywhere.
+// The tables that the host hands the kernels in a device's memory. image.go has the
+// same layout, field by field. Addresses are 64 bits wide everywhere.
 #pragma once
 
 typedef unsigned char u8;
@@ -10,45 +10,45 @@ typedef int i32;
 typedef long long i64;
 
 // What a step does, as bits: an instruction of package ir is several of them.
-// FLAGS: others wait for it. SMALL: it moves a line for each thread at most, whole
-// and aligned, of one tile of one chunk.
+// FLAGS: other threadblocks wait for it. SMALL: it moves one tile of one chunk, at
+// most one whole, aligned line per thread.
 enum Does { RECEIVES = 1, SENDS = 2, LOADS = 4, STORES = 8, REDUCES = 16, FLAGS = 32, SMALL = 64, CONNECTED = RECEIVES | SENDS };
 
-// Reductions. An average is a sum and a division at the end.
+// Reductions. An average is a sum that is divided at the end of the launch.
 enum Reduction { SUM, PROD, MIN, MAX, AVG };
 
-// What messages order besides their data: nothing; reads that have given their
-// values, which a GPU needs nothing for and the thread sanitizer does not know;
-// all memory, with fences.
+// What messages order besides their data: nothing; the sender's completed reads, for
+// which a GPU needs no fence but the thread sanitizer an order; all memory, with
+// fences.
 enum Order { UNORDERED, READS_BEFORE, FENCED };
 
 // What a threadblock can wait for.
 enum Waiting { FOR_NOTHING, FOR_SLOT, FOR_MESSAGE, FOR_STEP, FOR_RANK };
 
-// Chunk is where a chunk lies. One that has an element less than a message
-// keeps that element aside; 0: it lies with the others.
+// Chunk is a chunk's place. A chunk that is an element shorter than the messages
+// keeps that element apart; 0: it lies with the others.
 struct Chunk {
     u64 address;
     u64 aside;
 };
 
-// Step is one instruction. Its first chunks are repeated here, so that a step
-// of one chunk needs no look into the table of chunks.
+// Step is one instruction. It repeats its first chunks, so that a step of one chunk
+// needs no load from the table of chunks.
 struct alignas(16) Step {
     Chunk src, dst;           // the first
     u32 srcChunk, dstChunk;   // the first, in the table of chunks
-    i32 srcStride, dstStride; // entries of that table from one to the next
+    i32 srcStride, dstStride; // in entries of that table
     u32 count;                // chunks
     u32 dependencies;         // the first, in the table of dependencies
     u16 does;
     u16 dependencyCount;
     u32 index;       // in the program
-    u32 sources;     // of a reduction: chunks that are reduced into dst, one after another
+    u32 sources;     // of a local reduction: chunks that are reduced into dst in turn
     u32 bytes;       // of a small step
-    i64 sourceApart; // bytes from one to the next
+    i64 sourceApart; // bytes from one source to the next
 };
 
-// Dependency is a step of another threadblock of the same rank.
+// Dependency is a step of another threadblock of the same rank, which has to end first.
 struct Dependency {
     u64 semaphore; // address
     u32 steps;     // of that threadblock
@@ -58,23 +58,23 @@ struct Dependency {
 };
 
 // End is one end of a connection. The slots and the tail lie on the receiving
-// device, the head on the sending one, so that everybody polls at home.
+// device, the head on the sending one, so that each polls its own memory.
 struct End {
     u64 slots;
     u64 tail; // calls sent
     u64 head; // calls received
 };
 
-// State is what a threadblock keeps from launch to launch. Nothing is ever
-// reset: all counters only grow.
+// State is a threadblock's state from launch to launch. Counters are never reset:
+// they only grow.
 struct State {
     u64 turn; // tiles done
     u64 sent, received;
     u32 sendSlot, receiveSlot; // where the next call goes
 };
 
-// Block is a threadblock of the program, run by one of the grid, which finds in
-// one look all it has to know: the first of its steps lie behind it once more.
+// Block is a threadblock of the program, run by one block of the grid. A copy of its
+// first steps follows it, so that one load brings all that a short program needs.
 #define FIRST_STEPS 4
 struct alignas(16) Block {
     State state;
@@ -86,17 +86,17 @@ struct alignas(16) Block {
     i32 sendTo, receiveFrom;
     u32 rankBlocks;  // threadblocks of the rank
     u32 rankBlock;   // which of them this is
-    u32 results;     // the rank's averages: the first, in the table of results
-    u32 resultCount; // and how many
-    u32 programSteps; // of the threadblock: several may be one step here
+    u32 results;     // of the rank: the first, in the table of results
+    u32 resultCount; // and their number
+    u32 programSteps; // steps of the program's threadblock, several of which may be one step here
     u64 finished; // address: threadblocks of the rank that have come to the end, over all launches
     u32 sends, receives;         // calls of a launch
-    u32 sendSlots, receiveSlots; // and how many slots further they end, round about
+    u32 sendSlots, receiveSlots; // by how many slots a launch advances, modulo their number
 };
 
-// Exchange is a rank's program that one block carries out: what leads there lies
-// in exchange.go. Its parts and its messages lie behind it, in its launch's numbers
-// of them: a part of no messages does nothing.
+// Exchange is a rank's program that one block runs (exchange.h); exchange.go says
+// which programs are one. Its parts and its arms follow it, as many as the launch
+// says for all ranks: parts without messages fill up.
 struct alignas(16) Exchange {
     u64 turn; // launches done
     u32 rank;
@@ -104,29 +104,29 @@ struct alignas(16) Exchange {
     u32 unused[3];
 };
 
-// Part is a step of an exchange. One that is apart has messages with a chunk each,
-// sent or received; any other has a value, of chunks and messages, that is stored
-// and sent.
+// Part is a step of an exchange. A part that is APART receives or sends messages of
+// one chunk each. Any other has one value, reduced from chunks and messages, which
+// is stored and sent.
 enum PartDoes { READS = 1, ADDS = 2, WRITES = 4, APART = 8 };
 struct alignas(16) Part {
-    u64 src;        // where the value begins, if it READS
-    u64 dst;        // what it ADDS, where it WRITES
-    u32 first;      // of its messages: those that come, then those that go
+    u64 src;        // address of the chunk that the value begins with, if it READS
+    u64 dst;        // address of the chunk that it ADDS or WRITES
+    u32 first;      // of its arms: first those that are received, then those that are sent
     u32 does;
-    u32 comes, goes; // how many
+    u32 comes, goes; // messages received and sent
 };
 
-// Arm is a message of an exchange: a call of a connection, which has so many of
-// them in a launch.
+// Arm is a message of an exchange: one of the calls that its connection makes in a
+// launch.
 struct alignas(16) Arm {
     u64 slots; // as an End's
-    u16 each, before; // messages of a launch, and those of them before this one
+    u16 each, before; // calls of the connection in a launch, and those before this one
     u32 sends;
     u64 address; // of its chunk, if its part is APART
     u64 head;    // as an End's
 };
 
-// Status is in the host's memory, where it can be read while a kernel hangs.
+// Status lies in the host's memory, where it can be read while a kernel hangs.
 struct Status {
     u32 cancel; // set by the host
     u32 waiting;
@@ -148,7 +148,7 @@ struct Launch {
     u64 timeout;                      // nanoseconds a launch may take
     u64 slotBytes;
     u32 tiles;
-    u32 chunkElements; // of a chunk of a message: what the largest has
+    u32 chunkElements; // of a message's chunk: those of the largest chunk
     u32 tileElements;
     u32 perCall; // chunks in a call
     u32 slots;
@@ -158,19 +158,19 @@ struct Launch {
     u32 parts, arms; // of an exchange
 };
 
-// Inputs and what must come out of them, as package executor/data says.
+// Inputs and expected results, as in package executor/data.
 
 // Forms of inputs, in the order of executor/data.
 enum Form { BITS, ODD_BITS, INTEGER, POWER };
 
-// Generator is what makes an input.
+// Generator is how an input is made.
 struct Generator {
     u64 seed;
     u32 form, m, k;
     u32 unused;
 };
 
-// Fill is the parameter of fill: elements of a rank's input from the first on.
+// Fill is the parameter of fill: a run of elements of a rank's input.
 struct Fill {
     Generator generator;
     u64 address, elements;
@@ -182,20 +182,20 @@ struct Spread {
     u64 address, elements, bits;
 };
 
-// Term is an input chunk that goes into an output chunk.
+// Term is an input chunk that is reduced into an output chunk.
 struct Term {
     u32 rank, unused;
     u64 first; // element
 };
 
-// Want is an output chunk and what it must be the reduction of.
+// Want is an output chunk and the terms whose reduction it must be.
 struct Want {
     u64 address, elements;
-    u32 term, terms; // the first, in the table of terms, and how many
+    u32 term, terms; // the first, in the table of terms, and their number
 };
 
-// Reference is the parameter of reference: with spoil it writes the complement
-// of what must come out, without it counts what differs.
+// Reference is the parameter of reference. With spoil, reference writes the complement
+// of the expected output; without, it counts the elements that differ from it.
 struct Reference {
     Generator generator;
     u64 wants, terms; // addresses of the tables

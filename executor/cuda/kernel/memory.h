@@ -1,11 +1,11 @@
-// User memory begins at any element: whole words where they are aligned, and
-// what is left in the largest pieces that are.
+// Loads and stores of user memory, which begins at any element: whole words where
+// they are aligned, elsewhere the largest aligned pieces.
 #pragma once
 
 #include "platform.h"
 
-// loadPart assembles the first bytes of a word. It is rare, and a call, so that
-// the loops around it stay small.
+// loadPart assembles the first bytes of a word. It is rare, and not inlined: the
+// loops around it stay small.
 DEVICE_CALL u64 loadPart(u64 address, int bytes) {
     u64 word = 0;
 #pragma unroll 1
@@ -44,7 +44,7 @@ DEVICE_CALL void storePart(u64 address, u64 word, int bytes) {
     }
 }
 
-// loadWords fills words with so many bytes from an address, the rest with 0.
+// loadWords loads bytes from an address into n words, and fills up with 0.
 template <int n> DEVICE void loadWords(u64 *words, u64 address, i64 bytes) {
     if (n == 2 && bytes >= 16 && (address & 15) == 0) {
         load16(address, words);
@@ -75,14 +75,14 @@ template <int n> DEVICE void storeWords(u64 address, const u64 *words, i64 bytes
     }
 }
 
-// Place is a chunk as it is moved: what part of it, and how long it is.
+// Place is where a part of a chunk lies.
 struct Place {
     Chunk chunk;
     i64 inPlace; // bytes of the chunk that lie at its address
 };
 
-// loadUnit fills words with bytes of a chunk from an offset on; its last
-// element may lie aside.
+// loadUnit loads bytes of a chunk from an offset on into n words. The chunk's last
+// element may lie apart.
 template <int n> DEVICE void loadUnit(u64 *words, const Place &p, i64 offset, i64 bytes, int elementBytes) {
     if (offset + bytes <= p.inPlace) {
         loadWords<n>(words, p.chunk.address + offset, bytes);

@@ -1,35 +1,34 @@
-// The inner loop: one call of a step. Whatever comes in, from memory or from
-// the connection, is combined in registers and goes out, to memory, to the
-// connection or to both.
+// The inner loop: one call of a step. Data from memory, from the connection or from
+// both is reduced in registers and goes to memory, to the connection or to both.
 #pragma once
 
 #include "elements.h"
 #include "memory.h"
 #include "protocol.h"
 
-// Transfer is one call: so many chunks, a part of each. It holds no address of
-// anything on the stack: what has one would live in memory, not in registers.
+// Transfer is one call: the same part of one or more chunks. It holds no address of
+// a local variable: such a variable would live in memory, not in registers.
 struct Transfer {
     u64 chunks;               // address of the table
     Chunk src, dst;           // of the step, its first
     u32 srcChunk, dstChunk;   // entries of the table
-    i32 srcStride, dstStride; // from one to the next
+    i32 srcStride, dstStride; // in entries
     u32 reduction;
     u32 first, pieces;      // chunks of the step
     i64 offset, bytes;      // the part of a chunk
     i64 chunkBytes;         // of a whole one
     bool receives, sends;   // the connection
     bool loads, stores;     // src; dst
-    u32 sources;            // of a reduction on the spot: chunks like src, all into dst
+    u32 sources;            // of a local reduction: chunks that are reduced into dst
     i64 sourceApart;
     Call in, out;
     i32 from; // the rank received from
 };
 
-// Copies have no reduction.
+// COPIES stands for a reduction where there is none.
 #define COPIES (-1)
 
-// combineAny is combine where the reduction is known late.
+// combineAny is combine for a reduction that is known at run time only.
 template <class E> DEVICE_CALL u64 combineAny(u64 a, u64 b, u32 reduction) {
     switch (reduction) {
     case PROD: return combine<E, PROD>(a, b);
@@ -39,16 +38,15 @@ template <class E> DEVICE_CALL u64 combineAny(u64 a, u64 b, u32 reduction) {
     }
 }
 
-// Mover is a call as one thread sees it. Lines that are whole, of one chunk and
-// aligned are moved several at a time, by code that knows no exceptions; all
-// others one by one.
+// Mover is a call as one thread sees it. Plain lines (whole, aligned, of one chunk)
+// are moved several at a time by code without special cases, all others one by one.
 template <class P, class E> struct Mover {
     enum { elementBytes = sizeof(typename E::Stored), words = P::words };
     const Transfer t; // a copy, in registers
     Place src, dst; // of the first chunk
     u32 perPiece;   // lines of a chunk
     u32 lines;
-    u32 plain; // of them, those without exceptions
+    u32 plain; // those that are plain: the first
     u32 lane, mine, apart;
 
     DEVICE_MEMBER Mover(const Transfer &transfer) : t(transfer) {
@@ -68,13 +66,13 @@ template <class P, class E> struct Mover {
         }
     }
 
-    // shortest is how many bytes there are without exceptions at a place, too.
+    // shortest is the lesser of bytes and what is plain of a place.
     DEVICE_MEMBER i64 shortest(i64 bytes, const Place &p) const {
         if ((p.chunk.address + t.offset) % P::alignment != 0 || t.sourceApart % P::alignment != 0) return 0;
         return p.inPlace - t.offset < bytes ? p.inPlace - t.offset : bytes;
     }
 
-    // place is a chunk of the step's run of them.
+    // place is the i-th chunk of the step, in a table of chunks.
     DEVICE_MEMBER Place place(const Chunk &first, u32 entry, i32 stride, u32 i) const {
         Place p;
         p.chunk = first;
@@ -88,10 +86,10 @@ template <class P, class E> struct Mover {
         return p;
     }
 
-    // movePlain moves the plain lines. What comes from memory is on its way
-    // while a message is awaited.
+    // movePlain moves the plain lines; false if the launch is given up. Loads are in
+    // flight while a message is awaited.
     template <int reduction> DEVICE_MEMBER bool movePlain(Watch &w) const {
-        // The arithmetic of small elements wants the registers of half the lines.
+        // The arithmetic of small elements needs the registers of half the lines.
         const int n = reduction != COPIES && elementBytes < 4 && P::counted ? P::unroll / 2 : P::unroll;
         u64 from = src.chunk.address + t.offset, to = dst.chunk.address + t.offset;
         for (u32 base = 0; base < plain; base += apart * n) {
@@ -124,10 +122,10 @@ template <class P, class E> struct Mover {
         return true;
     }
 
-    // moveOthers moves the lines from begin on.
+    // moveOthers moves the lines from begin on; false if the launch is given up.
     DEVICE_MEMBER bool moveOthers(Watch &w, u32 begin, bool reduces) const {
-        // Memory may be what the message's sender had waited for: then it is
-        // read after it.
+        // The message may tell that this memory is ready: then it is loaded after the
+        // message has come.
         bool late = t.receives && t.in.ordered;
 #pragma unroll 1
         for (u32 base = begin; base < lines; base += apart) {
@@ -162,8 +160,8 @@ template <class P, class E> struct Mover {
     }
 };
 
-// moveCall carries a call out; false where the launch is given up, which only
-// protocols that wait in here find out.
+// moveCall executes a call; false if the launch is given up, which only protocols
+// that poll lines (LL, LL128) find out here.
 template <class P, class E> DEVICE_CALL bool moveCall(Watch &w, const Transfer &t, bool reduces) {
     Mover<P, E> m(t);
     if (t.sends && t.out.ordered) orderLines(t.out.system);

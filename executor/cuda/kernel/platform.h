@@ -1,5 +1,5 @@
-// The little that the kernels ask of the machine: who am I, barriers, loads
-// and stores with an order, a clock. One file for a GPU, one for the host.
+// What the kernels need of a platform: indices of threads and blocks, barriers,
+// ordered loads and stores, a clock. One file for GPUs, one for the host.
 #pragma once
 
 #include "layout.h"

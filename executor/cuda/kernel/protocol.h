@@ -1,16 +1,16 @@
-// How a message travels. A message is lines; a line carries some bytes of one
-// chunk and is moved by one or more lanes, a thread each, of some words each:
+// The protocols. A message consists of lines. A line carries bytes of one chunk and
+// is moved by one or more lanes, each a thread with some words:
 //
 //	            bytes of a line   of them data   lanes    how the receiver knows
 //	Simple                   16             16   1        the tail, before the data is read
 //	LL                       16              8   1        a flag beside each 4 bytes
 //	LL128                   128            120   8        a flag in the last 8 bytes
 //
-// load and store are a lane's part of a line in memory, of which so many bytes are
-// left; only LL128 has lines that are not all data, and that end in the middle.
+// load and store move a lane's part of a line from and to memory, left bytes at most.
+// Only LL128 has lanes whose words are not all data.
 //
-// Call is one message's place in the connection's slots, with its number, from
-// 1: it is what a flag holds.
+// Call is a message's slot in its connection, and its number from 1, which its flags
+// hold.
 #pragma once
 
 #include "wait.h"
@@ -79,16 +79,16 @@ struct LL128 {
     }
 };
 
-// arrived tells whether a line has come, and what it carries. look and seen are its
-// two parts, for lines that are looked at in a row.
+// arrived reports whether a line has come, and stores its data in words. look and
+// seen are its two halves, for lines that are polled together.
 template <class P> DEVICE bool arrived(const Call &c, u32 line, u32 lane, u64 *words) {
     typename P::Looked looked;
     P::look(c, line, lane, &looked);
     return P::seen(c, lane, looked, words);
 }
 
-// awaitLines polls a line a thread for each of n, apart from each other; false
-// where the launch is given up.
+// awaitLines polls n lines a thread, from first on, apart lines from one to the next
+// and below end; false if the launch is given up.
 template <class P, int n> DEVICE bool awaitLines(Watch &w, const Call &in, i32 from, u32 lane, u32 first, u32 apart, u32 end, u64 (&data)[n][P::words]) {
     if (P::lanes > 1) reconverge();
     for (u32 polls = 1;; polls++) {

@@ -1,6 +1,6 @@
-// Reductions on the spot: chunks of the rank's own memory into another of them.
-// A run of such steps into the same chunk is one step here: what it is reduced
-// into is read and written once, and the sources are on their way together.
+// Local reductions: chunks of the rank's own memory into another of them. A run of
+// such steps into the same chunk is one step here: the target is read and written
+// once, and the loads of the sources are in flight together.
 #pragma once
 
 #include "move.h"
@@ -9,9 +9,9 @@ template <class E> struct Reducer : Mover<Simple, E> {
     enum { elementBytes = sizeof(typename E::Stored) };
     DEVICE_MEMBER Reducer(const Transfer &transfer) : Mover<Simple, E>(transfer) {}
 
-    // reducePlain reduces the plain lines, two of a thread at a time and four
-    // sources: as many bytes on their way as a copy has. Where elements are
-    // small their arithmetic wants the registers that two more sources would.
+    // reducePlain reduces the plain lines, two lines of four sources a thread at a
+    // time: as many bytes in flight as a copy has. Small elements have two sources
+    // at a time: their arithmetic needs the registers.
     template <int reduction> DEVICE_MEMBER void reducePlain() const {
         const int lines = 2, together = sizeof(typename E::Stored) < 4 ? 2 : 4;
         u64 from = this->src.chunk.address + this->t.offset, to = this->dst.chunk.address + this->t.offset;
@@ -77,7 +77,7 @@ template <class E> struct Reducer : Mover<Simple, E> {
     }
 };
 
-// reduceCall carries a call of a reduction on the spot out.
+// reduceCall executes a call of a local reduction.
 template <class E> DEVICE_CALL void reduceCall(const Transfer &t) {
     Reducer<E> r(t);
     if (r.plain > 0) {
@@ -91,7 +91,8 @@ template <class E> DEVICE_CALL void reduceCall(const Transfer &t) {
     r.reduceOthers(r.plain);
 }
 
-// divide has a rank's sums be averages, of each so many elements apart.
+// divide turns a rank's sums into averages, each in elements from first on, apart
+// elements from one to the next.
 template <class E> DEVICE void divide(u64 results, u32 count, u64 first, u64 apart) {
     for (u32 i = 0; i < count; i++) {
         u64 at = results + sizeof(Result) * i;

@@ -1,5 +1,5 @@
-// Inputs, and what must come of them: the arithmetic of package executor/data
-// once more. Nothing here looks at a program.
+// Inputs and expected results: the arithmetic of package executor/data, written
+// again. Nothing here depends on the program.
 #pragma once
 
 #include "elements.h"
@@ -17,7 +17,7 @@ DEVICE bool itsTurn(const Generator &g, u32 rank, u64 element) {
     return g.k == 1 || (rank + (hashOf(g.seed, 0xffffffffu, element) >> 32)) % g.k == 0;
 }
 
-// numberOf is an element of a float type's input.
+// numberOf is an element of a float type's input, as a double.
 DEVICE double numberOf(const Generator &g, u32 rank, u64 element) {
     u64 h = hashOf(g.seed, rank, element);
     bool turn = itsTurn(g, rank, element);
@@ -31,7 +31,7 @@ DEVICE double numberOf(const Generator &g, u32 rank, u64 element) {
 // partial result, or modulo 2^64.
 template <class E> struct Family {
     typedef typename E::Stored Stored;
-    typedef Stored Value; // integers: shifted down they have their sign
+    typedef Stored Value; // integers: the shift down keeps their sign
     static DEVICE_MEMBER Value input(const Generator &g, u32 rank, u64 element) {
         u64 h = hashOf(g.seed, rank, element);
         return (Value)(g.form == ODD_BITS ? h | 1 : h);
@@ -49,8 +49,8 @@ template <> struct Family<ElementBF16> : Floats<ElementBF16> {};
 template <> struct Family<ElementF32> : Floats<ElementF32> {};
 template <> struct Family<ElementF64> : Floats<ElementF64> {};
 
-// Where nothing is reduced, floats are any bits at all: they are copied, and
-// must not pass through arithmetic.
+// Where nothing is reduced, floats are any bits, NaNs among them: they are copied
+// and must not pass through arithmetic.
 template <int bytes> struct BitsOfSize;
 template <> struct BitsOfSize<1> { typedef u8 type; };
 template <> struct BitsOfSize<2> { typedef u16 type; };
@@ -66,7 +66,7 @@ template <class E> struct Wanted {
         return bitsOf<Bits>(Family<E>::stored(Family<E>::input(g, rank, element)));
     }
 
-    // element e of an output chunk
+    // result is the expected element e of an output chunk.
     static DEVICE_MEMBER Bits result(const Reference &r, u32 firstTerm, u32 terms, u64 e) {
         u64 at = r.terms + sizeof(Term) * (u64)firstTerm;
         if (terms == 1) return input(r.generator, load<u32>(at), load<u64>(at + 8) + e);
@@ -101,8 +101,8 @@ template <class E> DEVICE void spreadElement(const Spread &s) {
         store<Bits>(s.address + e * sizeof(Bits), (Bits)s.bits);
 }
 
-// compare goes over all output chunks of a rank, a run of their elements after
-// another, so that few large chunks and many small ones both fill the device.
+// compare goes over all output chunks of a rank in runs of elements, so that few
+// large chunks fill the device as well as many small ones.
 template <class E> DEVICE void compare(const Reference &r) {
     typedef typename Wanted<E>::Bits Bits;
     u64 all = (u64)r.wantCount * r.chunkElements, apart = (u64)blockCount() * threadCount(), wrong = 0;

@@ -1,7 +1,7 @@
 // Small steps: one tile of one chunk, of whole words at aligned addresses, and at
-// most a line for each thread. The host knows which are; next to nothing is
-// computed between a message and the next, since on the longest way through an
-// all-pairs of a kilobyte every instruction counts.
+// most one line per thread. The host marks them (SMALL). Little is computed between
+// two messages: on the critical path of an all-pairs of a kilobyte every instruction
+// counts.
 #pragma once
 
 #include "elements.h"
@@ -20,7 +20,7 @@ template <class P, class E> struct Line {
     i32 left; // bytes
     u64 data[1][words], other[words];
 
-    // What comes from memory is on its way before anything is waited for.
+    // Loads are issued before anything is awaited.
     DEVICE_MEMBER Line(const Step &step) {
         lane = threadIndex() % P::lanes;
         line = threadIndex() / P::lanes;
@@ -32,10 +32,10 @@ template <class P, class E> struct Line {
         if (line < lines && (step.does & LOADS)) P::load(step.src.address + at, lane, left, other);
     }
 
-    // move has what comes go where it is to; false where the launch is given up.
+    // move receives, reduces, stores and sends; false if the launch is given up.
     DEVICE_MEMBER bool move(Watch &w, const Step &step, const Call &in, const Call &out, i32 from, u32 reduction) {
         bool there = line < lines;
-        if (P::lanes == 1 && !there) return true; // the others of a line must stay together
+        if (P::lanes == 1 && !there) return true; // LL128: the lanes of a line must stay together
         if (step.does & RECEIVES) {
             if (there) P::prefetch(in, line, data[0]);
             if (!awaitLines<P, 1>(w, in, from, lane, line, 0, lines, data)) return false;
@@ -60,7 +60,7 @@ template <class P, class E> struct Line {
     }
 };
 
-// copySmall is a small step that copies a chunk of the rank's own.
+// copySmall runs a small step that copies a chunk within the rank.
 DEVICE void copySmall(const Step &step) {
     u32 at = Simple::lineData * threadIndex();
     if (at >= step.bytes) return;
@@ -69,9 +69,9 @@ DEVICE void copySmall(const Step &step) {
     store16(step.dst.address + at, data);
 }
 
-// reduceLine reduces a line of all sources into what is there: so many are on
-// their way together. Loads and sums ask the same by different words: where they
-// share a predicate, ptxas has each load wait for the sum before it.
+// reduceLine reduces a line of all sources into the target, with the loads of several
+// sources in flight. Loads and sums test the same condition in different words:
+// where they share a predicate, ptxas makes each load wait for the sum before it.
 template <class E, int reduction> DEVICE void reduceLine(u64 from, u64 to, u32 sources, u32 apart) {
     const u32 together = sizeof(typename E::Stored) < 4 ? 4 : 8;
     u32 last = (sources - 1) * apart;
@@ -90,7 +90,7 @@ template <class E, int reduction> DEVICE void reduceLine(u64 from, u64 to, u32 s
     store16(to, data);
 }
 
-// reduceSmall is a small step that reduces chunks of the rank's own.
+// reduceSmall runs a small step that reduces chunks within the rank.
 template <class E> DEVICE_CALL void reduceSmall(u64 from, u64 to, u32 bytes, u32 sources, u32 apart, u32 reduction) {
     u32 at = Simple::lineData * threadIndex();
     if (at >= bytes) return;

@@ -1,7 +1,7 @@
-// Waiting, and how it ends where nothing comes: a launch has so many
-// nanoseconds, counted by each thread from its first long wait on: the clock is
-// slow to read. The first whose time is up says what it waits for, and everybody
-// leaves.
+// Waiting, and the watchdog that ends it. A thread gives a launch up when timeout
+// nanoseconds have passed since its first long wait: the clock is slow to read, and
+// is not read before. The first thread to do so writes what it waits for into the
+// status; all others see that and leave.
 #pragma once
 
 #include "platform.h"
@@ -27,8 +27,8 @@ DEVICE Watch watchOf(const Launch &l, u32 rank, u32 threadblock) {
     return w;
 }
 
-// overdue tells whether the launch is to be given up, and notes the reason if
-// this thread is the first to find that it is.
+// overdue reports whether the launch is given up, and writes the status if this
+// thread is the first to find that it is.
 DEVICE_CALL bool overdue(Watch &w, u32 waiting, i32 peer, u32 peerStep) {
     if (loadVolatile(w.claim) != 0) return true;
     bool cancelled = ++w.looks % LOOKS_PER_CANCEL == 0 && loadVolatile(w.status) != 0;
@@ -47,8 +47,8 @@ DEVICE_CALL bool overdue(Watch &w, u32 waiting, i32 peer, u32 peerStep) {
     return true;
 }
 
-// reaches waits until a counter is at least so much, and tells what it is;
-// false where the launch is given up.
+// reaches waits until a counter is at least `least`, and stores it in is; false if the
+// launch is given up.
 DEVICE bool reaches(Watch &w, u64 counter, u64 least, u64 *is, bool system, u32 waiting, i32 peer, u32 peerStep) {
     for (u32 polls = 1; (*is = loadAcquire(counter, system)) < least; polls++) {
         pause();

@@ -1,5 +1,5 @@
-// What the compilers of the device build call differently: clang, which builds
-// the kernels that are embedded, and NVRTC, which builds them on the machine.
+// The names that the device compilers have for the same things: clang builds the
+// embedded kernels, NVRTC builds them on the user's machine.
 #pragma once
 
 #if defined(__CUDACC_RTC__)
@@ -24,8 +24,8 @@ template <typename To, typename From> DEVICE To bitsOfAny(From from) {
     both.from = from;
     return both.to;
 }
-// Data is read and written where the compiler cannot tell what kind of memory an
-// address leads to, and would find out at run time.
+// GlobalAccess names the address space of loads and stores: from an integer address
+// NVRTC would make generic ones, which find out at run time.
 template <int bytes> struct GlobalAccess;
 #define GLOBAL_ACCESS(bytes, name, type, constraint)                                                                                   \
     template <> struct GlobalAccess<bytes> {                                                                                           \

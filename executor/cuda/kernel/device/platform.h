@@ -1,7 +1,7 @@
 // The machine is a GPU of compute capability 7.0 and more, whose loads and
 // stores have an order and a scope (PTX ISA, "Memory Consistency Model"). No
-// header of the toolkit is needed: the compiler's builtins and PTX are all there
-// is. What clang and NVRTC call differently is in compiler.h.
+// header of the toolkit is needed: the compiler's builtins and PTX are enough.
+// compiler.h has what clang and NVRTC name differently.
 #pragma once
 
 #include "compiler.h"
@@ -9,15 +9,16 @@
 // A line of LL128 is written by eight threads of a warp, in one transaction.
 #define LINE_LANES 8
 
-// Steps that a block keeps in shared memory.
+// The most steps that a block keeps in shared memory.
 #define STAGED_STEPS 96
 
-// A thread's share of what the block keeps in shared memory.
+// The records in shared memory that a thread loads: from STAGES_FROM on, STAGES_APART
+// from one to the next.
 #define STAGES_FROM threadIndex()
 #define STAGES_APART threadCount()
 
-// Polls between two looks at the clock, and looks at the clock between two at
-// the host's memory, which is far.
+// Polls between two reads of the clock, and reads of the clock between two of the
+// host's memory, which are slow.
 #define POLLS_PER_LOOK 1024
 #define LOOKS_PER_CANCEL 64
 
@@ -27,10 +28,10 @@ DEVICE u32 blockIndex() { return BLOCK_INDEX; }
 DEVICE u32 blockCount() { return BLOCK_COUNT; }
 
 DEVICE void barrier() { __syncthreads(); }
-// barrierOr is a barrier that tells whether any thread of the block came with
-// bad set.
+// barrierOr is a barrier that reports whether any thread of the block came with bad
+// set.
 DEVICE bool barrierOr(bool bad) { return BARRIER_OR(bad) != 0; }
-// anyOfWarp tells whether p holds for any thread of the warp.
+// anyOfWarp reports whether p holds for any thread of the warp.
 DEVICE bool anyOfWarp(bool p) { return WARP_ANY(p); }
 DEVICE void reconverge() { WARP_BARRIER(); }
 
@@ -51,7 +52,7 @@ DEVICE u64 loadAcquire(u64 address, bool system) {
         asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(address) : "memory");
     return v;
 }
-// loadRelaxed is for counters that order nothing.
+// loadRelaxed is for counters that order no other access.
 DEVICE u64 loadRelaxed(u64 address, bool system) {
     u64 v;
     if (system)
@@ -60,25 +61,25 @@ DEVICE u64 loadRelaxed(u64 address, bool system) {
         asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(address) : "memory");
     return v;
 }
-// post is a store without an order of its own: publish comes before it where
-// memory is handed over. Lines of LL and LL128 that have been read need none:
-// each was compared with its flag before the barrier that comes before the post.
+// post is a relaxed store: where it hands memory over, publish comes before it. For
+// lines of LL and LL128 that were read no fence is needed: each was compared with
+// its flag before the barrier that precedes the post.
 DEVICE void post(u64 address, u64 v, bool system) {
     if (system)
         asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(address), "l"(v) : "memory");
     else
         asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(address), "l"(v) : "memory");
 }
-// publish orders what the block has read and written before what is posted next.
+// publish is a fence: it orders the block's earlier accesses before the next post.
 DEVICE void publish(bool system) {
     if (system)
         asm volatile("fence.acq_rel.sys;" ::: "memory");
     else
         asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
-// beginLines says what lines will have to order.
+// beginLines sets the Order of the lines that follow; nothing to do on a GPU.
 DEVICE void beginLines(u32) {}
-// orderLines makes lines order the memory around them.
+// orderLines is the fence with which lines order other accesses.
 DEVICE void orderLines(bool system) { publish(system); }
 DEVICE void addCount(u64 address, u64 v) {
     u64 old;
@@ -125,7 +126,7 @@ DEVICE void loadLanes(u64 address, u64 *words) {
     asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(words[0]), "=l"(words[1]) : "l"(address) : "memory");
 }
 
-// Data: whose order the counters keep.
+// Loads and stores of data, which counters and flags order.
 template <typename T> DEVICE T load(u64 address) { return loadGlobal<T>(address); }
 template <typename T> DEVICE void store(u64 address, T v) { storeGlobal<T>(address, v); }
 DEVICE void load16(u64 address, u64 *words) {
@@ -135,9 +136,9 @@ DEVICE void store16(u64 address, const u64 *words) {
     asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(words[0]), "l"(words[1]) : "memory");
 }
 
-// A large message's bytes are in a buffer once and in slots again and again, a tile
-// after another. STREAM_BUFFERS has the caches give up the former first: what the
-// figures compare, and no build that is used otherwise.
+// Each byte of a large message is accessed once in a buffer, while slots are reused
+// tile by tile. With STREAM_BUFFERS the caches evict buffers first (.cs). Only the
+// figures build it so, to compare.
 #ifdef STREAM_BUFFERS
 #define ONCE ".cs"
 #else

@@ -1,7 +1,7 @@
-// The machine is the host: a thread of the grid is a thread of the system, and
-// the orders are those of the C++ memory model, so that the thread sanitizer
-// can judge what the interpreter relies on. Lines of LL and LL128 are atomic
-// words, data is plain memory.
+// The host build: a thread of the grid is a thread of the system, and orders are
+// those of the C++ memory model, so that the thread sanitizer can judge what the
+// interpreter relies on. Lines of LL and LL128 are atomic words, data is plain
+// memory.
 #pragma once
 
 #include <sched.h>
@@ -15,24 +15,24 @@
 #define SHARED static thread_local
 #define THREADS_AT_MOST(n)
 
-// A thread writes a whole line of LL128.
+// One thread writes a whole line of LL128.
 #define LINE_LANES 1
 #define STAGED_STEPS 0
 
-// A thread keeps all that a block would share.
+// Shared memory is per thread here: each loads all records.
 #define STAGES_FROM 0
 #define STAGES_APART 1
 
-// Polls between two looks at the clock, and looks at the clock between two at
-// the host: a poll here gives way to other threads.
+// Polls between two reads of the clock, and reads of the clock between two of the
+// status. Few: each poll yields to other threads.
 #define POLLS_PER_LOOK 16
 #define LOOKS_PER_CANCEL 4
 
-// A block of the grid: its threads and what they meet at.
+// A block of the grid: its size and its barrier.
 struct HostBlock {
     u32 index, blocks, threads;
     void (*meet)(HostBlock *);
-    // Votes of barrierOr, in turns: one is read while the next is gathered.
+    // Votes of barrierOr, used in turn: one is read while the next is gathered.
     u32 votes[3];
 };
 struct HostThread {
@@ -55,7 +55,7 @@ DEVICE bool barrierOr(bool bad) {
     if (bad) __atomic_store_n(&b->votes[now], 1, __ATOMIC_RELAXED);
     barrier();
     bool any = __atomic_load_n(&b->votes[now], __ATOMIC_RELAXED) != 0;
-    // Nobody votes in the turn after the next before all have passed the next.
+    // No thread votes two barriers on before all have passed the next one.
     if (hostThread.index == 0) __atomic_store_n(&b->votes[(next + 1) % 3], 0, __ATOMIC_RELAXED);
     return any;
 }
@@ -85,8 +85,8 @@ DEVICE bool claim(u64 address) {
 DEVICE u32 loadVolatile(u64 address) { return __atomic_load_n((u32 *)address, __ATOMIC_RELAXED); }
 DEVICE void storeVolatile(u64 address, u32 v) { __atomic_store_n((u32 *)address, v, __ATOMIC_RELAXED); }
 
-// The sanitizer knows no fences: what a fence around lines would order, the
-// lines' own words do.
+// The thread sanitizer knows no fences: where lines have to order memory, their own
+// words are released and acquired.
 extern thread_local bool hostOrdered;
 DEVICE void beginLines(u32 order) { hostOrdered = order != UNORDERED; }
 DEVICE void orderLines(bool) {}
@@ -113,8 +113,8 @@ DEVICE bool loadLine(u64 address, u64 *data, u32 flag) {
     lookLine(address, &h);
     return seenLine(h, data, flag);
 }
-// The hardware writes a line of 128 bytes at once: here its flag, the last
-// word, is written last and read first.
+// A GPU writes a line of 128 bytes at once. Here its last word, the flag, is written
+// last and read first.
 DEVICE void storeLanes(u64 address, const u64 *words) {
     u64 *at = (u64 *)address;
     for (int i = 0; i < 15; i++) __atomic_store_n(at + i, words[i], __ATOMIC_RELAXED);
@@ -139,7 +139,7 @@ DEVICE void store16(u64 address, const u64 *words) {
 DEVICE void load16Once(u64 address, u64 *words) { load16(address, words); }
 DEVICE void store16Once(u64 address, const u64 *words) { store16(address, words); }
 
-// Half precision by hand: round to nearest, ties to even.
+// Half precision in software: round to nearest, ties to even.
 DEVICE float halfToFloat(u16 h) {
     u32 sign = (u32)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023;
     u32 bits;
