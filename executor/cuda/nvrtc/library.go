@@ -61,7 +61,7 @@ var symbols = [...]string{
 
 // Library is the loaded compiler.
 type Library struct {
-	Name          string // as it was found
+	Name          string // the file that was loaded
 	Version       string // "12.4"
 	Architectures []int  // that it can compile for: 90 is sm_90
 	entries       [len(symbols)]dynlib.Symbol
@@ -72,7 +72,10 @@ var loaded struct {
 	by map[string]*Library
 }
 
-// Open loads the library and asks what it is.
+// Open loads NVRTC, from LibraryVariable if it is set, and asks for its version and
+// architectures. A library that was opened before is returned again. The error is
+// ErrMissing if there is no such library or it lacks a function, as before 11.2;
+// any other is that of a call that fails.
 func Open() (*Library, error) {
 	name := os.Getenv(LibraryVariable)
 	names := libraryNames

@@ -82,7 +82,8 @@ var (
 	addresses map[string]dynlib.Symbol
 )
 
-// Symbol returns the address of a function of the library, for driver.Provide.
+// Symbol returns the address of a function of the emulated library, for driver.Provide.
+// The error is errNoFunction if the library has no function of that name.
 func Symbol(name string) (dynlib.Symbol, error) {
 	symbols.Do(func() {
 		addresses = map[string]dynlib.Symbol{}
