@@ -68,9 +68,9 @@ func (f *BaselineFile) Measured(p *Problem) (*Measured, error) {
 	return m, err
 }
 
-// Tells returns the collective and the number of ranks that the file names, or "" and 0
+// Names returns the collective and the number of ranks that the file names, or "" and 0
 // where its tables differ or name none. The error is that of reading the tables.
-func (f *BaselineFile) Tells() (coll string, ranks int, err error) {
+func (f *BaselineFile) Names() (coll string, ranks int, err error) {
 	report, err := nccltests.Parse(f.Name, []byte(f.Text))
 	if err != nil {
 		return "", 0, err

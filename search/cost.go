@@ -8,25 +8,25 @@ import (
 // costSummary sums up the cost of a routing from the operations of one instance: the load
 // on each thing that can be the bottleneck.
 //
-//	launch ─▶ the longest chain of messages, a tile of each ─▶ the further tiles, at the pace
+//	launch ─▶ the critical path of messages, a tile of each ─▶ the further tiles, at the pace
 //	                                                           of the busiest edge or connection
 //
 // It is for ranking and proves no bound: threadblocks, the waits between them, and
 // links that are shared for part of the time are not known yet.
 type costSummary struct {
-	loop        int             // chunks that the call's size is divided into
-	chains      [2]criticalPath // the longest with small messages, and with large ones
-	edge        float64         // µs for each byte of a chunk, on the busiest edge
-	inside      float64         // the same, of messages within a node only
-	messages    float64         // µs: fixed costs of messages, on the edge with the most
-	calls       float64         // messages of the connection with the most
-	connected   float64         // chunks of the connection with the most
-	localCalls  float64         // copies and reductions of the threadblock with the most
-	local       float64         // chunks of these
-	connections int             // of the rank with the most, in one direction: it needs as many threadblocks
-	ends        int             // the same, in both directions: it can use as many
-	sms         int             // the most threadblocks of a GPU
-	channels    int             // that the program names
+	loop          int             // chunks that the call's size is divided into
+	criticalPaths [2]criticalPath // the longest with small messages, and with large ones
+	edge          float64         // µs for each byte of a chunk, on the busiest edge
+	inside        float64         // the same, of messages within a node only
+	messages      float64         // µs: fixed costs of messages, on the edge with the most
+	calls         float64         // messages of the connection with the most
+	connected     float64         // chunks of the connection with the most
+	localCalls    float64         // copies and reductions of the threadblock with the most
+	local         float64         // chunks of these
+	connections   int             // of the rank with the most, in one direction: it needs as many threadblocks
+	ends          int             // the same, in both directions: it can use as many
+	sms           int             // the most threadblocks of a GPU
+	channels      int             // that the program names
 }
 
 // pathCost is the path of a message from one rank to another.
@@ -60,7 +60,7 @@ func summarize(p *lang.Program, t *topologies.Topology) *costSummary {
 	schedule := newConnectionSchedule(one.ops, t)
 	search := pathSearch{instance: one, schedule: schedule}
 	search.longestPaths()
-	of.chains = search.longest
+	of.criticalPaths = search.longest
 
 	carried := make([]load, len(schedule.conns)) // by connection
 	worked := map[int32]work{}                   // by rank

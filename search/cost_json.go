@@ -11,8 +11,8 @@ func (m *costSummary) numbers() []any {
 		&m.loop, &m.edge, &m.inside, &m.messages, &m.calls, &m.connected, &m.localCalls, &m.local,
 		&m.connections, &m.ends, &m.sms, &m.channels,
 	}
-	for i := range m.chains {
-		c := &m.chains[i]
+	for i := range m.criticalPaths {
+		c := &m.criticalPaths[i]
 		all = append(all,
 			&c.messages, &c.net, &c.sums, &c.local, &c.stored, &c.queued,
 			&c.latency, &c.occupied, &c.wire, &c.chunks, &c.forwarded, &c.forwardedWire, &c.summed, &c.worked)

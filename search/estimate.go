@@ -64,8 +64,8 @@ func (m *costSummary) tiled(c *topologies.Protocol, tile float64, bytes int64, c
 	calls := func(messages, chunks float64) float64 { return max(messages, chunks*x/tile) }
 
 	first, forwards := 0.0, 1.0
-	for i := range m.chains {
-		of := &m.chains[i]
+	for i := range m.criticalPaths {
+		of := &m.criticalPaths[i]
 		// What sends on what it receives begins when that does, but for Simple's slices:
 		// other messages wait for all bytes of those before them.
 		if of.forwarded > 0 || of.messages > min(of.messages, of.stored+of.local+1) {
@@ -78,12 +78,12 @@ func (m *costSummary) tiled(c *topologies.Protocol, tile float64, bytes int64, c
 			s.receipt*calls(float64(of.sums), float64(of.summed))+x*float64(of.summed)*s.received+
 			s.local*float64(of.local)+x*float64(of.worked)*s.worked)
 	}
-	turns := 1.0 // that a threadblock takes where there is not one for each end of a connection
+	shared := 1.0 // connection ends that a threadblock serves in turn, where there are fewer threadblocks than ends
 	if forwards == 1 && float64(m.ends)*copies > float64(m.sms) {
-		turns = 2
+		shared = 2
 	}
 	edge := max(m.edge, m.inside*c.Packets)
-	pace := max(copies*(edge*x*c.Wire+m.messages), turns*(s.message*calls(m.calls, m.connected)+m.connected*x*s.aByte*forwards),
+	pace := max(copies*(edge*x*c.Wire+m.messages), shared*(s.message*calls(m.calls, m.connected)+m.connected*x*s.aByte*forwards),
 		m.localCalls*float64(c.ReduceCall)+m.local*x*s.worked)
 	return float64(c.Launch) + max(first, pace) + (tiles-1)*pace
 }

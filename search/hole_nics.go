@@ -7,8 +7,9 @@ import (
 	"github.com/colltune/colltune/constraints/nics"
 )
 
-// nics fills a hole of NICs. If every GPU's own NIC is as good as any, there is
-// nothing to add, since families use these by default.
+// nics fills a hole of NICs. It returns nil if every GPU's own NIC is as good as any
+// other, because families use these by default. Where no choice of NICs works the
+// error is a *Refusal.
 func (e *enumeration) nics(_ context.Context, q question) ([][]int, error) {
 	t := e.problem.Topology
 	for node := range t.Nodes {

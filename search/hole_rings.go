@@ -11,6 +11,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
+// ringsEverywhere finds rings through all ranks.
 func (e *enumeration) ringsEverywhere(ctx context.Context, q question) ([][]int, error) {
 	return e.rings(ctx, e.problem.Topology, q)
 }
@@ -47,18 +48,18 @@ func (e *enumeration) ringsByBlocks(ctx context.Context, q question) ([][]int, e
 	return blocks, nil
 }
 
-// rings finds rings for a family. If the family has rings of its own that work
-// here, only wider ones are of use.
+// rings finds rings for a family. It returns nil if the family has rings of its own
+// that work here and are as wide. Where there are no rings the error is a *Refusal.
 func (e *enumeration) rings(ctx context.Context, t *topologies.Topology, q question) ([][]int, error) {
 	orders, err := e.solve(ctx, t, q)
 	var refusal *Refusal
 	switch {
 	case q.open && errors.As(err, &refusal):
-		return nil, nil // the family's own are as good
+		return nil, nil // the family's own are used
 	case err != nil:
 		return nil, err
 	case q.count > 1 && allEqual(orders):
-		return nil, nil // one ring several times over is what instances do
+		return nil, nil // one ring repeated: more instances do the same
 	case q.open && rings.Width(t, orders) <= rings.Width(t, inSequence(t, q.count)):
 		return nil, nil
 	}
@@ -83,18 +84,19 @@ func inSequence(t *topologies.Topology, count int) (rings [][]int) {
 	return rings
 }
 
+// allEqual reports whether all lists are the same.
 func allEqual(lists [][]int) bool {
 	return !slices.ContainsFunc(lists, func(l []int) bool { return !slices.Equal(l, lists[0]) })
 }
 
-// ringWork limits the solvers' work on rings. The catalogue's rings need none, nor
-// do those of meshes, tori and hypercubes.
+// ringWork limits the solvers' work on the rings of a hole. The rings of the
+// catalogue's systems, and of meshes, tori and hypercubes, are found without solvers.
 const ringWork = 5 * time.Second
 
-// hole is a question for the solver.
+// hole identifies a search for rings, which is done once.
 type hole struct {
 	ranks, rings int
-	open         bool // only better ones are wanted
+	open         bool // the family works without: only wider rings are of use
 }
 
 // found is a solved hole, or why it cannot be filled.
@@ -103,8 +105,8 @@ type found struct {
 	err   error
 }
 
-// without returns the hole of the fewest rings, fewer than at's through the same ranks,
-// that could not be filled, and why; ok reports whether there is one.
+// without returns the fewest rings, fewer than at's and through the same ranks, that
+// do not exist or were not found, and why; ok reports whether there are any.
 func (e *enumeration) without(at hole) (least struct {
 	rings int
 	why   string
@@ -118,15 +120,16 @@ func (e *enumeration) without(at hole) (least struct {
 	return least, ok
 }
 
-// solve asks for rings through all ranks, once, and checks the answer on the
-// topology. Where the family has some without, no solver is asked.
+// solve finds rings through all ranks of a topology, once for each hole, and checks
+// them on the topology. Solvers are asked only if the family does not work without.
+// Where there are no rings the error is a *Refusal.
 func (e *enumeration) solve(ctx context.Context, t *topologies.Topology, q question) ([][]int, error) {
 	at := hole{len(t.Ranks), q.count, q.open}
 	if f, ok := e.holes[at]; ok {
 		return f.rings, f.err
 	}
 	if fewer, ok := e.without(at); ok {
-		// Some of more rings would be the fewer ones.
+		// A part of more rings would be the fewer ones.
 		f := found{nil, &Refusal{Reason: NoHole, Detail: fmt.Sprintf("not even %d: %s", fewer.rings, fewer.why)}}
 		e.holes[at] = f
 		return nil, f.err
@@ -142,7 +145,7 @@ func (e *enumeration) solve(ctx context.Context, t *topologies.Topology, q quest
 	case errors.As(err, &none), errors.As(err, &late):
 		err = &Refusal{Reason: NoHole, Detail: err.Error()}
 	case err != nil:
-		return nil, err // a solver lost: not a property of the topology
+		return nil, err // a solver was lost, which says nothing about the topology
 	default:
 		if err := rings.Check(t, answer.Orders); err != nil {
 			return nil, fmt.Errorf("rings from %s: %w", answer.By, err)

@@ -37,9 +37,9 @@ func Trees(ctx context.Context, t *topologies.Topology, collective string, root,
 // number of ranks, which take about 10 s.
 const mostParents = 16 * trees.MaxDisjointRanks
 
-// parents fills a hole of trees. If every two ranks are linked, the built-in
-// families' own shapes of trees work, so trees are only looked for if the family
-// was asked for.
+// parents fills a hole of trees with their parents by rank. If every two ranks are
+// linked, the built-in families' own trees work, so that trees are only looked for
+// if the family was asked for. Where there are none the error is a *Refusal.
 func (e *enumeration) parents(ctx context.Context, q question) ([][]int, error) {
 	ranks := len(e.problem.Topology.Ranks)
 	asked := q.family.Source != "builtin" || slices.Contains(e.options.Families, q.family.Name)
@@ -59,7 +59,7 @@ func (e *enumeration) parents(ctx context.Context, q question) ([][]int, error) 
 	case err != nil:
 		return nil, err
 	case q.count > 1 && allEqual(found):
-		return nil, nil // one tree several times over is what instances do
+		return nil, nil // one tree repeated: more instances do the same
 	}
 	return found, nil
 }

@@ -37,9 +37,9 @@ func grids(t *testing.T, p problem, family string, o Options) ([]script.Params, 
 	return grid, refused
 }
 
-// TestHolesAreFilledWhereItTells: a hole is filled where what the family falls back
+// TestHolesAreFilledWhereTheyHelp: a hole is filled where what the family falls back
 // on does not hold or is not as good, and is else left open.
-func TestHolesAreFilledWhereItTells(t *testing.T) {
+func TestHolesAreFilledWhereTheyHelp(t *testing.T) {
 	sizes := []int64{1 << 20}
 	for _, c := range []struct {
 		problem

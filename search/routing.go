@@ -10,33 +10,34 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// routing is a traced program, with what one instance of it takes. Every
-// instance takes as much again, on channels of its own, so that most counts of
-// instances that cannot be are refused without compiling them.
+// routing is a traced program and the channels and threadblocks that one instance of
+// it needs. Each further instance needs as many again, on channels of its own, so
+// that most counts of instances that do not fit are refused without being compiled.
 type routing struct {
-	program *lang.Program                 // nil: retrace gives it
-	source  string                        // a family's, as errors print it
+	program *lang.Program                 // nil: retrace returns it
+	source  string                        // of the family, as errors print it
 	key     string                        // of its trace in the cache
-	retrace func() (*lang.Program, error) // traces a large one once more
-	size    int                           // its operations, where it has no program
-	cost    *costSummary                  // nil until it is asked for
+	retrace func() (*lang.Program, error) // traces the program again
+	size    int                           // n of its operations, where program is nil
+	cost    *costSummary                  // nil until summarize
 	apart   bool                          // compiled without fused instructions
 
-	tracing  sync.Once // of one that has no program and is not large
-	small    *lang.Program
-	untraced error
+	tracing  sync.Once     // guards small and untraced
+	small    *lang.Program // from retrace, where size is at most maxHeld
+	untraced error         // of that trace
 
-	once         sync.Once
-	channels     int // of one instance
-	threadblocks int // the least one instance gets by with
+	once         sync.Once // guards the fields below
+	channels     int       // of one instance
+	threadblocks int       // the fewest that one instance needs on a GPU
 	err          error
 }
 
-// maxHeld is the most operations of a program that is held until it is compiled: a
-// larger one is traced again then, so that a search need not have room for all.
+// maxHeld is the most operations of a program that is kept in memory until it is
+// compiled. A larger one is traced again then, so that a search does not hold them all.
 const maxHeld = 1 << 17
 
-// releaseProgram lets go of a large program.
+// releaseProgram drops a program of more than maxHeld operations after summarizing it;
+// again traces it anew. The error is that of summarize.
 func (r *routing) releaseProgram(t *topologies.Topology, again func() (*lang.Program, error)) error {
 	if len(r.program.Ops) <= maxHeld {
 		return nil
@@ -47,7 +48,7 @@ func (r *routing) releaseProgram(t *topologies.Topology, again func() (*lang.Pro
 	return err
 }
 
-// summarize sums the program up, if that is not done yet.
+// summarize computes the program's costSummary, once. The error is that of traced.
 func (r *routing) summarize(t *topologies.Topology) error {
 	if r.cost != nil {
 		return nil
@@ -59,7 +60,8 @@ func (r *routing) summarize(t *topologies.Topology) error {
 	return err
 }
 
-// traced is the program. One that is not large is traced again only once.
+// traced returns the program, and traces it again if it was dropped: each time if it
+// has more than maxHeld operations, else once.
 func (r *routing) traced() (*lang.Program, error) {
 	switch {
 	case r.program != nil:
@@ -71,7 +73,7 @@ func (r *routing) traced() (*lang.Program, error) {
 	return r.small, r.untraced
 }
 
-// operations counts those of one instance.
+// operations returns the number of operations of one instance.
 func (r *routing) operations() int {
 	if r.program != nil {
 		return len(r.program.Ops)
@@ -79,8 +81,8 @@ func (r *routing) operations() int {
 	return r.size
 }
 
-// beyond refuses a number of instances that takes more channels or threadblocks
-// than there are; nil where that must be seen by compiling.
+// beyond returns a refusal if the instances need more channels than there are, or more
+// threadblocks on a GPU than it has SMs; nil if only compiling can tell.
 func (r *routing) beyond(ctx context.Context, program *lang.Program, instances, channels, sms int) *Refusal {
 	if instances == 1 {
 		return nil
@@ -124,7 +126,7 @@ func (r *routing) beyond(ctx context.Context, program *lang.Program, instances, 
 	return nil
 }
 
-// disable are the compiler's passes that are left out.
+// disable returns the names of the compiler's passes to leave out.
 func (r *routing) disable() []string {
 	if r.apart {
 		return []string{"fuse rcs", "fuse rrcs", "fuse rrs"}

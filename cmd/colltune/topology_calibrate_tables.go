@@ -91,18 +91,18 @@ func readMeasuredFile(cmd *cobra.Command, name, given string) (t measuredTable, 
 	}
 	t.file = filepath.Base(path)
 	file := &search.BaselineFile{Name: t.file, Text: string(text)}
-	told, ranks, err := file.Tells()
+	named, ranks, err := file.Names()
 	if err != nil {
 		return t, usage(err)
 	}
 	switch {
 	case t.collective != "":
-	case flagValue(cmd, "collective") != "" || told == "":
+	case flagValue(cmd, "collective") != "" || named == "":
 		if t.collective, err = collectiveName(cmd); err != nil {
 			return t, err
 		}
 	default:
-		t.collective = told
+		t.collective = named
 	}
 	if t.Topology, err = topologyForRanks(cmd, name, ranks); err != nil {
 		return t, err
