@@ -23,8 +23,7 @@ import (
 	"github.com/colltune/colltune/executor/sim"
 )
 
-// sick is the simulator with a fault, named fault, that the programs of one family
-// trigger.
+// sick is the simulator with a fault that programs of sickFamily trigger.
 type sick struct {
 	executor.Executor
 	fault string
@@ -33,9 +32,9 @@ type sick struct {
 
 const sickFamily = "ring"
 
-// word leaves a marker file for later processes of the same campaign, and reports
+// leaveMark leaves a marker file for later processes of the same campaign, and reports
 // whether this process is the first to leave it.
-func word(name string) bool {
+func leaveMark(name string) bool {
 	f, err := os.OpenFile(filepath.Join(os.Getenv("COLLTUNE_EXECUTOR_STATE"), name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
 		fmt.Fprint(f, os.Getpid())
@@ -44,28 +43,28 @@ func word(name string) bool {
 	return err == nil
 }
 
-// said reports whether a process has left the marker file.
-func said(name string) bool {
+// marked reports whether a process has left the marker file.
+func marked(name string) bool {
 	_, err := os.Stat(filepath.Join(os.Getenv("COLLTUNE_EXECUTOR_STATE"), name))
 	return err == nil
 }
 
 // serveSick is a sick executor's main.
 func serveSick(fault string) {
-	word("started")
-	if said("ill") {
+	leaveMark("started")
+	if marked("faulty") {
 		switch fault {
 		case "wrong-version-once":
-			if word("cured") {
+			if leaveMark("recovered") {
 				fmt.Println("1|99|unix|/nowhere|grpc")
 				os.Exit(0)
 			}
-		case "garbage-once":
-			if word("cured") {
+		case "garbled-handshake-once":
+			if leaveMark("recovered") {
 				fmt.Println("NCCL version 2.28.3+cuda13.0")
 				os.Exit(0)
 			}
-		case "device-gone":
+		case "does-not-restart":
 			fmt.Fprintln(os.Stderr, "no such device")
 			os.Exit(1)
 		}
@@ -76,7 +75,7 @@ func serveSick(fault string) {
 func (s *sick) Describe(ctx context.Context) (executor.Description, error) {
 	d, err := s.Executor.Describe(ctx)
 	d.Name = "sick"
-	if s.fault == "another" && said("ill") {
+	if s.fault == "other-fingerprint" && marked("faulty") {
 		d.Fingerprint = map[string]string{"device": "another"}
 	}
 	return d, err
@@ -90,7 +89,7 @@ func (s *sick) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 	if err != nil || t.Program.Name != sickFamily {
 		return m, err
 	}
-	word("ill")
+	leaveMark("faulty")
 	campaign := filepath.Join(os.Getenv("COLLTUNE_EXECUTOR_STATE"), "c")
 	switch s.fault {
 	case "renames":
@@ -101,32 +100,32 @@ func (s *sick) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 		return m, errors.New("no luck")
 	case "panics":
 		panic("the device is on fire")
-	case "exits", "wrong-version-once", "garbage-once", "device-gone", "another":
+	case "exits", "wrong-version-once", "garbled-handshake-once", "does-not-restart", "other-fingerprint":
 		os.Exit(7)
 	case "killed":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	case "hangs":
 		select {}
-	case "freezes":
+	case "stopped":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-		select {} // the signal may stop this thread last
-	case "late":
+		select {} // this thread may be stopped last
+	case "sleeps":
 		time.Sleep(time.Hour) // beyond any deadline of these tests
 	case "no-time":
 		m.TimesUS = nil
-	case "no-time-at-all":
+	case "time-near-zero":
 		m.TimesUS = []float64{5e-324}
-	case "for-ever":
+	case "time-near-infinity":
 		m.TimesUS = []float64{1e308}
-	case "too-many":
+	case "too-many-times":
 		m.TimesUS = slices.Repeat(m.TimesUS, 100_000)
-	case "nan":
+	case "time-is-nan":
 		m.TimesUS = []float64{math.NaN()}
-	case "wrong":
+	case "wrong-elements":
 		m = executor.Measurement{TimesUS: []float64{m.TimesUS[0] / 1.01}, Wrong: 3, Checked: true}
-	case "floods":
-		line := bytes.Repeat([]byte("x"), 1<<20) // without an end of line, and far more than is kept
+	case "floods-its-output":
+		line := bytes.Repeat([]byte("x"), 1<<20) // 1 MiB without an end of line: far more than is kept
 		for range 2 {
 			_, _ = os.Stdout.Write(line)
 			_, _ = os.Stderr.Write(line)
@@ -138,7 +137,7 @@ func (s *sick) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 			return m, err
 		}
 		_ = os.WriteFile(filepath.Join(os.Getenv("COLLTUNE_EXECUTOR_STATE"), "child"), []byte(strconv.Itoa(c.Process.Pid)), 0o600)
-	case "eats": // three times its cap, and not all there is before a busy host looks
+	case "exceeds-its-memory": // three times its cap; a busy host sees it late, so that it stops there
 		kept := make([]byte, 900<<20)
 		for i := 0; i < len(kept); i += 4096 {
 			kept[i] = 1
@@ -180,12 +179,13 @@ func campaignOf(t *testing.T, dir, fault, memory string, args ...string) *exec.C
 
 var sickSearch = []string{"search", "-t", "fullmesh:4", "-c", "allreduce", "-b", "1K", "-e", "1K", "--protocol", "LL", "--family", "ring,all-pairs,recursive-doubling", "--instances", "1", "--executor", "sick", "--campaign", "c"}
 
-// ran is what came of a command.
+// ran is the result of a command.
 type ran struct {
 	code           int
 	stdout, stderr string
 }
 
+// runFor runs a command to its end.
 func runFor(t *testing.T, cmd *exec.Cmd) ran {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -198,6 +198,7 @@ func runFor(t *testing.T, cmd *exec.Cmd) ran {
 	return ran{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
+// winners returns the winning table of the campaign in dir, as CSV.
 func winners(t *testing.T, dir, fault string) string {
 	t.Helper()
 	r := runFor(t, campaignOf(t, dir, fault, "", "results", "c", "-o", "csv"))
@@ -207,8 +208,8 @@ func winners(t *testing.T, dir, fault string) string {
 	return r.stdout
 }
 
-// Each campaign meets one fault again and again, completes, records it in its journal,
-// and has the winners that it has without the failed trials.
+// A campaign that meets a fault in each trial of a family completes, has the fault in
+// its journal, and has the winners that it has without the failed trials.
 func TestCampaignsSurviveFaults(t *testing.T) {
 	whole, without := t.TempDir(), t.TempDir()
 	for dir, fault := range map[string]string{whole: "none", without: "fails"} {
@@ -220,33 +221,33 @@ func TestCampaignsSurviveFaults(t *testing.T) {
 	if strings.Contains(rest, sickFamily) || !strings.Contains(rest, "1024") {
 		t.Fatalf("winners without %s:\n%s", sickFamily, rest)
 	}
-	// Long enough for what is not ill, on a machine with much else to do.
+	// Long enough for a sound trial on a busy machine.
 	short := []string{"--timeout", "5s"}
 	for _, tc := range []struct {
 		fault   string
 		flags   []string
 		memory  string
-		outcome string // of the spoilt trials
-		says    string // in the journal
-		want    string
+		outcome string // of the trials with the fault
+		says    string // by these trials in the journal
+		want    string // winners
 	}{
 		{fault: "panics", outcome: "crashed", says: "the device is on fire", want: rest},
 		{fault: "exits", outcome: "crashed", says: "exit status 7", want: rest},
 		{fault: "killed", outcome: "crashed", says: "signal: killed", want: rest},
 		{fault: "hangs", flags: short, outcome: "timeout", says: "never told any progress", want: rest},
-		{fault: "freezes", flags: short, outcome: "timeout", says: "never told any progress", want: rest},
-		{fault: "late", flags: short, outcome: "timeout", says: "never told any progress", want: rest},
+		{fault: "stopped", flags: short, outcome: "timeout", says: "never told any progress", want: rest},
+		{fault: "sleeps", flags: short, outcome: "timeout", says: "never told any progress", want: rest},
 		{fault: "no-time", outcome: "failed", says: "without a time", want: rest},
-		{fault: "no-time-at-all", outcome: "failed", says: "time of 5e-324 us: want 1e-06 to 1e+12", want: rest},
-		{fault: "for-ever", outcome: "failed", says: "time of 1e+308 us", want: rest},
-		{fault: "too-many", outcome: "failed", says: "measurement of 100000 times: want at most 20", want: rest},
-		{fault: "nan", outcome: "failed", says: "NaN us", want: rest},
-		{fault: "wrong", outcome: "wrong", says: "3 elements wrong", want: rest},
+		{fault: "time-near-zero", outcome: "failed", says: "time of 5e-324 us: want 1e-06 to 1e+12", want: rest},
+		{fault: "time-near-infinity", outcome: "failed", says: "time of 1e+308 us", want: rest},
+		{fault: "too-many-times", outcome: "failed", says: "measurement of 100000 times: want at most 20", want: rest},
+		{fault: "time-is-nan", outcome: "failed", says: "NaN us", want: rest},
+		{fault: "wrong-elements", outcome: "wrong", says: "3 elements wrong", want: rest},
 		{fault: "wrong-version-once", outcome: "crashed", says: "exit status 7", want: rest},
-		{fault: "garbage-once", outcome: "crashed", says: "exit status 7", want: rest},
-		{fault: "eats", memory: "300M", outcome: "crashed", says: "its cap is 300M", want: rest},
+		{fault: "garbled-handshake-once", outcome: "crashed", says: "exit status 7", want: rest},
+		{fault: "exceeds-its-memory", memory: "300M", outcome: "crashed", says: "its cap is 300M", want: rest},
 		{fault: "loses-its-device", outcome: "crashed", says: "illegal address: device lost", want: rest},
-		{fault: "floods", outcome: "ok", want: all},
+		{fault: "floods-its-output", outcome: "ok", want: all},
 		{fault: "leaves-a-child", outcome: "ok", want: all},
 	} {
 		t.Run(tc.fault, func(t *testing.T) {
@@ -294,7 +295,7 @@ func TestCampaignsContinueWithAnotherExecutor(t *testing.T) {
 	if r := runFor(t, campaignOf(t, whole, "none", "", sickSearch...)); r.code != 0 {
 		t.Fatal(r.stderr)
 	}
-	for fault, says := range map[string]string{"device-gone": "no such device", "another": "came back changed"} {
+	for fault, says := range map[string]string{"does-not-restart": "no such device", "other-fingerprint": "came back changed"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -356,14 +357,14 @@ func TestKilledCampaignLeavesNoExecutor(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 6000 {
-		if _, err := os.Stat(filepath.Join(dir, "ill")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "faulty")); err == nil {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	endsSoon(t, dir, "ill")
+	endsSoon(t, dir, "faulty")
 	if r := runFor(t, campaignOf(t, dir, "none", "", "resume", "c")); r.code != 0 {
 		t.Fatalf("resume: exit %d\n%s", r.code, r.stderr)
 	}

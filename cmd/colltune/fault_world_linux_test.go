@@ -17,12 +17,12 @@ import (
 	"time"
 )
 
-// What the rounds of the fault campaign are made of: the results without faults,
-// the folders they begin with, other people's files in them, and the processes.
+// What the rounds of the fault campaign need: the results without faults, the folders
+// that they begin with, files in them that colltune must leave alone, and processes.
 
 // faultWorld is what all rounds share.
 type faultWorld struct {
-	top      string // short, for sockets' paths are limited
+	top      string // a short path, because the paths of sockets are limited
 	self     string // a colltune that any user can run
 	user     *syscall.Credential
 	canMount bool
@@ -30,9 +30,9 @@ type faultWorld struct {
 	takes    map[string]time.Duration
 }
 
-// nobody is the user that runs the commands if the test runs as root, because file
-// permissions do not apply to root.
-const nobody = 65534
+// unprivileged is the user and group id of Linux's user nobody. It runs the commands
+// if the test runs as root, to whom file permissions do not apply.
+const unprivileged = 65534
 
 func newFaultWorld(t *testing.T) *faultWorld {
 	w := &faultWorld{results: map[string]string{}, takes: map[string]time.Duration{}}
@@ -44,7 +44,7 @@ func newFaultWorld(t *testing.T) *faultWorld {
 	r := &round{T: t, faultWorld: w, from: "nothing", top: filepath.Join(w.top, "whole"), work: filepath.Join(w.top, "whole", "w")}
 	r.check(os.Chmod(w.top, 0o755))
 	if os.Geteuid() == 0 {
-		w.user = &syscall.Credential{Uid: nobody, Gid: nobody}
+		w.user = &syscall.Credential{Uid: unprivileged, Gid: unprivileged}
 	}
 	self, err := os.Executable()
 	r.check(err)
@@ -88,7 +88,7 @@ func (r *round) check(err error) {
 	}
 }
 
-// path is a path where the commands run.
+// path returns a path in the folder in which the commands run.
 func (r *round) path(names ...string) string {
 	return filepath.Join(append([]string{r.work}, names...)...)
 }
@@ -98,8 +98,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// prepare makes the folders of a round, with its campaign and with other people's
-// files.
+// prepare makes the folders of a round, with its campaign and with files that colltune
+// must leave alone.
 func (r *round) prepare() {
 	for _, dir := range []string{"", "w", "tmp", "home"} {
 		r.makeDir(filepath.Join(r.top, dir))
@@ -126,7 +126,7 @@ func (r *round) makeDir(path string) {
 
 func (r *round) give(path string) {
 	if r.user != nil {
-		r.check(os.Lchown(path, nobody, nobody))
+		r.check(os.Lchown(path, unprivileged, unprivileged))
 	}
 }
 
