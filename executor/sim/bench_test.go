@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/colltune/colltune/compiler/ir"
@@ -38,6 +39,32 @@ func BenchmarkRun(b *testing.B) {
 			}
 			b.ReportMetric(float64(events)/b.Elapsed().Seconds()/1e6, "Mevents/s")
 		})
+	}
+}
+
+// How the time of a two-step AllToAll grows with its messages: from one row to the next
+// there are four times as many.
+func BenchmarkGrowth(b *testing.B) {
+	for _, nodes := range []int{8, 16, 32, 64, 128} {
+		for _, proto := range topologies.AllProtocols {
+			b.Run(fmt.Sprintf("ranks=%d/%v", 8*nodes, proto), func(b *testing.B) {
+				p, err := Prepare(twoStepAllToAll(nodes), system(b, "dgx-a100", nodes))
+				if err != nil {
+					b.Fatal(err)
+				}
+				events, runs := int64(0), 0
+				for b.Loop() {
+					r, err := p.Run(Knobs{Bytes: 64 << 20, Protocol: proto})
+					if err != nil {
+						b.Fatal(err)
+					}
+					events += r.Events
+					runs++
+				}
+				b.ReportMetric(float64(events)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+				b.ReportMetric(float64(events)/float64(runs), "events/op")
+			})
+		}
 	}
 }
 

@@ -5,8 +5,11 @@ import "math"
 // Flows are what is on the wire. Flows on one lane with the same unloaded rate
 // always go equally fast, so they form a group with one clock. The clock counts
 // the bytes that each of them has moved: a flow that starts when it shows v ends
-// when it shows v + the flow's bytes. So starting and ending a flow costs work for
-// each group that shares an edge, not for each flow.
+// when it shows v + the flow's bytes.
+//
+// Starting or ending a flow changes the shares of its edges. That concerns the lanes whose
+// narrowest edge was or becomes one of these: the others are passed over without a look,
+// since each edge keeps its lanes in a heap by share.
 type flows struct {
 	p      *Prepared
 	q      *queue
@@ -15,6 +18,9 @@ type flows struct {
 	lanes  []laneState
 	groups []group
 	dirty  []int32 // edges whose load changed at this instant
+	moved  []int32 // lanes on which a flow started or ended at this instant
+	above  []seat  // scratch: of an edge, those that its change may concern
+	at     []int32 // scratch: where they stand in its heap
 	round  int64   // counts flushes: lanes already seen in this one
 	// weights of each threadblock's flow on the memories at both ends
 	weights [][2]int64
@@ -39,17 +45,35 @@ type edgeState struct {
 	was   [2]float64 // share before this instant
 	kept  float64    // of a memory: the most that flows from outside take of it
 	dirty bool
-	tight bool    // of a memory: it has held up a message
-	lanes []int32 // that have flows now
+	tight bool      // of a memory: it has held up a message
+	lanes [2][]seat // its lanes inside the node and outside, each a heap with the greatest key first
+}
+
+// seat is a lane's entry in the heap of one of its edges. Its key is at least the lane's
+// share on the lane's narrowest edge, and at least the next smaller number on the others: a
+// change of an edge concerns the lanes with keys of at least its share before or after,
+// whichever is less. A key is raised with the share, and lowered only when the entry is
+// visited, so that an edge that never holds up its lanes costs them nothing.
+type seat struct {
+	key  float64
+	lane int32
+	nth  int32 // the edge is the lane's nth
 }
 
 type laneState struct {
 	flows   int32
+	narrow  int32 // its narrowest edge, by number in the lane; of several, any
 	share   float64
 	seen    int64
 	touched bool
 	groups  []int32
-	places  []int32 // by edge of the lane: where it stands in the edge's list
+	places  []place // by edge of the lane
+}
+
+// place is where a lane stands in the heap of one of its edges, and its key there.
+type place struct {
+	key float64
+	at  int32
 }
 
 type group struct {
@@ -74,22 +98,20 @@ func (f flight) before(o flight) bool { return f.end < o.end || f.end == o.end &
 // reset forgets everything; first is the queue's id for the first group.
 func (f *flows) reset(p *Prepared, c *costs, q *queue, first int32) {
 	f.p, f.q, f.first = p, q, first
-	f.dirty, f.groups, f.round = f.dirty[:0], f.groups[:0], 0
+	f.dirty, f.moved, f.groups, f.round = f.dirty[:0], f.moved[:0], f.groups[:0], 0
 	if len(f.edges) != len(p.edges) {
 		f.edges = make([]edgeState, len(p.edges))
 	}
 	if len(f.lanes) != len(p.lanes) {
 		f.lanes = make([]laneState, len(p.lanes))
-		for i := range f.lanes {
-			f.lanes[i].places = make([]int32, len(p.lanes[i].edges))
-		}
+		f.seat()
 	}
 	if len(f.weights) != len(p.blocks) {
 		f.weights = make([][2]int64, len(p.blocks))
 	}
 	for i := range f.edges {
 		e := &f.edges[i]
-		*e = edgeState{share: [2]float64{math.Inf(1), math.Inf(1)}, lanes: e.lanes[:0]}
+		*e = edgeState{share: [2]float64{math.Inf(1), math.Inf(1)}, lanes: e.lanes}
 		if i >= p.links {
 			e.kept = p.edges[i].far.over(c)
 		}
@@ -97,19 +119,46 @@ func (f *flows) reset(p *Prepared, c *costs, q *queue, first int32) {
 	for i := range f.lanes {
 		l := &f.lanes[i]
 		l.flows, l.share, l.seen, l.touched, l.groups = 0, 0, 0, false, l.groups[:0]
+		for j := range l.places {
+			at := &l.places[j]
+			at.key = 0
+			f.edges[p.lanes[i].edges[j]].lanes[p.lanes[i].way][at.at].key = 0
+		}
+	}
+}
+
+// seat puts every lane into the heaps of its edges.
+func (f *flows) seat() {
+	counts := make([][2]int, len(f.edges))
+	total := 0
+	for _, l := range f.p.lanes {
+		for _, e := range l.edges {
+			counts[e][l.way]++
+		}
+		total += len(l.edges)
+	}
+	seats, places := make([]seat, total), make([]place, total)
+	for e := range f.edges {
+		for way, n := range counts[e] {
+			f.edges[e].lanes[way], seats = seats[:0:n], seats[n:]
+		}
+	}
+	for i := range f.lanes {
+		l := &f.p.lanes[i]
+		n := len(l.edges)
+		f.lanes[i].places, places = places[:n:n], places[n:]
+		for j, e := range l.edges {
+			heap := &f.edges[e].lanes[l.way]
+			f.lanes[i].places[j].at = int32(len(*heap))
+			*heap = append(*heap, seat{lane: int32(i), nth: int32(j)})
+		}
 	}
 }
 
 // start puts a flow on a lane: work bytes, at the rate alone if unhindered.
 func (f *flows) start(now float64, block, lane int32, work, alone float64) {
 	l := &f.lanes[lane]
-	if l.flows++; l.flows == 1 {
-		for i, e := range f.p.lanes[lane].edges {
-			s := &f.edges[e]
-			l.places[i] = int32(len(s.lanes))
-			s.lanes = append(s.lanes, lane)
-		}
-	}
+	l.flows++
 	f.weigh(block, lane, 1)
 	g := f.group(l, lane, alone)
 	if len(g.ends) == 0 {
@@ -117,7 +166,16 @@ func (f *flows) start(now float64, block, lane int32, work, alone float64) {
 	}
 	g.advance(now)
 	g.push(flight{g.clock + work, block})
-	g.touched, l.touched = true, true
+	g.touched = true
+	f.touch(lane, l)
+}
+
+// touch notes that a flow started or ended on a lane.
+func (f *flows) touch(lane int32, l *laneState) {
+	if !l.touched {
+		l.touched = true
+		f.moved = append(f.moved, lane)
+	}
 }
 
 // group finds the lane's group for an unloaded rate, or adds it.
@@ -151,34 +209,14 @@ func (f *flows) finish(now float64, i int32, done func(block int32)) {
 	lane := g.lane
 	g.advance(now)
 	g.clock = max(g.clock, g.ends[0].end)
-	g.touched, f.lanes[lane].touched = true, true
+	g.touched = true
+	f.touch(lane, &f.lanes[lane])
 	for limit := g.clock + slack; len(g.ends) > 0 && g.ends[0].end <= limit; {
 		block := g.pop().block
-		l := &f.lanes[lane]
-		if l.flows--; l.flows == 0 {
-			f.leave(l, lane)
-		}
+		f.lanes[lane].flows--
 		f.weigh(block, lane, -1)
 		done(block)
 		g = &f.groups[i] // done may have added groups
-	}
-}
-
-// leave removes a lane without flows from its edges.
-func (f *flows) leave(l *laneState, lane int32) {
-	for i, e := range f.p.lanes[lane].edges {
-		s := &f.edges[e]
-		last := s.lanes[len(s.lanes)-1]
-		s.lanes = s.lanes[:len(s.lanes)-1]
-		if last == lane {
-			continue
-		}
-		s.lanes[l.places[i]] = last
-		for j, other := range f.p.lanes[last].edges {
-			if other == e {
-				f.lanes[last].places[j] = l.places[i]
-			}
-		}
 	}
 }
 
@@ -214,48 +252,152 @@ func (f *flows) flush(now float64) {
 	for _, e := range f.dirty {
 		s := &f.edges[e]
 		s.dirty = false
-		least := [2]float64{min(s.was[inside], s.share[inside]), min(s.was[outside], s.share[outside])}
-		for _, lane := range s.lanes {
-			l := &f.lanes[lane]
-			if l.share < least[f.p.lanes[lane].way] && !l.touched || l.seen == f.round {
-				continue // its narrowest edge is another one, and has not changed
-			}
-			l.seen = f.round
-			share := f.share(lane)
-			if share == l.share && !l.touched {
-				continue
-			}
-			moved := share != l.share
-			l.share, l.touched = share, false
-			for _, i := range l.groups {
-				g := &f.groups[i]
-				if len(g.ends) == 0 || !moved && !g.touched {
-					continue
-				}
-				g.touched = false
-				g.advance(now)
-				g.rate = f.rates.soft(g.alone, share)
-				f.q.set(f.first+i, now+(g.ends[0].end-g.clock)/g.rate)
+		for way, heap := range s.lanes {
+			f.find(heap, min(s.was[way], s.share[way]))
+			for _, x := range f.above {
+				l := &f.lanes[x.lane]
+				f.hasten(now, x.lane, l)
+				f.lower(heap, &l.places[x.nth], l.key(x.nth))
 			}
 		}
 	}
-	f.dirty = f.dirty[:0]
+	for _, lane := range f.moved {
+		l := &f.lanes[lane]
+		if l.flows == 0 {
+			l.share, l.touched = 0, false // its keys stay until they are visited
+			continue
+		}
+		f.hasten(now, lane, l)
+	}
+	f.dirty, f.moved = f.dirty[:0], f.moved[:0]
 }
 
-// share returns the least share that the lane's edges give a flow.
-func (f *flows) share(lane int32) float64 {
-	l := &f.p.lanes[lane]
-	share := math.Inf(1)
-	for _, e := range l.edges[:l.links] {
-		share = min(share, f.edges[e].share[inside])
+// hasten gives the flows of a lane its present share.
+func (f *flows) hasten(now float64, lane int32, l *laneState) {
+	if l.seen == f.round || l.flows == 0 {
+		return
 	}
-	for _, e := range l.edges[l.links:] {
-		if s := &f.edges[e]; s.share[l.way] < share {
-			share = s.share[l.way]
-			s.tight = s.tight || l.links > 0
+	l.seen = f.round
+	was, narrow := l.share, l.narrow
+	f.narrowest(lane, l)
+	if l.share > was || l.narrow != narrow {
+		f.raise(lane, l)
+	}
+	if l.share == was && !l.touched {
+		return
+	}
+	l.touched = false
+	for _, i := range l.groups {
+		g := &f.groups[i]
+		if len(g.ends) == 0 || l.share == was && !g.touched {
+			continue
+		}
+		g.touched = false
+		g.advance(now)
+		g.rate = f.rates.soft(g.alone, l.share)
+		f.q.set(f.first+i, now+(g.ends[0].end-g.clock)/g.rate)
+	}
+}
+
+// narrowest finds a lane's narrowest edge: the one that gives a flow the least share.
+func (f *flows) narrowest(lane int32, l *laneState) {
+	of := &f.p.lanes[lane]
+	l.share, l.narrow = math.Inf(1), 0
+	for i, e := range of.edges[:of.links] {
+		if share := f.edges[e].share[inside]; share < l.share {
+			l.share, l.narrow = share, int32(i)
 		}
 	}
-	return share
+	for i, e := range of.edges[of.links:] {
+		if s := &f.edges[e]; s.share[of.way] < l.share {
+			l.share, l.narrow = s.share[of.way], int32(of.links+i)
+			s.tight = s.tight || of.links > 0
+		}
+	}
+}
+
+// key returns the least key that the lane may have in the heap of its nth edge.
+func (l *laneState) key(nth int32) float64 {
+	if nth == l.narrow || l.share == 0 {
+		return l.share
+	}
+	return math.Float64frombits(math.Float64bits(l.share) - 1)
+}
+
+// find lists the entries of a heap with a key of at least least.
+func (f *flows) find(heap []seat, least float64) {
+	f.above = f.above[:0]
+	if len(heap) == 0 || heap[0].key < least {
+		return
+	}
+	f.above = append(f.above, heap[0])
+	f.at = append(f.at[:0], 0)
+	for i := 0; i < len(f.at); i++ {
+		first := int(f.at[i])*4 + 1
+		for c := first; c < min(first+4, len(heap)); c++ {
+			if heap[c].key >= least {
+				f.above = append(f.above, heap[c])
+				f.at = append(f.at, int32(c))
+			}
+		}
+	}
+}
+
+// raise raises the keys of a lane where they are too low.
+func (f *flows) raise(lane int32, l *laneState) {
+	of := &f.p.lanes[lane]
+	for j, e := range of.edges {
+		at, key := &l.places[j], l.key(int32(j))
+		if at.key >= key {
+			continue
+		}
+		at.key = key
+		heap, i := f.edges[e].lanes[of.way], at.at
+		for i > 0 {
+			parent := (i - 1) / 4
+			if heap[parent].key >= key {
+				break
+			}
+			f.put(heap, i, heap[parent])
+			i = parent
+		}
+		f.put(heap, i, seat{key, lane, int32(j)})
+	}
+}
+
+// lower lowers the key at a place of a heap.
+func (f *flows) lower(heap []seat, at *place, key float64) {
+	if at.key <= key {
+		return
+	}
+	at.key = key
+	i := at.at
+	x := heap[i]
+	x.key = key
+	for {
+		first := 4*int(i) + 1
+		if first >= len(heap) {
+			break
+		}
+		most := first
+		for c := first + 1; c < min(first+4, len(heap)); c++ {
+			if heap[c].key > heap[most].key {
+				most = c
+			}
+		}
+		if heap[most].key <= key {
+			break
+		}
+		f.put(heap, i, heap[most])
+		i = int32(most)
+	}
+	f.put(heap, i, x)
+}
+
+// put makes x the i-th entry of a heap.
+func (f *flows) put(heap []seat, i int32, x seat) {
+	heap[i] = x
+	f.lanes[x.lane].places[x.nth].at = i
 }
 
 // advance brings the clock to now.

@@ -181,6 +181,43 @@ func directAllToAll(n int) *ir.Program {
 	return b.p
 }
 
+// twoStepAllToAll collects what a node of 8 has for one GPU of another node at the GPU of
+// the same local number, which sends it on as one message: threadblocks for each peer of
+// the node and for each other node.
+func twoStepAllToAll(nodes int) *ir.Program {
+	const gpus = 8
+	b := build("alltoall", nodes*gpus, 1, false)
+	for r := range nodes * gpus {
+		node, gpu := r/gpus, r%gpus
+		var local []int
+		for peer := range gpus {
+			if peer == gpu {
+				continue
+			}
+			to := node*gpus + peer
+			tb := b.tb(r, to, to, 0)
+			g := &b.p.GPUs[r].Threadblocks[tb]
+			for range nodes {
+				g.Steps = append(g.Steps, ir.Step{Op: ir.Send, Count: 1}, ir.Step{Op: ir.Recv, Count: 1})
+			}
+			local = append(local, tb)
+		}
+		for n := range nodes {
+			if n == node {
+				continue
+			}
+			to := n*gpus + gpu
+			tb := b.tb(r, to, to, 0, ir.Send, ir.Recv)
+			steps := b.p.GPUs[r].Threadblocks[tb].Steps
+			steps[0].Count, steps[1].Count = gpus, gpus
+			for _, from := range local {
+				b.wait(r, tb, 0, from, 2*n+1)
+			}
+		}
+	}
+	return b.p
+}
+
 func order(n int) []int {
 	all := make([]int, n)
 	for i := range all {
