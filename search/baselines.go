@@ -27,9 +27,10 @@ type Baseline struct {
 	InPlace  bool
 	Name     string // as the tables print it: ring ×24 LL
 	Protocol topologies.Proto
-	tile     int64  // 0: the protocol's own
-	own      bool   // the library itself chooses, including the protocol
-	hash     string // of the program that is equivalent; empty if there is none
+	tile     int64   // 0: the protocol's own
+	own      bool    // the library itself chooses, including the protocol
+	hash     string  // of the program that is equivalent; empty if there is none
+	clockUS  float64 // the library's time by a closed form, in microseconds; 0: the program's
 }
 
 // baselinePoint is a size at which a draft is the baseline.
@@ -44,8 +45,9 @@ type baselinePoint struct {
 // baseline drafts the programs that the vendor's library would choose at each
 // size, according to its own cost model. Sizes with the same choice share a draft.
 // If a choice has no program here, the next best that has one stands in, and the
-// user is told. If a search is narrowed, they are only there for comparison.
-func (e *enumeration) baseline(ctx context.Context) (all []*draft, err error) {
+// user is told. If a search is narrowed, they are only there for comparison. Where times
+// are simulated, a choice that has no program but a closed form is among clocked.
+func (e *enumeration) baseline(ctx context.Context) (all []*draft, clocked []Baseline, err error) {
 	p := e.problem
 	drafts := map[string]*draft{}    // by what is run, without the protocol
 	said := map[string]bool{}        // by family: reasons that were reported for its lack of a program
@@ -54,15 +56,27 @@ func (e *enumeration) baseline(ctx context.Context) (all []*draft, err error) {
 	for _, bytes := range p.Sizes {
 		c, err := p.over()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		choices, err := baseline.ForcedChoices(p.Topology, c, bytes, e.forced)
+		forced := e.forced
+		if !baseline.SwitchesReduce(p.Op, p.DType) {
+			forced.Without = "nvls"
+		}
+		choices, err := baseline.ForcedChoices(p.Topology, c, bytes, forced)
 		if err != nil {
 			lacking[err.Error()] = append(lacking[err.Error()], units.Bytes(bytes).String())
 			continue
 		}
-		instead := ""
+		instead, timed := "", false
 		for _, chosen := range choices {
+			if chosen.ClockUS > 0 && cmp.Or(e.options.Executor, "sim") == "sim" {
+				clocked = append(clocked, Baseline{Bytes: bytes, InPlace: p.InPlace, Name: chosen.Family + " " + chosen.Protocol.String(), Protocol: chosen.Protocol, clockUS: chosen.ClockUS})
+				if e.options.narrowed() {
+					break
+				}
+				timed = true // what it runs otherwise is a candidate all the same
+				continue
+			}
 			if chosen.Lacks != "" {
 				of := strings.ToUpper(chosen.Family)
 				without[of+": "+chosen.Lacks] = append(without[of+": "+chosen.Lacks], units.Bytes(bytes).String())
@@ -73,7 +87,7 @@ func (e *enumeration) baseline(ctx context.Context) (all []*draft, err error) {
 			if _, known := drafts[key]; !known {
 				d, why, err := e.baselineDraft(ctx, chosen)
 				if err != nil {
-					return nil, err
+					return nil, nil, err
 				}
 				if drafts[key] = d; d != nil {
 					all = append(all, d)
@@ -82,8 +96,11 @@ func (e *enumeration) baseline(ctx context.Context) (all []*draft, err error) {
 					e.options.Observer.notice(fmt.Sprintf("baseline %s has no program here: %s", key, why))
 				}
 			}
-			if d := drafts[key]; d != nil {
+			d := drafts[key]
+			if d != nil && !timed {
 				d.points = append(d.points, baselinePoint{bytes, chosen.Protocol, chosen.TileBytes, key + " " + chosen.Protocol.String() + instead, instead != ""})
+			}
+			if d != nil {
 				break // later choices would only stand in for it
 			}
 		}
@@ -99,7 +116,7 @@ func (e *enumeration) baseline(ctx context.Context) (all []*draft, err error) {
 		}
 		e.options.Observer.notice(fmt.Sprintf("no baseline%s: %s", at, why))
 	}
-	return all, nil
+	return all, clocked, nil
 }
 
 // sizesText names sizes that follow one another by the first and the last.
@@ -215,6 +232,9 @@ func (s *Space) tallyPoints(p *Problem, leastUS func(bytes int64) float64) []res
 		point := &results.Baseline{
 			Name: b.Name, Program: b.hash, Protocol: b.Protocol.String(),
 			TileBytes: cmp.Or(b.tile, int64(p.Topology.Protocols[b.Protocol].Tile)),
+		}
+		if b.clockUS > 0 {
+			point.TimeUS, point.TileBytes = b.clockUS, 0
 		}
 		if b.own {
 			point.Protocol, point.TileBytes = results.ProtocolAuto, 0

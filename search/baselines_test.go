@@ -24,10 +24,11 @@ func baselinesOf(t *testing.T, pr problem) (sizes int, said []string) {
 	}
 	defer solvers.Close()
 	e := &enumeration{problem: &p, options: &Options{Executor: "sim", Observer: Observer{Notice: func(s string) { said = append(said, s) }}}, machine: machineOf(p.Topology), solvers: solvers}
-	drafts, err := e.baseline(context.Background())
+	drafts, clocked, err := e.baseline(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
+	sizes = len(clocked)
 	for _, d := range drafts {
 		sizes += len(d.points)
 	}

@@ -19,11 +19,14 @@ type LibraryCall struct {
 	Tile     int64 // its chunk; 0: the protocol's own
 	Program  *ir.Program
 	StandIn  bool // the library runs what no program here does, as NVLS, and otherwise this
+	// ClockUS is the library's time by a closed form, in microseconds, where it runs what no
+	// program here does: then Program is nil. 0 elsewhere.
+	ClockUS float64
 }
 
 // LibraryCalls returns the verified programs of the choices of the vendor's library, by
 // rising size. If the choice at a size has no program here, that size has none, or
-// a StandIn, and o.Notice is told why: that is no error.
+// a StandIn or a ClockUS, and o.Notice is told why: that is no error.
 func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, error) {
 	return ForcedLibraryCalls(ctx, p, o, baseline.Forced{})
 }
@@ -42,12 +45,18 @@ func ForcedLibraryCalls(ctx context.Context, p Problem, o Options, f baseline.Fo
 	if _, err := e.solver(); err != nil {
 		return nil, err
 	}
-	drafts, err := e.baseline(ctx)
+	drafts, clocked, err := e.baseline(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var calls []LibraryCall
+	for _, b := range clocked {
+		calls = append(calls, LibraryCall{Bytes: b.Bytes, Name: b.Name, Protocol: b.Protocol, ClockUS: b.clockUS})
+	}
 	for _, d := range drafts {
+		if len(d.points) == 0 {
+			continue
+		}
 		made, err := e.compile(ctx, d)
 		if err != nil {
 			return nil, err
@@ -57,7 +66,7 @@ func ForcedLibraryCalls(ctx context.Context, p Problem, o Options, f baseline.Fo
 			continue
 		}
 		for _, at := range d.points {
-			calls = append(calls, LibraryCall{at.bytes, at.name, at.protocol, at.tile, made.program, at.standIn})
+			calls = append(calls, LibraryCall{Bytes: at.bytes, Name: at.name, Protocol: at.protocol, Tile: at.tile, Program: made.program, StandIn: at.standIn})
 		}
 	}
 	slices.SortFunc(calls, func(a, b LibraryCall) int { return cmp.Compare(a.Bytes, b.Bytes) })

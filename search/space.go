@@ -133,9 +133,10 @@ func (e *enumeration) programs(ctx context.Context, asked []*templates.Family) (
 	drafts := short.drafts
 	// A file, or the library itself, is a better source for the library's choice
 	// than the model.
+	var clocked []Baseline
 	if e.options.Baseline == nil && !e.options.chooses(e.problem.Collective) {
-		compared, err := e.baseline(ctx)
-		if err != nil {
+		var compared []*draft
+		if compared, clocked, err = e.baseline(ctx); err != nil {
 			return nil, err
 		}
 		drafts = append(drafts, compared...)
@@ -149,7 +150,7 @@ func (e *enumeration) programs(ctx context.Context, asked []*templates.Family) (
 	if err != nil {
 		return nil, err
 	}
-	space := &Space{Refusals: slices.Concat(all.refusals, short.refusals), unexplored: all.unexplored}
+	space := &Space{Refusals: slices.Concat(all.refusals, short.refusals), Baselines: clocked, unexplored: all.unexplored}
 	space.add(e.collect(drafts, built))
 	return space, nil
 }

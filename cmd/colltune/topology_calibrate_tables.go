@@ -160,7 +160,7 @@ func (t *measuredTable) read(cmd *cobra.Command, file *search.BaselineFile, path
 	}
 	left := 0
 	for _, c := range calls {
-		if c.StandIn { // another algorithm, so its times are not comparable
+		if c.StandIn || c.ClockUS > 0 { // another algorithm, so its times are not comparable
 			left++
 			continue
 		}

@@ -26,14 +26,16 @@ type servedRange struct {
 }
 
 // choose decides which file serves which sizes. It reports sizes that get
-// something slower than the winner, and those that get nothing.
+// something slower than the winner, and those that get nothing. Sizes at which the library
+// is faster than every program get nothing; if all are such, that is no error.
 func (c chooser) choose(p results.Plan, all map[table.Cell][]table.Measured, report *Report) ([]servedRange, error) {
 	winners, err := table.Build(c.campaign)
 	if err != nil {
 		return nil, err
 	}
 	places := table.Cells(p)
-	chosen, why, err := c.pick(places, all)
+	left := libraryFaster(winners)
+	chosen, why, err := c.pick(places, all, left)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +45,7 @@ func (c chooser) choose(p results.Plan, all map[table.Cell][]table.Measured, rep
 		n := len(served)
 		m := chosen[i]
 		if m == nil {
-			ended = ended || served[n-1].Placement != at.Placement || !c.reader.passes(served[n-1].Trial, at.Bytes)
+			ended = ended || left[at] != "" || served[n-1].Placement != at.Placement || !c.reader.passes(served[n-1].Trial, at.Bytes)
 			report.addGap(at, why[i])
 			continue
 		}
@@ -60,6 +62,10 @@ func (c chooser) choose(p results.Plan, all map[table.Cell][]table.Measured, rep
 			served = append(served, servedRange{Measured: *m, min: at.Bytes, last: at.Bytes, max: end})
 		}
 		ended = false
+	}
+	if len(served) == 0 && len(left) == len(places) {
+		report.note("nothing to write: the library is faster than every program at every size")
+		return nil, nil
 	}
 	if len(served) == 0 {
 		return nil, fmt.Errorf("%s would run none of the programs measured (%s): %w", c.name, report.Gaps[0].Why, ErrNothingFits)
@@ -90,13 +96,16 @@ func (n *fileNames) next(s *servedRange) string {
 }
 
 // pick chooses the export at each size, nil for nothing, and gives the reason where that
-// is not the winner.
-func (c chooser) pick(at []table.Cell, all map[table.Cell][]table.Measured) (chosen []*table.Measured, why []string, err error) {
+// is not the winner. left are the sizes that get nothing, with the reason.
+func (c chooser) pick(at []table.Cell, all map[table.Cell][]table.Measured, left map[table.Cell]string) (chosen []*table.Measured, why []string, err error) {
 	places := make([]Place, len(at))
 	offered := make([][]*table.Measured, len(at))
 	why = make([]string, len(at))
 	for i, a := range at {
-		places[i] = Place{Bytes: a.Bytes, Placement: a.Placement}
+		places[i] = Place{Bytes: a.Bytes, Placement: a.Placement, Left: left[a] != ""}
+		if why[i] = left[a]; why[i] != "" {
+			continue
+		}
 		for j := range all[a] { // best first
 			m := &all[a][j]
 			if m.Reference {
@@ -136,6 +145,17 @@ func (c chooser) pick(at []table.Cell, all map[table.Cell][]table.Measured) (cho
 		}
 	}
 	return chosen, why, nil
+}
+
+// libraryFaster returns the sizes that are left to the library, with the reason.
+func libraryFaster(t *table.Table) map[table.Cell]string {
+	left := map[table.Cell]string{}
+	for i := range t.Rows {
+		if r := &t.Rows[i]; r.LeaveToLibrary {
+			left[table.Cell{Placement: r.Placement, Bytes: r.Bytes}] = fmt.Sprintf("the library [%s] takes %.1f us, and the fastest program %.1f", *r.Baseline, *r.BaselineTimeUS, r.TimeUS)
+		}
+	}
+	return left
 }
 
 // slowerThanBaseline returns a warning if the export at a size takes longer than the

@@ -66,7 +66,7 @@ func (e *irExport) placed(placement string, ranges []table.Range) error {
 	behind := map[string]table.Evidence{} // by hash
 	var all table.Evidence
 	for _, r := range ranges {
-		if r.Placement == placement && r.Source != results.SourceNative {
+		if r.Placement == placement && r.Source != results.SourceNative && !r.LeaveToLibrary {
 			behind[r.IR] = behind[r.IR].Plus(r.Evidence())
 			all = all.Plus(r.Evidence())
 		}
@@ -78,6 +78,10 @@ func (e *irExport) placed(placement string, ranges []table.Range) error {
 		}
 		if r.Source == results.SourceNative {
 			e.report.note(fmt.Sprintf("from %s to %s bytes %s wins %s: %s", units.Bytes(r.MinBytes).String(), units.Bytes(r.MaxBytes).String(), r.Title(), placementText(r.Placement), noProgram))
+			continue
+		}
+		if r.LeaveToLibrary {
+			e.report.note(fmt.Sprintf("from %s to %s bytes the library is faster than every program %s: nothing is exported", units.Bytes(r.MinBytes).String(), units.Bytes(r.MaxBytes).String(), placementText(r.Placement)))
 			continue
 		}
 		name, known := files[r.IR]

@@ -114,6 +114,9 @@ func (e *xmlExport) write(o Options, served []servedRange, report *Report) error
 		report.note("msccl takes files of LL128 over NVLink of V100s and A100s alone, unless NCCL_PROTO names it: elsewhere its own algorithms run")
 	}
 	report.note(there.notes()...)
+	if len(served) == 0 {
+		return nil
+	}
 	report.Load = msccl.HowToLoad(e.runtime.Runtime, names)
 	return nil
 }

@@ -155,8 +155,11 @@ func (e *planExport) write(out string, served []servedRange, report *Report) err
 	if err != nil {
 		return err
 	}
-	report.note("a plan does what its program does, one-sided: the times are those of the program, and the runtime's own are to be measured there")
 	report.note(there.notes()...)
+	if len(served) == 0 {
+		return nil
+	}
+	report.note("a plan does what its program does, one-sided: the times are those of the program, and the runtime's own are to be measured there")
 	report.Load = []string{
 		"to load one, in Python, on every rank: plan = mscclpp.ExecutionPlan(FILE, rank), then mscclpp.Executor(communicator).execute(rank, send_buff, recv_buff, send_bytes, recv_bytes, dtype, plan, stream)",
 		"a plan refuses sizes that are not in its range or no multiple of its granularity: choose by size before",

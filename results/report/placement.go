@@ -139,7 +139,7 @@ func (p *placement) table(rows []*table.Row, colour map[string]string) {
 
 // verdict sums up a placement in sentences.
 func verdict(rows []*table.Row) (says []string) {
-	faster, compared, logs := 0, 0, 0.0
+	faster, compared, left, logs := 0, 0, 0, 0.0
 	verdicts := map[string]int{}
 	var most, busiest, nearest *table.Row
 	for _, r := range rows {
@@ -154,6 +154,9 @@ func verdict(rows []*table.Row) (says []string) {
 		}
 		compared++
 		logs += math.Log(*r.Speedup)
+		if r.LeaveToLibrary {
+			left++
+		}
 		if r.Wins() {
 			faster++
 		}
@@ -166,6 +169,9 @@ func verdict(rows []*table.Row) (says []string) {
 	}
 	if most != nil {
 		says = append(says, fmt.Sprintf("Faster than the baseline at %d of %s", faster, units.Count(compared, "size")))
+		if left > 0 {
+			says = append(says, fmt.Sprintf("%s left to the library, which is faster there than every program", units.Count(left, "size")))
+		}
 		if n := verdicts[table.Unsure]; n > 0 {
 			says = append(says, fmt.Sprintf("At %s the difference may be the simulator's error alone", units.Count(n, "size")))
 		}

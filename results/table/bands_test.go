@@ -49,7 +49,7 @@ func TestBands(t *testing.T) {
 	} {
 		r := Row{Algorithm: tc.algorithm, Source: tc.source, Collective: tc.collective, Bytes: tc.bytes, TimeUS: 10}
 		if tc.speedup > 0 {
-			r.setBaseline("ring", 10*tc.speedup, Evidence{})
+			r.setBaseline("ring", 10*tc.speedup, Evidence{}, false)
 		}
 		r.addBands(nvlink(), tc.given)
 		verdict := ""

@@ -79,7 +79,21 @@ func isSimulated(plan results.Plan, executor results.Executor, trials []results.
 // addNotes fills in the notes printed before the figures: where the ranks ran, which rows
 // have unchecked data, and which simulated speedups are not sure.
 func (t *Table) addNotes() {
-	t.Notes = append(t.evidenceNotes(), t.bandNotes()...)
+	t.Notes = append(append(t.evidenceNotes(), t.libraryNotes()...), t.bandNotes()...)
+}
+
+// libraryNotes says at how many sizes the library is faster than every program.
+func (t *Table) libraryNotes() []string {
+	left := 0
+	for i := range t.Rows {
+		if t.Rows[i].LeaveToLibrary {
+			left++
+		}
+	}
+	if left == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("leave %d of %s to the library, which is faster there than every program: exports leave these sizes out", left, units.Count(len(t.Rows), "row"))}
 }
 
 // evidenceNotes lists the notes on where the ranks ran and what was checked.

@@ -102,6 +102,7 @@ var columns = []column{
 	{"speedup_band_low", "its 90 %", false, func(r *Row) string { return bandText(r.SpeedupBand, 0, full) }, func(r *Row) string { return bandText(r.SpeedupBand, -1, brief) }},
 	{"speedup_band_high", "", false, func(r *Row) string { return bandText(r.SpeedupBand, 1, full) }, nil},
 	{"speedup_verdict", "verdict", true, func(r *Row) string { return orEmpty(r.SpeedupVerdict) }, nil},
+	{"leave_to_library", "leave", true, func(r *Row) string { return strconv.FormatBool(r.LeaveToLibrary) }, func(r *Row) string { return leaveText(r.LeaveToLibrary) }},
 	{"bound_us", "", false, func(r *Row) string { return fullOr(r.BoundUS) }, nil},
 	{"bound_ratio", "of bound", false, func(r *Row) string { return fullOr(r.BoundRatio) }, func(r *Row) string { return briefOr(r.BoundRatio) }},
 	{"granularity_bytes", "multiple", false, func(r *Row) string { return strconv.FormatInt(r.Granularity, 10) }, nil},
@@ -110,6 +111,14 @@ var columns = []column{
 	{"checked", "unchecked", true, func(r *Row) string { return boolText(r.Checked) }, func(r *Row) string { return r.evidence.mark() }},
 	{"baseline_checked", "", true, func(r *Row) string { return boolText(r.BaselineChecked) }, nil},
 	{"note", "", true, func(r *Row) string { return r.place }, nil},
+}
+
+// leaveText marks a row whose size is left to the library.
+func leaveText(leave bool) string {
+	if leave {
+		return "to the library"
+	}
+	return ""
 }
 
 // ifAny returns text, or nothing if n is 0: a native algorithm has no tile, and may

@@ -47,6 +47,9 @@ type Row struct {
 	Baseline       *string  `json:"baseline"`
 	BaselineTimeUS *float64 `json:"baseline_time_us"`
 	Speedup        *float64 `json:"speedup"` // baseline ÷ winner
+	// LeaveToLibrary reports whether the library, doing what no program here does or as it
+	// was measured, is faster than every program: nothing is exported for the size.
+	LeaveToLibrary bool `json:"leave_to_library"`
 	// 90 % intervals of simulated figures (package intervals), where the measured ones would
 	// be. Null for measured times, and where nothing measured supports the zone, or the kind
 	// of program: then Unsupported is true.
@@ -86,6 +89,8 @@ type Range struct {
 	IR          string         `json:"ir"` // empty for a native algorithm
 	Granularity int64          `json:"granularity_bytes"`
 	Checked     *bool          `json:"checked"` // as a row's, of all its sizes
+	// LeaveToLibrary is a row's, of all its sizes.
+	LeaveToLibrary bool `json:"leave_to_library"`
 
 	program  string
 	evidence Evidence
@@ -209,21 +214,27 @@ func newRow(plan results.Plan, at Cell, w *Measured) Row {
 func (t *Table) Compare(at func(bytes int64, placement string) *results.Baseline) {
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		r.Baseline, r.BaselineTimeUS, r.Speedup, r.BaselineChecked = nil, nil, nil, nil
+		r.Baseline, r.BaselineTimeUS, r.Speedup, r.BaselineChecked, r.LeaveToLibrary = nil, nil, nil, nil, false
 		if b := at(r.Bytes, r.Placement); b != nil {
-			r.setBaseline(b.Name, b.TimeUS, evidenceOf(b.Data, 1))
+			r.setBaseline(b.Name, b.TimeUS, evidenceOf(b.Data, 1), true)
 		}
 		r.addBands(t.model, true)
 	}
 	t.addNotes()
 }
 
-// setBaseline fills in a row's baseline and speedup.
-func (r *Row) setBaseline(name string, us float64, e Evidence) {
+// setBaseline fills in a row's baseline and speedup. given: the time is no trial's of the
+// campaign.
+func (r *Row) setBaseline(name string, us float64, e Evidence, given bool) {
 	speedup := us / r.TimeUS
 	r.Baseline, r.BaselineTimeUS, r.Speedup = &name, &us, &speedup
 	r.baseline, r.BaselineChecked = e, e.IsChecked()
+	r.LeaveToLibrary = given && us < r.TimeUS*(1-sameTime)
 }
+
+// sameTime is the relative difference up to which a winner and its baseline count as
+// equally fast.
+const sameTime = 5e-4
 
 // BaselineEvidence returns the evidence of the baseline's time.
 func (r *Row) BaselineEvidence() Evidence { return r.baseline }
@@ -254,7 +265,7 @@ func (r *Row) compare(p results.Point, ms []Measured) {
 		}
 	}
 	if us > 0 {
-		r.setBaseline(b.Name, us, behind)
+		r.setBaseline(b.Name, us, behind, b.TimeUS > 0)
 	}
 }
 
@@ -273,7 +284,7 @@ func ranges(rows []Row, all []Cell) []Range {
 	var last Cell
 	for _, r := range rows {
 		at := Cell{r.Placement, r.Bytes}
-		if n := len(out); n > 0 && after[last] == at && out[n-1].program == r.program && out[n-1].Protocol == r.Protocol && out[n-1].TileBytes == r.TileBytes {
+		if n := len(out); n > 0 && after[last] == at && out[n-1].program == r.program && out[n-1].Protocol == r.Protocol && out[n-1].TileBytes == r.TileBytes && out[n-1].LeaveToLibrary == r.LeaveToLibrary {
 			out[n-1].MaxBytes = ends[at]
 			out[n-1].evidence = out[n-1].evidence.Plus(r.evidence)
 			out[n-1].Checked = out[n-1].evidence.IsChecked()
@@ -281,7 +292,7 @@ func ranges(rows []Row, all []Cell) []Range {
 			out = append(out, Range{
 				MinBytes: r.Bytes, MaxBytes: ends[at], Placement: r.Placement,
 				Algorithm: r.Algorithm, Source: r.Source, Parameters: r.Parameters, Channels: r.Channels, Instances: r.Instances,
-				Protocol: r.Protocol, TileBytes: r.TileBytes, IR: r.IR, Granularity: r.Granularity, Checked: r.Checked, program: r.program, evidence: r.evidence,
+				Protocol: r.Protocol, TileBytes: r.TileBytes, IR: r.IR, Granularity: r.Granularity, Checked: r.Checked, LeaveToLibrary: r.LeaveToLibrary, program: r.program, evidence: r.evidence,
 			})
 		}
 		last = at

@@ -19,6 +19,9 @@ type Choice struct {
 	// Lacks says why no program of ours can be what the library runs; empty
 	// where one can.
 	Lacks string
+	// ClockUS is the time of the call by a closed form, in microseconds, where Lacks is
+	// not empty; 0 where none is known.
+	ClockUS float64
 	// Parameters of the family: rings or trees that leave a node by different
 	// GPUs. The data is divided between them.
 	Parameters map[string]int
@@ -91,6 +94,9 @@ func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64,
 		for i := range programs {
 			programs[i].Protocol, programs[i].ModelUS = best, least
 			programs[i].TileBytes = s.tile(a, best, channels, bytes)
+			if a.clock != nil {
+				programs[i].ClockUS = a.clock(s, bytes)
+			}
 		}
 		each = append(each, programs)
 	}

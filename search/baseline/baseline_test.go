@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -313,7 +314,7 @@ func TestForced(t *testing.T) {
 	}
 	for _, family := range []string{"ring", "double-binary-tree"} {
 		for _, p := range topologies.AllProtocols { // LL128 too, which the library would not take over PCIe
-			choices, err := ForcedChoices(top, c, 1<<20, Forced{family, []topologies.Proto{p}})
+			choices, err := ForcedChoices(top, c, 1<<20, Forced{Family: family, Protocols: []topologies.Proto{p}})
 			if err != nil || choices[0].Family != family || choices[0].Protocol != p {
 				t.Errorf("%s %s: %+v %v", family, p, choices, err)
 			}
@@ -321,5 +322,46 @@ func TestForced(t *testing.T) {
 	}
 	if _, err := ForcedChoices(top, c, 1<<20, Forced{Family: "collnet"}); err == nil {
 		t.Error("no error of an algorithm that is not there")
+	}
+}
+
+// NVLS as measured with NVLS forced, or where NCCL chose it: us by size.
+func TestNVLSClock(t *testing.T) {
+	for _, c := range []struct {
+		topology string
+		gpus     []int
+		us       map[int64]float64 // by MiB
+	}{
+		// NCCL 2.26.2, NVLS forced: github.com/togethercomputer/together-nccl-tests
+		{"dgx-h100", nil, map[int64]float64{32: 199.71, 64: 326.87, 128: 587.58, 256: 1113.98, 1024: 4026.9, 8192: 31327.3}},
+		// NCCL 2.29.2, f16: github.com/ai-dynamo/aiconfigurator
+		{"dgx-h200", nil, map[int64]float64{4: 51.4, 16: 121.4, 32: 197.3, 64: 319.6, 128: 564.3, 512: 2040.3}},
+		{"dgx-h200", []int{0, 1, 2, 3}, map[int64]float64{32: 171.3, 64: 323.3, 128: 611.9, 512: 2310}},
+	} {
+		top, err := topologies.Resolve(c.topology, topologies.Options{GPUs: c.gpus})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSystem(top)
+		var off []float64
+		for mib, us := range c.us {
+			off = append(off, math.Abs(s.nvlsClock(mib<<20)/us-1))
+		}
+		slices.Sort(off)
+		if off[len(off)/2] > 0.04 || off[len(off)-1] > 0.13 {
+			t.Errorf("%s %v: off by %.3f, want at most 4 %% in the median", c.topology, c.gpus, off)
+		}
+	}
+}
+
+// The switches have no sums of bytes: NCCL runs its rings.
+func TestSwitchesReduceTypes(t *testing.T) {
+	for _, c := range []struct {
+		op, dtype string
+		want      bool
+	}{{"sum", "f32", true}, {"sum", "bf16", true}, {"sum", "i8", false}, {"max", "f16", true}, {"max", "f32", false}, {"prod", "f32", false}, {"avg", "f32", false}} {
+		if got := SwitchesReduce(c.op, c.dtype); got != c.want {
+			t.Errorf("%s of %s: %t", c.op, c.dtype, got)
+		}
 	}
 }

@@ -13,7 +13,7 @@
 // are direct, LL up to 16 KiB a peer and Simple above.
 //
 // The model tells what the library selects. It is no clock: measured times are
-// up to twice as long at small sizes.
+// up to twice as long at small sizes. Only NVLS has a clock here (nvls.go).
 //
 // Invariants: a choice depends on the topology, the collective and the size
 // alone; a graph search is replaced by counting what each GPU's links, those
@@ -21,7 +21,8 @@
 // switches, hybrid cube meshes and full meshes.
 //
 // What no program of instructions can do, as NVLS, where switches reduce, is told
-// as the library's choice, with what it would run otherwise behind it.
+// as the library's choice, with its time by a closed form (docs/simulator.md), and with
+// what the library would run otherwise behind it.
 //
 // It does not know RCCL's own tables: a system of RCCL's is chosen for with
 // NCCL's formulae, its xGMI speeds and the Ampere rows. It does not choose

@@ -10,6 +10,7 @@ import (
 // leaves it all.
 type Forced struct {
 	Family    string             // of a Choice; empty: any
+	Without   string             // of Choices that are not taken; empty: none
 	Protocols []topologies.Proto // none: all
 }
 
@@ -24,5 +25,5 @@ func (f Forced) allows(p topologies.Proto, s *system) bool {
 
 // leaves reports whether an algorithm, by its choices, is left.
 func (f Forced) leaves(programs []Choice) bool {
-	return f.Family == "" || len(programs) > 0 && programs[0].Family == f.Family
+	return len(programs) == 0 || (f.Family == "" || programs[0].Family == f.Family) && (f.Without == "" || programs[0].Family != f.Without)
 }

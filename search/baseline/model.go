@@ -18,6 +18,7 @@ type algorithm struct {
 	bandwidth func(s *system, p topologies.Proto, collective string) float64 // algorithm bandwidth, GB/s
 	latency   func(s *system, p topologies.Proto, collective string, bytes int64) float64
 	programs  func(s *system, channels int) []Choice // the library's first
+	clock     func(s *system, bytes int64) float64   // us, of what no program of ours is; nil: programs are simulated
 }
 
 // algorithms in NCCL's order: of equal times the first is taken. A tree and a
@@ -65,6 +66,7 @@ var algorithms = []*algorithm{
 		programs: func(_ *system, channels int) []Choice {
 			return []Choice{{Family: "nvls", Channels: channels, Lacks: "the switches reduce, which no instruction here does"}}
 		},
+		clock: (*system).nvlsClock,
 	},
 }
 
