@@ -18,8 +18,8 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// same loads a text in both ways, and calls all functions of both templates: whatever
-// comes of it has to be the same.
+// same loads a text in this process and in a child, calls all functions of both
+// templates, and fails the test if results or errors differ.
 func same(t *testing.T, src string, m Machine, q Request, given map[string]any) {
 	t.Helper()
 	var printed [2][]string
@@ -56,7 +56,7 @@ func same(t *testing.T, src string, m Machine, q Request, given map[string]any) 
 	}
 }
 
-// described is all that is known of an error.
+// described returns all fields of an error as text.
 func described(err error) string {
 	if err == nil {
 		return ""
@@ -102,7 +102,7 @@ def program(topo, p):
 	same(t, figure3, Machine{Nodes: 2}, Request{Collective: "allreduce"}, nil)
 }
 
-// TestLinksAreAskedForOnce: a child knows the links of a machine that it has asked for.
+// TestLinksAreAskedForOnce: a child keeps the links of a machine, and asks only once.
 func TestLinksAreAskedForOnce(t *testing.T) {
 	asked := map[[2]int]int{}
 	m := NewMachine([]int{60, 70}, func(a, b int) bool { asked[[2]int{a, b}]++; return a != 100 || b != 101 })
@@ -142,7 +142,7 @@ def program(topo, p):
             chunk(r, "in", 0).copy(q, "out", r)
 `
 
-// TestLostChild: a child that is lost is replaced, and what was lost is said at its line.
+// TestLostChild: a child that dies is replaced, and the error names the template's line.
 func TestLostChild(t *testing.T) {
 	var printed []string
 	tpl, err := loadApart("x.star", []byte(stuckAtTwo), Options{Print: func(s string) { printed = append(printed, s) }}, little)
@@ -161,7 +161,7 @@ func TestLostChild(t *testing.T) {
 	}
 }
 
-// TestMemoryOfAStep: what one step takes is refused by the kernel, or found soon.
+// TestMemoryOfAStep: memory that one step takes is refused by the kernel, or noticed soon.
 func TestMemoryOfAStep(t *testing.T) {
 	src := "family(name = \"x\", collectives = [\"allgather\"])\ndef program(topo, p):\n    a = 1\n    b = [0] * ((1 << 30) - 1)\n"
 	tpl, err := loadApart("x.star", []byte(src), Options{}, little)
@@ -268,8 +268,7 @@ func TestChildDiesWithParent(t *testing.T) {
 	}
 }
 
-// liar is a child that answers what is in its environment: nothing that it says is
-// believed.
+// liar is a child whose answers come from its environment. The parent must check each.
 func liar(c *child.Conn) error {
 	var frames []string
 	if err := json.Unmarshal([]byte(os.Getenv("COLLTUNE_TEST_LIES")), &frames); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// testLibrary is the modules of the tests.
+// testLibrary has the modules that tests load.
 var testLibrary = map[string]string{
 	"lib.star": "def send(c, to):\n    c.copy(to, \"in\", 0)\n",
 }
@@ -39,8 +39,8 @@ func runLoaded(load func(string, []byte, Options) (*Template, error), name, src 
 
 var location = regexp.MustCompile(`^errors\.star:(\d+):\d+: `)
 
-// TestErrors runs the parts of testdata/errors.star, each of which must end in
-// the error that stands beside the line it is about.
+// TestErrors runs the parts of testdata/errors.star: each must end in the error that is
+// written beside its line.
 func TestErrors(t *testing.T) {
 	text, err := os.ReadFile("testdata/errors.star")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// little are limits that a test reaches soon.
+// little has limits that a test reaches soon.
 var little = limits{Steps: 1_000_000, Memory: 32 << 20, Processor: 30 * time.Millisecond, Grace: 30 * time.Millisecond}
 
 const (
@@ -332,8 +332,8 @@ func TestRunawayTemplates(t *testing.T) {
 	}
 }
 
-// TestStepWithoutEnd runs what no count sees: a step that goes on for as long as
-// the test does. It is left behind, whichever of time and memory has run out.
+// TestStepWithoutEnd runs a single step that does not end, which the count of steps
+// cannot stop: the limits on time and memory do, and the step is abandoned.
 func TestStepWithoutEnd(t *testing.T) {
 	late, large := usual, usual
 	late.Processor = 10*time.Millisecond - time.Duration(usual.Steps)*stepTime // 10 ms are all there is
@@ -371,8 +371,8 @@ func TestRunawaySources(t *testing.T) {
 	}
 }
 
-// TestManyChunks traces a program that moves a great many chunks in few messages,
-// which are no endless loop.
+// TestManyChunks: a program that moves many chunks in few messages is not taken for an
+// endless loop.
 func TestManyChunks(t *testing.T) {
 	_, err := loadAndRun("x.star", `
 family(name = "x", collectives = ["allgather"])

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Names and what is printed beside them are columns of tables: a long one is
-// refused where it is declared.
+// Names and parameters are columns of tables: long ones are refused at their
+// declaration.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat("a", 100_000)
 	for _, c := range []struct{ name, declares, want string }{
@@ -24,8 +24,8 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// The scanner takes a byte 0 for the end of the file: what follows would be
-// ignored.
+// A byte 0 is an error: Starlark's scanner would take it for the end of the file and
+// ignore the rest.
 func TestByteZero(t *testing.T) {
 	good := "family(name = \"x\", collectives = [\"allreduce\"])\ndef allreduce(topo, p):\n    pass\n"
 	if _, err := Load("x.star", []byte(good), Options{}); err != nil {

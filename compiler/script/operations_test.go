@@ -9,7 +9,7 @@ import (
 )
 
 // A program that its template says is too large is refused before it is traced;
-// what operations may return is checked.
+// the value that operations returns is checked.
 func TestOperations(t *testing.T) {
 	const family = `family(name = "x", collectives = ["allreduce"])
 def operations(topo, p):

@@ -231,8 +231,8 @@ func filling(t *rapid.T, kind string, n int) []int {
 	return parents
 }
 
-// FuzzParseValue: whatever stands behind -p NAME=, it is an error or a value that
-// reads back as what it was.
+// FuzzParseValue: any text after -p NAME= is an error, or a value whose text is read back
+// as the same value.
 func FuzzParseValue(f *testing.F) {
 	tpl := kinds(f)
 	for _, seed := range []string{"4", "tree", "false", "0,2,1", "0,1;1,0", "[[0,1],[1,0]]", "-1,0,0,1", "-1,0;1,-1", "[[-1]]", "0,", ";", "99999999999999999999", " 0 , 1 "} {

@@ -13,8 +13,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// free is a program for a collective of 16 chunks in and 12 out of which one
-// has to be a sum, so that it may reduce, and the others are anything.
+// free is a collective of 16 input chunks and 12 output chunks, one of them a sum, so
+// that programs may reduce; any value is right in the others.
 const free = `
 collective(name = "x", input = 16, output = 12, want = lambda topo, rank, i: [(0, 0), (1, 0)] if i == 11 and rank == 1 else None)
 family(name = "x", collectives = ["x"])
@@ -23,7 +23,7 @@ def program(topo, p):
     chunk(0, "in", 0).copy(1, "want", 0).reduce(chunk(1, "in", 0)).copy(1, "out", 11)
 %s%s`
 
-// sameProgram holds that two bodies of a program trace the same operations.
+// sameProgram fails the test unless two bodies of a program trace the same operations.
 func sameProgram(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -119,8 +119,8 @@ func TestRowsAreLoops(t *testing.T) {
 	}
 }
 
-// TestRowsAreLoopsAtRandom is the same of references drawn at random, all of which
-// lie apart from where they go.
+// TestRowsAreLoopsAtRandom does the same with random references whose sources and
+// targets do not overlap.
 func TestRowsAreLoopsAtRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 4).Draw(t, "n")
@@ -180,8 +180,8 @@ func TestRowsAreLoopsAtRandom(t *testing.T) {
 	})
 }
 
-// TestOneCallStops: what makes many operations of many chunks in one call, or
-// refers to many, is stopped in the middle of it.
+// TestOneCallStops: a single call that makes or refers to too many operations or chunks
+// is stopped before it ends.
 func TestOneCallStops(t *testing.T) {
 	for call, want := range map[string]string{
 		`chunk(0, "in", 0, 1 << 16).copy_along([1, 2] * 15000, "sc", 0)`: "x.star:8:42: too many steps: ",

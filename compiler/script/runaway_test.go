@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// bombs are expressions that would never end, or take all memory: in one step or in
-// many, with the functions below.
+// bombs are expressions that would never end or take all memory, in one step or in many.
+// They use bombFunctions.
 var bombs = []struct{ name, expr string }{
 	{"comprehension", `[i for i in range(1 << 22) for j in range(1 << 22)]`},
 	{"doubled string", `doubled("x")`},
@@ -107,7 +107,7 @@ def twice(f):
     return lambda: [f(), f()]
 `
 
-// fuses are programs in which a bomb goes off.
+// fuses are programs with a place, BOMB, for such an expression.
 var fuses = []struct{ name, text string }{
 	{"program", "def program(topo, p):\n    a = BOMB\n"},
 	{"loop", "def program(topo, p):\n    for i in range(10):\n        for j in range(i, 10):\n            a = BOMB\n"},
@@ -126,8 +126,8 @@ var fuses = []struct{ name, text string }{
 	{"message", "def program(topo, p):\n    fail(BOMB)\n"},
 }
 
-// TestRunawayTemplatesNested sets every bomb off in some of the places where a
-// template's code is run.
+// TestRunawayTemplatesNested evaluates bombs in each place where a template's code is
+// run.
 func TestRunawayTemplatesNested(t *testing.T) {
 	every := 34 // each place once; make test-long: every seventh of all
 	if os.Getenv("COLLTUNE_LONG") != "" {

@@ -196,8 +196,8 @@ def program(topo, p):
 	}
 }
 
-// topo.unlinked() is the first of the pairs for which topo.linked(a, b) is not
-// so, or None, on machines of any links.
+// On machines with any links topo.unlinked() is the first pair for which
+// topo.linked(a, b) is false, or None.
 func TestUnlinked(t *testing.T) {
 	src := `
 family(name = "x", collectives = ["broadcast"])
@@ -308,8 +308,8 @@ def program(topo, p):
 	}
 }
 
-// TestModulesAreLoadedOnce has a module asked for by the template and by another
-// module.
+// TestModulesAreLoadedOnce: a module that both the template and another module load is
+// run once.
 func TestModulesAreLoadedOnce(t *testing.T) {
 	var said []string
 	_, err := Load("x.star", []byte(`
@@ -357,8 +357,7 @@ func TestOneTemplateInManyGoroutines(t *testing.T) {
 	}
 }
 
-// FuzzLoad loads and runs whatever text it is given: nothing but an error may
-// come of it.
+// FuzzLoad loads and runs any text: it is a template or an error, never a panic.
 func FuzzLoad(f *testing.F) {
 	f.Add(figure3)
 	f.Add(figure8)

@@ -13,16 +13,16 @@ import (
 )
 
 // A shell starts two processes of sessions of their own and becomes the host. The
-// first goes on; the second starts another when it is told to, and ends, so that the
-// host adopts it.
+// first keeps running; the second starts a third when told to, and ends, so that the
+// host adopts the third.
 const beforeTheHost = `
 setsid sleep 7200 </dev/null >/dev/null 2>&1 &
 echo $! >before
 setsid sh -c 'until [ -e go ]; do sleep 0.01; done; sleep 7200 & echo $! >adopted' </dev/null >/dev/null 2>&1 &
 exec "$0" foreign-host . "$1"`
 
-// Children of the host that no executor started, from before its exec or adopted since, go
-// on, and no case reports them.
+// Children of the host that no executor started, whether from before its exec or adopted
+// since, keep running, and no case reports them.
 func TestForeignChildrenGoOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -22,14 +22,13 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// allReduceSizes are those that BenchmarkAllReduce measures.
+// allReduceSizes are the sizes of BenchmarkAllReduce, in bytes.
 var allReduceSizes = []int64{1 << 20, 4 << 20, 16 << 20, 64 << 20}
 
-// BenchmarkAllReduce tells what an AllReduce of f32 reaches, in GB/s of its
-// buffer, beside two others that it measures in the same run: a plain loop that
-// sums and copies what each rank must, one goroutine a core, and MPI_Allreduce
-// of two processes of Open MPI. Each is the best of its iterations, which is
-// what a machine with other work to do disturbs least.
+// BenchmarkAllReduce measures an AllReduce of f32 in GB/s of its buffer, beside two
+// references in the same run: a plain loop with the sums and copies that each rank
+// needs, one goroutine a core, and MPI_Allreduce of two processes of Open MPI. Each
+// figure is the best iteration, which other load on the machine disturbs least.
 func BenchmarkAllReduce(b *testing.B) {
 	theirs := mpiAllReduce(b)
 	for _, program := range []struct {
@@ -64,12 +63,11 @@ func BenchmarkAllReduce(b *testing.B) {
 	}
 }
 
-// iterationsOf is how often a size is run: some 2 GiB in all.
+// iterationsOf returns the number of iterations of a size: about 2 GiB in all.
 func iterationsOf(bytes int64) int { return int(max(2<<30/bytes, 20)) }
 
-// plainAllReduce is the best time, in us, of what an AllReduce cannot do without
-// at each rank, and nothing else: to sum all of the buffer but one part into it,
-// and to copy as much.
+// plainAllReduce returns the best time in µs of the work that no AllReduce can avoid on
+// a rank: summing all parts of the buffer but one, and copying as much.
 func plainAllReduce(bytes int64, ranks int) float64 {
 	n := bytes / int64(ranks) * int64(ranks-1)
 	mine, others := make([][]byte, ranks), make([][]byte, ranks)
@@ -97,8 +95,8 @@ func plainAllReduce(bytes int64, ranks int) float64 {
 	return float64(best) / float64(time.Microsecond)
 }
 
-// mpiAllReduce is MPI_Allreduce's best time at every size, in us; none where
-// there is no Open MPI.
+// mpiAllReduce returns MPI_Allreduce's best time at each size, in µs, or nil if there is
+// no Open MPI.
 func mpiAllReduce(b *testing.B) map[int64]float64 {
 	launch, err := mpitest.Launchers[0].Command(2)
 	if err != nil {
@@ -122,8 +120,8 @@ func mpiAllReduce(b *testing.B) map[int64]float64 {
 	return best
 }
 
-// timeMPI is what the launched processes do for mpiAllReduce, through Open MPI's
-// own interface.
+// timeMPI is the main of the processes that mpiAllReduce launches. It calls Open MPI
+// directly.
 func timeMPI() error {
 	lib, err := dynlib.Open("libmpi.so.40", "libmpi.so.80")
 	if err != nil {

@@ -23,9 +23,8 @@ func oneWay() *ir.Program {
 	}
 }
 
-// BenchmarkConnection tells what one connection carries in GB/s, and how long a
-// short message takes, by protocol; the tiles are NCCL's. The time is that of
-// the median iteration, the checks left out.
+// BenchmarkConnection measures one connection by protocol, with NCCL's tiles: its GB/s,
+// and the time of a short message. The time is the median iteration's, without checks.
 func BenchmarkConnection(b *testing.B) {
 	top := system(b, "fullmesh:2")
 	for _, proto := range topologies.AllProtocols {
@@ -45,8 +44,8 @@ func BenchmarkConnection(b *testing.B) {
 	}
 }
 
-// BenchmarkRing tells what a ring AllReduce of 16 MiB over four ranks makes of
-// this machine's cores, as nccl-tests counts bus bandwidth.
+// BenchmarkRing measures the bus bandwidth, as nccl-tests defines it, of a ring AllReduce
+// of 16 MiB over four ranks.
 func BenchmarkRing(b *testing.B) {
 	top := system(b, "ring:4")
 	p := ring(b, 4, compiler.Options{})

@@ -113,7 +113,8 @@ func errorsOf(r *verify.Report) (kinds []string) {
 	return kinds
 }
 
-// mutate changes one step, and says how; "" where nothing could be.
+// mutate changes one step, and returns a description of the change, or "" if none was
+// possible.
 func mutate(t *rapid.T, p *ir.Program) string {
 	var steps, nexts []*ir.Step
 	for r := range p.GPUs {
@@ -233,8 +234,8 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
-// TestEndIsNoDeadlock: an iteration that has ended before late looks of the watchdog is no
-// deadlock.
+// TestEndIsNoDeadlock: an iteration that ended before the watchdog's last look is not
+// reported as a deadlock.
 func TestEndIsNoDeadlock(t *testing.T) {
 	p, err := prepare(ring(t, 4, compiler.Options{}), system(t, "ring:4"))
 	if err != nil {
@@ -286,7 +287,7 @@ func TestParkedElsewhere(t *testing.T) {
 	}
 }
 
-// TestStrides: a step may take its chunks from places apart and put them so.
+// TestStrides: a step may read and write chunks with strides.
 func TestStrides(t *testing.T) {
 	// Every second chunk first, then the others, and back to where they were.
 	p := exchange(6)
@@ -375,7 +376,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestGivenUp: a trial ends when its context does.
+// TestGivenUp: a trial ends with its context.
 func TestGivenUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 	defer cancel()

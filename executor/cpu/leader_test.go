@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Notes that were under way when all were told to stop say nothing of where a
-// process stands; reports of that may come in any order.
+// Notes sent before a process was told to stop are not taken for its final state, and
+// final states may arrive in any order.
 func TestStandstillIsToldByAll(t *testing.T) {
 	coming := []note{
 		{kind: noteStatus, from: 2, at: 4},

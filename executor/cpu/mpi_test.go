@@ -20,11 +20,11 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// launchedVariable says what a launched process of the tests is to do.
+// launchedVariable tells a process that the tests launch what to run.
 const launchedVariable = "COLLTUNE_EXECUTOR_TEST"
 
-// TestMain is also what the processes run that the tests launch: the first runs
-// trials, the others follow.
+// TestMain is also the main of the processes that the tests launch: rank 0 runs trials,
+// the others follow.
 func TestMain(m *testing.M) {
 	what := os.Getenv(launchedVariable)
 	if what == "" {
@@ -153,14 +153,15 @@ func mustResolve(ranks int) *topologies.Topology {
 	return t
 }
 
-// panics is where errors of building programs go in a launched process.
+// panics reports errors of building programs in a launched process, which has no
+// testing.T.
 type panics struct{ testing.TB }
 
 func (panics) Helper()           {}
 func (panics) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 
-// programsOfAllKinds has several ranks in some processes, several channels,
-// fused instructions and reductions, and no place to spare in its slots.
+// programsOfAllKinds returns programs with several ranks a process, several channels,
+// fused instructions and reductions, and no slots to spare.
 func programsOfAllKinds() []*ir.Program {
 	all := []*ir.Program{ring(panics{}, 8, compiler.Options{}), ring(panics{}, 11, compiler.Options{Instances: 2})}
 	const ranks = 9
@@ -187,7 +188,7 @@ func broken(edit func(*ir.Step)) *ir.Program {
 	panic("no such step")
 }
 
-// waiting is a ring in which everybody receives first.
+// waiting is a ring in which every rank receives first: a deadlock.
 func waiting() *ir.Program {
 	const ranks = 8
 	p := &ir.Program{Collective: collective.Spec{Name: "alltonext", Ranks: ranks, Chunks: 1}}
@@ -202,8 +203,8 @@ func waiting() *ir.Program {
 	return p
 }
 
-// partly is a right program, and on one rank two threadblocks more that wait for
-// each other.
+// partly is a correct program with two more threadblocks on one rank that wait for each
+// other.
 func partly() *ir.Program {
 	p := ring(panics{}, 8, compiler.Options{})
 	g := &p.GPUs[5]
@@ -237,7 +238,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// TestProcessDies: the end of one process is the end of all.
+// TestProcessDies: when one process ends, all others do.
 func TestProcessDies(t *testing.T) {
 	for _, l := range mpitest.Launchers {
 		t.Run(l.Name, func(t *testing.T) {

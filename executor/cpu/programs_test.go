@@ -18,7 +18,7 @@ func system(t rapid.TB, name string) *topologies.Topology {
 	return topotest.Resolve(t, name, 0)
 }
 
-// traced makes a program of what f does in the chunk language.
+// traced compiles the operations that f traces in the chunk language.
 func traced(t rapid.TB, spec collective.Spec, o compiler.Options, f func(*tracer)) *ir.Program {
 	t.Helper()
 	c, err := collective.New(spec)
@@ -65,8 +65,8 @@ func (t *tracer) must(r *lang.Ref, err error) *lang.Ref {
 	return r
 }
 
-// ring is the ring allreduce: chunks go round once to be reduced, once to be
-// handed out.
+// ring is the ring allreduce: chunks go round once to be reduced and once to be
+// distributed.
 func ring(t rapid.TB, ranks int, o compiler.Options) *ir.Program {
 	return traced(t, collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: ranks, InPlace: true}, o, func(t *tracer) {
 		for i := range ranks {
@@ -82,8 +82,8 @@ func ring(t rapid.TB, ranks int, o compiler.Options) *ir.Program {
 	})
 }
 
-// allPairs is the allreduce of two steps: every rank gets its part from all
-// others and reduces it, then hands it to all.
+// allPairs is the allreduce of two steps: every rank receives its part from all others
+// and reduces it, then sends it to all.
 func allPairs(t rapid.TB, ranks int, o compiler.Options) *ir.Program {
 	return traced(t, collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: ranks, InPlace: true}, o, func(t *tracer) {
 		for rank := range ranks {
@@ -103,9 +103,9 @@ func allPairs(t rapid.TB, ranks int, o compiler.Options) *ir.Program {
 	})
 }
 
-// wandering is a right program for any collective: every output chunk's terms
-// are collected along a walk over random ranks and places of scratch, in a
-// random order, and sent home by detours.
+// wandering returns a correct program for any collective: the terms of each output chunk
+// are collected in random order along a walk over random ranks and scratch chunks, and
+// sent to their rank by detours.
 func wandering(t *rapid.T, spec collective.Spec, o compiler.Options) *ir.Program {
 	place := 0
 	return traced(t, spec, o, func(p *tracer) {
@@ -215,7 +215,7 @@ func table(t *rapid.T, ranks int) *collective.Table {
 	return c
 }
 
-// exchange is two ranks that send each other a chunk and then take it.
+// exchange is a program of two ranks that each send a chunk and then receive one.
 func exchange(chunks int) *ir.Program {
 	gpu := func(peer int) ir.GPU {
 		return ir.GPU{Threadblocks: []ir.Threadblock{{Send: peer, Recv: peer, Steps: []ir.Step{

@@ -1,6 +1,6 @@
 package host
 
-// Running reports whether the executor's process is there, as its host knows it.
+// Running reports whether the host has a running executor process.
 func (h *Host) Running() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// TestHashesKeepNothingAlive: a program is hashed once while it is in use, and is
-// gone when nobody else has it.
+// TestHashesKeepNothingAlive: a program is hashed once while it is in use, and the
+// cache of hashes does not keep it from being collected.
 func TestHashesKeepNothingAlive(t *testing.T) {
 	times := 0
 	h := hashCache[ir.Program]{of: func(*ir.Program) string { times++; return "hash" }}

@@ -17,7 +17,7 @@ import (
 	"github.com/colltune/colltune/internal/filetest"
 )
 
-// shortDir is a folder whose name leaves room for a socket's.
+// shortDir returns a folder with a path short enough for a socket in it.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "ct")
@@ -38,8 +38,8 @@ func socketAt(t *testing.T, path string) {
 	l.Close()
 }
 
-// A folder that only looks like a host's stays with its content, however old it is; and so
-// does a user's file in a real one.
+// A folder that only looks like a host's is not removed, however old it is, and neither
+// is a user's file in a real one.
 func TestForeignFoldersStay(t *testing.T) {
 	root, outside := shortDir(t), shortDir(t)
 	plant := func(path, text string) {

@@ -7,8 +7,8 @@ import (
 	"github.com/colltune/colltune/executor/nccl"
 )
 
-// With the setting tests the executor runs here, and starts nccl-tests behind the launcher
-// itself; without it, the whole executor is launched, as any other.
+// With the setting tests the executor runs on this machine and starts nccl-tests through
+// the launcher; without it, the executor itself is launched.
 func ExampleRegister() {
 	nccl.Register()
 	fmt.Println(executor.SettingsOf(nccl.Name).Launches)

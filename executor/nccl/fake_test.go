@@ -16,7 +16,8 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// fakeEnv makes the test binary a test program: what it does wrong, or "well".
+// fakeEnv is the variable that makes the test binary one of nccl-tests' programs: its
+// fault, or "well".
 const fakeEnv = "COLLTUNE_EXECUTOR_FAKE_TESTS"
 
 func TestMain(m *testing.M) {
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// fakes makes a folder of test programs, of which FAKE_PROCESSES run at a time.
+// fakes returns a folder of nccl-tests' programs, FAKE_PROCESSES of which run at a time.
 func fakes(t testing.TB, fault string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -49,7 +50,8 @@ func fakes(t testing.TB, fault string) string {
 	return dir
 }
 
-// fakeRun is a run of the fake library: what was asked of it, and what it does.
+// fakeRun is a run of a fake program: its fault, and what its arguments and environment
+// ask for.
 type fakeRun struct {
 	fault, program, coll string
 	ranks                int
@@ -62,8 +64,8 @@ type fakeRun struct {
 	inPlace              bool
 }
 
-// fakeTests prints what nccl-tests would, after a library with rings, trees and
-// a weakness for PAT, for which it takes a ring instead.
+// fakeTests prints the output of nccl-tests with a library that has rings and trees, and
+// that runs a ring where PAT is asked for.
 func fakeTests(fault string) int {
 	flags := flag.NewFlagSet("perf", flag.ExitOnError)
 	least, most, factor := flags.Int64("b", 0, ""), flags.Int64("e", 0, ""), flags.Int64("f", 2, "")

@@ -17,9 +17,9 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// TestEveryCollectiveOnGPU has the library that is really here do everything it
-// is said to, over one GPU and over all, and writes what was seen to nccl.md in
-// the folder COLLTUNE_GPU_OUT: `make test-gpu`.
+// TestEveryCollectiveOnGPU runs everything that this machine's library is described to
+// do, over one GPU and over all, and writes the figures to nccl.md in the folder
+// COLLTUNE_GPU_OUT (make test-gpu).
 func TestEveryCollectiveOnGPU(t *testing.T) {
 	if os.Getenv("COLLTUNE_GPU") == "" {
 		t.Skip("COLLTUNE_GPU is not set")
@@ -29,8 +29,8 @@ func TestEveryCollectiveOnGPU(t *testing.T) {
 	p.fill(t)
 }
 
-// TestEveryCollectiveOnFakeGPU has the same page of the library of testdata, so
-// that it doesn't fail where the GPU is.
+// TestEveryCollectiveOnFakeGPU does the same with the library of testdata, so that
+// errors in the test show without a GPU.
 func TestEveryCollectiveOnFakeGPU(t *testing.T) {
 	fakeNCCL(t, "")
 	t.Setenv("FAKE_DEVICES", "1")
@@ -97,11 +97,11 @@ func (p *page) fill(t *testing.T) {
 	}
 }
 
-// late reports whether what is left of the tests' time is no more than it takes to
-// write down what was seen.
+// late reports whether only as much of the tests' time is left as writing the page
+// takes.
 func (p *page) late() bool { return !p.deadline.IsZero() && time.Until(p.deadline) < 15*time.Second }
 
-// trial is one of the library's own choice.
+// trial returns a trial of the algorithm that the library chooses.
 func trialOf(name string, ranks int, bytes int64, dtype, op string, inPlace bool) executor.Trial {
 	return executor.Trial{
 		Native: &executor.Native{Algorithm: libraryChoice}, Collective: collective.Spec{Name: name, Ranks: ranks, Chunks: 1, InPlace: inPlace},
@@ -159,7 +159,7 @@ func (p *page) each(ctx context.Context, ranks int) error {
 	return first
 }
 
-// times says how long each collective takes, f32 and out of place where it can be.
+// times writes the time of each collective, of f32 and out of place if it has that form.
 func (p *page) times(ctx context.Context, ranks int) error {
 	head, rule := "| collective |", "|---|"
 	for _, bytes := range p.timed {

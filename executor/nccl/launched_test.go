@@ -20,7 +20,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// started is an executor of fake tests, four ranks in two processes.
+// started returns an executor with fake nccl-tests, four ranks in two processes.
 func started(t testing.TB, fault string, more map[string]string) *launched {
 	t.Helper()
 	given := map[string]string{"tests": fakes(t, fault), "gpus": "2", "cycles": "2"}
@@ -42,7 +42,7 @@ func native(algorithm, coll string, bytes int64, proto topologies.Proto, setting
 	}
 }
 
-// calls are the launches made so far.
+// calls returns the launches so far.
 func calls(t testing.TB, l *launched) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(l.tests, "calls"))
@@ -120,7 +120,7 @@ func TestMeasures(t *testing.T) {
 	}
 }
 
-// What did not take is not measured under its name.
+// An algorithm that the library did not run is not measured under its name.
 func TestRefusesWhatDidNotTake(t *testing.T) {
 	l := started(t, "well", nil)
 	ring := map[string]string{"channels": "32"}
@@ -193,7 +193,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A launch that hangs ends with its trial, and with all that it started.
+// A launch that hangs ends with its trial, together with all processes it started.
 func TestHangEnds(t *testing.T) {
 	l := started(t, "hang", nil)
 	l.known = &facts{ranks: 4, tells: true}
@@ -205,8 +205,8 @@ func TestHangEnds(t *testing.T) {
 	}
 }
 
-// A start that comes to nothing says what the launcher printed meanwhile, given
-// the time to print it, which grows here until it is enough.
+// The error of a failed start has the launcher's output. The start's time grows here
+// until the launcher has printed it.
 func TestWaitsInVain(t *testing.T) {
 	for within := time.Second; ; within *= 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -221,7 +221,7 @@ func TestWaitsInVain(t *testing.T) {
 	}
 }
 
-// What a launcher started ends with it, though the launcher does not see to it.
+// Processes that a launcher started end with it, even if it does not end them.
 func TestHangLeavesNothing(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("process groups are Unix's")
@@ -290,7 +290,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// around is an allgather of one chunk each, sent round a ring of four.
+// around is an allgather of one chunk a rank on a ring of four.
 func around(inPlace bool) *ir.Program {
 	const n = 4
 	p := &ir.Program{Name: "around", Collective: collective.Spec{Name: "allgather", Ranks: n, Chunks: 1, InPlace: inPlace}}
@@ -307,8 +307,8 @@ func around(inPlace bool) *ir.Program {
 	return p
 }
 
-// Programs run where the library reads them, and are told from what it falls
-// back to.
+// Programs run if the library loads them, and a trial in which it fell back to its own
+// algorithms is not taken for one.
 func TestPrograms(t *testing.T) {
 	trial := func(bytes int64) executor.Trial {
 		return executor.Trial{Program: around(true), Bytes: bytes, Protocol: topologies.LL, TileBytes: 32768, DType: "f32", Op: "sum", Iters: 5}
@@ -379,7 +379,7 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
-// Every variable that an algorithm is held to is one the table assigns, once.
+// Every variable that selects an algorithm is assigned once in the table.
 func TestEnvironment(t *testing.T) {
 	for _, a := range algorithms {
 		for _, p := range topologies.AllProtocols {
@@ -398,7 +398,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// What the tests did not check, as with -c 0, is not called checked.
+// Results that nccl-tests did not check (-c 0) are not reported as checked.
 func TestUncheckedRows(t *testing.T) {
 	trial := &executor.Trial{DType: "f32", Collective: collective.Spec{Name: "allreduce", Ranks: 2, InPlace: true}}
 	row := func(checked bool) nccltests.Row {

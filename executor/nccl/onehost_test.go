@@ -24,8 +24,8 @@ var fakeLibrary struct {
 	err  error
 }
 
-// fakeNCCL builds the library of testdata, once, and has the linker find it; the
-// test is skipped where there is no C compiler.
+// fakeNCCL builds the library of testdata, once, and sets the path on which it is found.
+// It skips the test if there is no C compiler.
 func fakeNCCL(t testing.TB, fault string) (calls string) {
 	t.Helper()
 	f := &fakeLibrary
@@ -88,8 +88,8 @@ func TestLibraryDescribes(t *testing.T) {
 	}
 }
 
-// Every collective, type and reduction that the library has comes out right, in
-// place and out of it.
+// Every collective, type and reduction of the library gives the right result, in place
+// and out of place.
 func TestLibraryComputes(t *testing.T) {
 	calls := fakeNCCL(t, "")
 	o := here(t, nil)
@@ -222,7 +222,7 @@ func TestLibraryOnAMD(t *testing.T) {
 	}
 }
 
-// A communicator of one GPU does every collective too.
+// A communicator of one GPU runs every collective.
 func TestLibraryOnOneDevice(t *testing.T) {
 	fakeNCCL(t, "")
 	t.Setenv("FAKE_DEVICES", "1")
@@ -373,8 +373,8 @@ func TestLibraryFails(t *testing.T) {
 	})
 }
 
-// What every rank calls fits together: what one sends, another receives, in the
-// same order and of the same length.
+// The ranks' calls match: each send has a receive, in the same order and of the same
+// length.
 func TestCallsMeet(t *testing.T) {
 	type end struct{ from, to int }
 	for _, name := range supported() {

@@ -19,7 +19,7 @@ func (constant) Run(_ context.Context, t executor.Trial) (executor.Measurement, 
 	return executor.Measurement{TimesUS: []float64{float64(t.Bytes)}}, nil
 }
 
-// A binary with an executor of its own: where it was started as that executor, Dispatch
+// A binary with an executor of its own: in a process started as that executor, Dispatch
 // serves it and does not return.
 func ExampleDispatch() {
 	executor.RegisterBuiltin("constant", func() executor.Executor { return constant{} })

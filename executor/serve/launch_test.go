@@ -117,8 +117,8 @@ func TestClosedLaunchLeavesNothing(t *testing.T) {
 	}
 }
 
-// However a launch is ended early, its launcher is asked to end before it is killed: srun
-// would keep its nodes.
+// A launcher that is ended early is asked to end before it is killed, because a killed
+// srun would keep its nodes.
 func TestLauncherIsToldOfItsEnd(t *testing.T) {
 	told := func(t *testing.T, dir string) {
 		t.Helper()
@@ -232,7 +232,7 @@ func TestLaunchedPlugin(t *testing.T) {
 	}
 }
 
-// The end of the far end's input ends it, whatever it is doing.
+// The far end ends at the end of its input, also during a trial.
 func TestFarEndEndsWithItsInput(t *testing.T) {
 	far := exec.Command(os.Args[0], "executor-serve-stdio", "hangs")
 	in, err := far.StdinPipe()
@@ -264,8 +264,8 @@ func TestFarEndEndsWithItsInput(t *testing.T) {
 	}
 }
 
-// A far end whose connection was cut sees no end of its input: it ends once its host has
-// been silent for long.
+// A far end whose connection was cut sees no end of its input: it ends after its host
+// has been silent for a time.
 func TestFarEndEndsWithoutItsHost(t *testing.T) {
 	t.Parallel()
 	far := exec.Command(os.Args[0], "executor-serve-stdio", "hangs")
@@ -342,7 +342,8 @@ func TestConfigureRefuses(t *testing.T) {
 	}
 }
 
-// A kind that launches programs of its own runs here, and is told how.
+// A kind that starts the launcher itself runs on this machine, and is given the
+// launcher's command.
 func TestOwnLauncher(t *testing.T) {
 	executor.RegisterSettings("tells-settings", executor.KindSettings{Names: []string{"tests", "note"}, Launches: "tests"})
 	c := executor.Configured{Kind: "tells-settings", Launcher: []string{"srun", "-N 2"}, Settings: map[string]string{"tests": "/opt/tests"}, Env: []string{"COLLTUNE_EXECUTOR_EXTRA=1"}}

@@ -9,9 +9,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// ncclRing is what NCCL's ring amounts to (GC3 section 7.1.1): one logical
-// ring, as many instances as it has channels at that size, with the protocol
-// that is best there.
+// ncclRing is the equivalent of NCCL's ring (GC3 section 7.1.1): one logical ring, an
+// instance for each channel that NCCL uses at that size, with the best protocol there.
 func ncclRing(t testing.TB, top *topologies.Topology, cache map[int]*Prepared, collective string, bytes int64) float64 {
 	t.Helper()
 	n := len(top.Ranks)
@@ -115,7 +114,7 @@ func TestMSCCLOnA100(t *testing.T) {
 }
 
 // railAllGather is a ring on each channel; over nodes of 8 each one enters and
-// leaves at other GPUs, so that the channels share the NICs out.
+// leaves at other GPUs, so that each channel uses another NIC.
 func railAllGather(n, channels int) *ir.Program {
 	b := build("allgather", n, channels, true)
 	ops := []ir.Op{ir.Send}
@@ -172,7 +171,7 @@ func ringOverChannels(n, channels, instances int) *ir.Program {
 	return b.p
 }
 
-// dgx1Rings is what NCCL runs on 8 V100: rings over the double links and over
+// dgx1Rings are the rings that NCCL uses on 8 V100: over the double links and over
 // the single ones, both ways, two channels for each link.
 func dgx1Rings() *ir.Program {
 	double := []int{0, 1, 3, 2, 6, 7, 5, 4}

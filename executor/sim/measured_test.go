@@ -14,7 +14,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// row is one measurement of others.
+// row is a published measurement.
 type row struct {
 	collective string
 	nodes      int
@@ -25,8 +25,8 @@ type row struct {
 	inPlace    bool
 }
 
-// measured reads a file of shared/data/measured, found above the working
-// directory; the test is skipped where there is none.
+// measured returns the rows of a file of shared/data/measured, which lies above the
+// working directory, and skips the test if there is no such file.
 func measured(t testing.TB, name string) []row {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -59,7 +59,7 @@ func measured(t testing.TB, name string) []row {
 	}
 }
 
-// spread is the median and 95th percentile of relative errors.
+// spread returns the median and 95th percentile of relative errors.
 func spread(errs []float64) (median, p95 float64) {
 	abs := make([]float64, len(errs))
 	for i, e := range errs {
@@ -69,7 +69,7 @@ func spread(errs []float64) (median, p95 float64) {
 	return abs[len(abs)/2], abs[len(abs)*95/100]
 }
 
-// mi300xProgram rebuilds the program behind a label such as msccl:ag_ring_LL_8_1.
+// mi300xProgram builds the program of a label such as msccl:ag_ring_LL_8_1.
 func mi300xProgram(label string) (*ir.Program, topologies.Proto, bool) {
 	parts := strings.Split(strings.TrimPrefix(label, "msccl:ag_"), "_")
 	if !strings.HasPrefix(label, "msccl:ag_") || len(parts) != 4 {

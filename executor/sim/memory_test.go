@@ -10,7 +10,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// remembering is a system of the ideal protocol with memories of a rate.
+// remembering returns a system with an ideal protocol and memories of the given rate.
 func remembering(t testing.TB, arg string, memory units.Bandwidth) *topologies.Topology {
 	top := idealised(t, arg)
 	for i := range top.Ranks {
@@ -19,8 +19,8 @@ func remembering(t testing.TB, arg string, memory units.Bandwidth) *topologies.T
 	return top
 }
 
-// With a memory slower than the links, and nothing else that costs, times are
-// what must be read and written over the memory's rate.
+// If memory is slower than the links and nothing else costs time, the time is the
+// bytes read and written divided by the memory's rate.
 func TestMemoryInClosedForm(t *testing.T) {
 	const m = 1 << 20
 	const slow = 10e9
@@ -85,7 +85,7 @@ func TestMemoryInClosedForm(t *testing.T) {
 	}
 }
 
-// What LL puts on the wire beside the data goes through the FIFO, too.
+// LL's flags go through the FIFO like data.
 func TestFlagsPassMemory(t *testing.T) {
 	top := remembering(t, "fullmesh:2", 10e9)
 	top.Protocols[topologies.LL].Wire = 2
@@ -97,9 +97,9 @@ func TestFlagsPassMemory(t *testing.T) {
 	near(t, "receive", got, (2+2+1)*float64(1<<20)/10e3+float64(path.Latency), 1e-5)
 }
 
-// A message that comes in and the one that goes out with it share a memory,
-// each at the same rate: a whole one for the first until the second starts,
-// a quarter while there are 1 + 3 passes, a third for what the second has left.
+// A message that arrives and the one forwarded with it share a memory at equal rates:
+// the first has all of it until the second starts, each pass has a quarter while there
+// are 1 + 3, and a third for the rest of the second.
 func TestForwardingSharesMemory(t *testing.T) {
 	top := remembering(t, "fullmesh:3", 10e9)
 	b := build("allgather", 3, 1, true)
@@ -131,7 +131,7 @@ func TestNetworkTakesNoMemoryItCannotUse(t *testing.T) {
 	near(t, "within the node", got, 2000*float64(1<<20)/(400e3/3), 1e-3)
 }
 
-// A memory faster than anything costs nothing.
+// A memory faster than everything else adds no time.
 func TestAmpleMemoryChangesNothing(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -155,8 +155,8 @@ func TestAmpleMemoryChangesNothing(t *testing.T) {
 	}
 }
 
-// spreadAllPairs is all pairs whose threadblocks share the reductions out: each
-// reduces one piece of what all have received.
+// spreadAllPairs is an all-pairs allreduce whose threadblocks divide the reductions:
+// each reduces one piece of what all have received.
 func spreadAllPairs(n, instances int) *ir.Program {
 	b := build("allreduce", n, n*(n-1)*instances, true)
 	for r := range n {
@@ -196,8 +196,8 @@ func spreadAllPairs(n, instances int) *ir.Program {
 	return b.p
 }
 
-// GC3 section 7.1.2: all pairs is ahead of the ring where sizes are small, and
-// only there. Its scratch buffers make it pass memory half as often again.
+// GC3 section 7.1.2: all pairs is faster than the ring at small sizes only. Because of
+// its scratch buffers it reads and writes memory one and a half times as often.
 func TestScratchCostsAllPairsLargeSizes(t *testing.T) {
 	top, without := system(t, "dgx-a100", 1), system(t, "dgx-a100", 1)
 	for i := range without.Ranks {
@@ -230,8 +230,8 @@ func TestScratchCostsAllPairsLargeSizes(t *testing.T) {
 	}
 }
 
-// How often a byte of the buffer passes its GPU's memory, counted by hand: a
-// ring of 8 moves 2 x 7 eighths in and out of FIFOs, reads 7 operands, writes
+// The number of times that a byte of the buffer is read or written in its GPU's memory,
+// counted by hand: a ring of 8 moves 2 x 7 eighths in and out of FIFOs, reads 7 operands, writes
 // 8 results and reads one to send; all pairs also stages 7 eighths in scratch.
 func TestMemoryIsCountedAsByHand(t *testing.T) {
 	top := system(t, "dgx-a100", 1)

@@ -9,8 +9,8 @@ import (
 	"github.com/colltune/colltune/topologies/topotest"
 )
 
-// Programs built by hand, in the shapes that MSCCL's compiler gave those that
-// were measured.
+// Programs built by hand, with the threadblocks that MSCCL's compiler gave the measured
+// ones.
 
 // builder collects threadblocks by rank and (peers, channel).
 type builder struct {
@@ -35,7 +35,7 @@ func (b *builder) tb(rank, send, recv, channel int, ops ...ir.Op) int {
 	return len(g.Threadblocks) - 1
 }
 
-// wait makes a step wait for another threadblock's.
+// wait makes a step depend on a step of another threadblock.
 func (b *builder) wait(rank, tb, step, onTB, onStep int) {
 	g := &b.p.GPUs[rank]
 	g.Threadblocks[onTB].Steps[onStep].HasDep = true
@@ -130,8 +130,8 @@ func ringAllReduce(ranks []int, instances int) *ir.Program {
 	return b.p
 }
 
-// allPairsAllReduce gathers into scratch, reduces, and sends out, as the
-// paper's section 7.1.2: a threadblock for each peer and instance.
+// allPairsAllReduce gathers into scratch, reduces and sends the result to all, as in
+// GC3's section 7.1.2: a threadblock for each peer and instance.
 func allPairsAllReduce(n, instances int) *ir.Program {
 	b := build("allreduce", n, n*instances, true)
 	for r := range n {

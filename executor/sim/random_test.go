@@ -13,10 +13,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// randomProgram is a program that cannot deadlock: chains of messages are put
-// on the threadblocks along them in one global order, each at most once on a
-// threadblock, and wait only for what was there before. (A step may be many
-// calls, more than there are slots: all of a chain runs at the same time.)
+// randomProgram returns a program that cannot deadlock: chains of forwarded messages are
+// added in one global order, each at most once to a threadblock, and steps depend only
+// on earlier ones. (A step may be more calls than there are slots: all steps of a chain
+// run at the same time.)
 func randomProgram(t *rapid.T, n int) *ir.Program {
 	chunks := rapid.IntRange(1, 4).Draw(t, "chunks")
 	b := build("allreduce", n, chunks*n, true)
@@ -176,7 +176,8 @@ func TestBoundIsNeverAbove(t *testing.T) {
 	t.Logf("bound / run: mean %.3f over %d runs", tight/float64(runs), runs)
 }
 
-// permuted renames ranks, and reverses the threadblocks and channels of each.
+// permuted returns a program with other rank numbers, and with the threadblocks and
+// channels of each rank in reverse order.
 func permuted(p *ir.Program, of []int) *ir.Program {
 	out := *p
 	out.GPUs = make([]ir.GPU, len(p.GPUs))
@@ -209,7 +210,7 @@ func permuted(p *ir.Program, of []int) *ir.Program {
 	return &out
 }
 
-// Where every rank is like every other, names do not matter.
+// If all ranks are equivalent, renaming them does not change the time.
 func TestRenamingChangesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		top := system(t, "dgx-a100", 1)
@@ -234,7 +235,7 @@ func TestRenamingChangesNothing(t *testing.T) {
 	})
 }
 
-// faster is the topology with every edge twice as wide.
+// faster returns the topology with twice the bandwidth on every edge.
 func faster(top *topologies.Topology) *topologies.Topology {
 	out := &topologies.Topology{
 		Name: top.Name, Nodes: top.Nodes, Ranks: top.Ranks, Vertices: top.Vertices,
@@ -247,9 +248,9 @@ func faster(top *topologies.Topology) *topologies.Topology {
 	return out
 }
 
-// Sharing by counting flows has anomalies, as any schedule without foresight
-// has: what comes sooner may get in the way. Where all do the same there is
-// nothing to get in the way of.
+// Faster links never make a symmetric program slower. For others they may: a message
+// that arrives earlier can delay a more urgent one, as in any schedule without
+// lookahead.
 func TestMoreIsNotSlower(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -15,7 +15,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// ideal is a protocol without costs: times depend on the edges alone.
+// ideal is a protocol without costs: times depend on edges only.
 func ideal(tile int64) [3]topologies.Protocol {
 	var all [3]topologies.Protocol
 	for i := range all {
@@ -66,8 +66,8 @@ func TestClosedForms(t *testing.T) {
 	}
 }
 
-// TestPackets: links inside a node carry more than what is on the wire, those
-// between nodes do not, and the bound knows of it.
+// TestPackets: links inside a node carry packet headers beside the data, those between
+// nodes do not, and the lower bound includes them.
 func TestPackets(t *testing.T) {
 	const m = 1 << 20
 	for _, c := range []struct {
@@ -125,7 +125,8 @@ func network(t *testing.T, nodes int) *topologies.Topology {
 	return top
 }
 
-// timeAndBound is the time of a program, whose lower bound is held to it.
+// timeAndBound returns the time and the lower bound of a program, and fails the test
+// if the bound is above the time.
 func timeAndBound(t *testing.T, program *ir.Program, top *topologies.Topology, k Knobs, tight float64) float64 {
 	t.Helper()
 	p, err := Prepare(program, top)
@@ -182,8 +183,8 @@ func TestNetRate(t *testing.T) {
 }
 
 // TestNetSlots: a connection out of a node holds twice as many messages as its protocol
-// has slots. With one slot a tile's message waits for its credit; two are on the way
-// together over the network.
+// has slots. With one slot a tile's message waits for its credit; over the network two
+// are in flight.
 func TestNetSlots(t *testing.T) {
 	const tiles, tile = 7, 1 << 20
 	for _, c := range []struct {
@@ -206,8 +207,8 @@ func TestNetSlots(t *testing.T) {
 	}
 }
 
-// TestCopyPass: a copy takes its own time a pass, a sum another; without one they
-// take the same.
+// TestCopyPass: a pass of a copy and one of a reduction take different times, or the
+// same if the system gives no time for copies.
 func TestCopyPass(t *testing.T) {
 	top := idealised(t, "ring:2")
 	c := &top.Protocols[topologies.LL]
@@ -390,7 +391,7 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// Reductions into one place without waits of their own run as one.
+// Reductions into one chunk that wait for nothing of their own run as one step.
 func TestReductionsRunAsOne(t *testing.T) {
 	top := system(t, "fullmesh:2", 1)
 	top.Protocols[topologies.LL].ReducePass = 0
@@ -412,8 +413,8 @@ func TestReductionsRunAsOne(t *testing.T) {
 	near(t, "3 that others wait for", cost(3, true), 3*one, 1e-12)
 }
 
-// TestKeptPrepared: programs come back as they were prepared, the largest of them
-// alone, and none for another topology.
+// TestKeptPrepared: a prepared program is returned again for the same topology and for
+// no other, and a huge one is dropped when the next is prepared.
 func TestKeptPrepared(t *testing.T) {
 	s := &simulator{}
 	here, there := system(t, "dgx-a100", 1), system(t, "dgx-a100", 1)

@@ -8,9 +8,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// TestAShuffleIsOneStep: chunks that lie apart are one step that moves as many as
-// it counts, and take as long as side by side; taken apart, for runtimes that know
-// no strides, each is a step with a step's costs.
+// TestAShuffleIsOneStep: a step with a stride moves all its chunks and takes as long as
+// with contiguous chunks. For runtimes without strides it is a step for each chunk, each
+// with a step's cost.
 func TestAShuffleIsOneStep(t *testing.T) {
 	top := system(t, "fullmesh:2", 1)
 	timed := func(stride int32, apart bool) float64 {

@@ -95,7 +95,7 @@ func TestRandomLoopsTakeAsLong(t *testing.T) {
 	t.Logf("worst error by method: %v in %v", worst, times)
 }
 
-// A threadblock that was steady and no longer is must not count as steady.
+// A threadblock that is no longer steady is not counted as steady.
 func TestSteadyNoMore(t *testing.T) {
 	p, err := Prepare(ringAllReduce(order(8), 1), system(t, "dgx-a100", 1))
 	if err != nil {
