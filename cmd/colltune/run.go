@@ -16,6 +16,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/data"
+	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
@@ -119,6 +120,9 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 			wrong += *row.Wrong
 		}
 	}
+	if err == nil {
+		err = r.hangs
+	}
 	if wrong == 0 || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -152,7 +156,8 @@ func runNotes(d executor.Description, t *topologies.Topology, rows []runRow) []s
 type runRequest struct {
 	col   collective.Collective
 	trial executor.Trial // without its size
-	sizes []int64
+	sizes []int64        // those at which the program completes
+	hangs error          // names the other sizes, and says why; nil: there are none
 }
 
 // runRequestOf reads the flags of run, and verifies the program with the links and FIFO
@@ -196,11 +201,50 @@ func runRequestOf(cmd *cobra.Command, f *programFile) (r runRequest, err error) 
 	if n := sizeOf(cmd, "tile-bytes"); n > 0 {
 		r.trial.TileBytes = n
 	}
-	slots := t.Protocols[r.trial.Protocol].Slots
-	if err := verify.Check(p, verify.Options{Slots: slots, Linked: t.Linked}).Err(); err != nil {
+	if err := verify.Check(p, verify.Options{Linked: t.Linked}).Err(); err != nil {
 		return r, &wrongError{fmt.Errorf("%s: %w", f.name, err)}
 	}
-	return r, nil
+	err = r.refuseHangs(f)
+	return r, err
+}
+
+// refuseHangs takes out the sizes at which the program would hang, as a step of several
+// chunks then takes more calls than a connection has FIFO slots. That all would is an error.
+func (r *runRequest) refuseHangs(f *programFile) error {
+	elem, err := collective.ElemBytes(r.trial.DType)
+	if err != nil {
+		return usage(err)
+	}
+	why := map[int]error{} // by chunks a call
+	var fit, hang []int64
+	for _, n := range r.sizes {
+		chunks := int64(r.col.LoopChunks())
+		chunk := (n/elem + chunks - 1) / chunks * elem
+		calls := sim.CallChunks(chunk, r.trial.TileBytes)
+		if _, known := why[calls]; !known {
+			o := verify.Options{Slots: r.trial.Topology.Protocols[r.trial.Protocol].Slots, CallChunks: calls, Linked: r.trial.Topology.Linked}
+			why[calls] = verify.Check(f.program, o).Err()
+		}
+		if why[calls] == nil {
+			fit = append(fit, n)
+			continue
+		}
+		hang = append(hang, n)
+		r.hangs = &wrongError{fmt.Errorf("%s: not run at %s: %w", f.name, sizesText(hang), why[calls])}
+	}
+	if r.sizes = fit; len(fit) == 0 {
+		return r.hangs
+	}
+	return nil
+}
+
+// sizesText names sizes by the first and the last.
+func sizesText(sizes []int64) string {
+	first, last := units.Bytes(sizes[0]).String(), units.Bytes(sizes[len(sizes)-1]).String()
+	if len(sizes) == 1 {
+		return first + " bytes"
+	}
+	return first + " to " + last + " bytes"
 }
 
 // sheet returns the rows in nccl-tests' columns.

@@ -77,6 +77,15 @@ const minSlice = 32 << 10
 // maxPerCall is the largest count of one call (MSCCL_MAX_COUNT - 1).
 const maxPerCall = 71
 
+// CallChunks returns how many chunks one call moves at most: as many as a tile holds, one at
+// least and 71 at most. Chunks of no bytes count as fitting.
+func CallChunks(chunkBytes, tileBytes int64) int {
+	if chunkBytes <= 0 {
+		return maxPerCall
+	}
+	return int(min(max(tileBytes/chunkBytes, 1), maxPerCall))
+}
+
 // costs computes the costs. The error says which knob is out of range.
 func (p *Prepared) costs(k Knobs) (*costs, error) {
 	if int(k.Protocol) >= len(p.topology.Protocols) {
@@ -138,10 +147,7 @@ func (p *Prepared) costs(k Knobs) (*costs, error) {
 		return nil, fmt.Errorf("%d bytes in tiles of %d are %d iterations: want at most %d", k.Bytes, tile, n, math.MaxInt32)
 	}
 	out.tiles, out.chunk = int(n), float64(chunk)
-	out.perCall = maxPerCall
-	if chunk > 0 {
-		out.perCall = int32(min(max(tile/chunk, 1), maxPerCall))
-	}
+	out.perCall = int32(CallChunks(chunk, tile))
 	most := min(out.perCall, p.mostCount)
 	out.full = callSizes(k.Protocol, c, min(chunk, tile), most)
 	out.last = callSizes(k.Protocol, c, chunk-(n-1)*tile, most)
