@@ -134,7 +134,8 @@ A family sees only how many GPUs each node has and which of them have links. So 
 
 | row | also stands for |
 |---|---|
-| dgx-a100 | dgx-h100, dgx-h200, ndv4, thetagpu, mi300x, a10g-8, l40s-8, t4-8 |
+| dgx-a100 | dgx-h100, dgx-h200, dgx-b200, dgx-b300, aws-p5, gcp-a3mega, ndv4, thetagpu, mi300x, mi325x, mi355x, a10g-8, l40s-8, rtx-pro-6000-8, t4-8 |
+| gb200-nvl72 | gb300-nvl72 |
 | perlmutter | polaris, alps, lassen, l40s-4 |
 | dgx-1 | ndv2 |
 | frontier | mi250x |

@@ -137,8 +137,9 @@ func sourceOf(t testing.TB, name string) []byte {
 
 func TestCatalogue(t *testing.T) {
 	want := []string{
-		"a10g-8", "alps", "dgx-1", "dgx-2", "dgx-2-teccl", "dgx-a100", "dgx-h100", "dgx-h200", "frontier", "gb200-nvl72",
-		"l40s-4", "l40s-8", "lassen", "mi250", "mi250x", "mi300x", "ndv2", "ndv2-teccl", "ndv4", "perlmutter", "polaris",
+		"a10g-8", "alps", "aws-p5", "dgx-1", "dgx-2", "dgx-2-teccl", "dgx-a100", "dgx-b200", "dgx-b300", "dgx-h100",
+		"dgx-h200", "frontier", "gb200-nvl72", "gb300-nvl72", "gcp-a3mega", "l40s-4", "l40s-8", "lassen", "mi250",
+		"mi250x", "mi300x", "mi325x", "mi355x", "ndv2", "ndv2-teccl", "ndv4", "perlmutter", "polaris", "rtx-pro-6000-8",
 		"t4-8", "thetagpu",
 	}
 	if diff := cmp.Diff(want, Names()); diff != "" {
