@@ -118,7 +118,7 @@ func (c *candidate) runnableProtocols(p *Problem, does func(topologies.Proto) bo
 	reason = refusedProtocol
 	for _, proto := range topologies.AllProtocols {
 		switch {
-		case !slices.Contains(wanted, proto) || !does(proto):
+		case !slices.Contains(wanted, proto) || !does(proto) || !p.Topology.Has(proto):
 		case c.SlotsNeeded > p.Topology.Protocols[proto].Slots:
 			reason = refusedSlots
 		default:

@@ -174,7 +174,7 @@ func (p *Problem) check() error {
 // protocols lists those to try, in order.
 func (p *Problem) protocols() []topologies.Proto {
 	if len(p.Protocols) == 0 {
-		return topologies.AllProtocols[:]
+		return p.Topology.HasProtocols()
 	}
 	return p.Protocols
 }

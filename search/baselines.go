@@ -31,6 +31,7 @@ type Baseline struct {
 	own      bool    // the library itself chooses, including the protocol
 	hash     string  // of the program that is equivalent; empty if there is none
 	clockUS  float64 // the library's time by a closed form, in microseconds; 0: the program's
+	extraUS  float64 // what the library's call takes beyond the program's
 }
 
 // baselinePoint is a size at which a draft is the baseline.
@@ -40,6 +41,7 @@ type baselinePoint struct {
 	tile     int64 // 0: the protocol's own
 	name     string
 	standIn  bool // for what the library runs, and no program here does
+	extraUS  float64
 }
 
 // baseline drafts the programs that the vendor's library would choose at each
@@ -53,6 +55,7 @@ func (e *enumeration) baseline(ctx context.Context) (all []*draft, clocked []Bas
 	said := map[string]bool{}        // by family: reasons that were reported for its lack of a program
 	lacking := map[string][]string{} // sizes without a baseline, by reason
 	without := map[string][]string{} // sizes where another stands in
+	simulated := cmp.Or(e.options.Executor, "sim") == "sim"
 	for _, bytes := range p.Sizes {
 		c, err := p.over()
 		if err != nil {
@@ -69,7 +72,7 @@ func (e *enumeration) baseline(ctx context.Context) (all []*draft, clocked []Bas
 		}
 		instead, timed := "", false
 		for _, chosen := range choices {
-			if chosen.ClockUS > 0 && cmp.Or(e.options.Executor, "sim") == "sim" {
+			if chosen.ClockUS > 0 && simulated {
 				clocked = append(clocked, Baseline{Bytes: bytes, InPlace: p.InPlace, Name: chosen.Family + " " + chosen.Protocol.String(), Protocol: chosen.Protocol, clockUS: chosen.ClockUS})
 				if e.options.narrowed() {
 					break
@@ -98,7 +101,11 @@ func (e *enumeration) baseline(ctx context.Context) (all []*draft, clocked []Bas
 			}
 			d := drafts[key]
 			if d != nil && !timed {
-				d.points = append(d.points, baselinePoint{bytes, chosen.Protocol, chosen.TileBytes, key + " " + chosen.Protocol.String() + instead, instead != ""})
+				at := baselinePoint{bytes, chosen.Protocol, chosen.TileBytes, key + " " + chosen.Protocol.String() + instead, instead != "", 0}
+				if simulated {
+					at.extraUS = chosen.ExtraUS
+				}
+				d.points = append(d.points, at)
 			}
 			if d != nil {
 				break // later choices would only stand in for it
@@ -217,7 +224,7 @@ func (o *Options) narrowed() bool {
 func (s *Space) compare(c *autotune.Candidate, d *draft, inPlace bool) {
 	for _, at := range d.points {
 		c.Baseline = append(c.Baseline, autotune.Point{Bytes: at.bytes, Protocol: at.protocol, TileBytes: at.tile})
-		s.Baselines = append(s.Baselines, Baseline{Bytes: at.bytes, InPlace: inPlace, Name: at.name, Protocol: at.protocol, tile: at.tile, hash: c.Hash})
+		s.Baselines = append(s.Baselines, Baseline{Bytes: at.bytes, InPlace: inPlace, Name: at.name, Protocol: at.protocol, tile: at.tile, hash: c.Hash, extraUS: at.extraUS})
 	}
 }
 
@@ -236,6 +243,7 @@ func (s *Space) tallyPoints(p *Problem, leastUS func(bytes int64) float64) []res
 		if b.clockUS > 0 {
 			point.TimeUS, point.TileBytes = b.clockUS, 0
 		}
+		point.ExtraUS = b.extraUS
 		if b.own {
 			point.Protocol, point.TileBytes = results.ProtocolAuto, 0
 		}

@@ -204,7 +204,7 @@ func (e *enumeration) protocols() []topologies.Proto {
 	if len(e.options.Protocols) > 0 {
 		return e.options.Protocols
 	}
-	return topologies.AllProtocols[:]
+	return e.problem.Topology.HasProtocols()
 }
 
 // checkRuntime says why the requested runtime would not accept the program under

@@ -86,6 +86,11 @@ func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) 
 	if err := p.check(); err != nil {
 		return nil, nil, err
 	}
+	for _, proto := range o.Protocols {
+		if err := p.Topology.CheckProtocol(proto); err != nil {
+			return nil, nil, &ParameterError{err.Error()}
+		}
+	}
 	if o.Baseline != nil {
 		if _, err := o.Baseline.Measured(p); err != nil {
 			return nil, nil, err
@@ -132,8 +137,8 @@ func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) 
 }
 
 // ParameterError says that a parameter is fixed which no family searched has,
-// or to what its family does not allow.
+// or to what its family does not allow; or a protocol that the system has not.
 type ParameterError struct{ why string }
 
-// Error names the parameter, and the families or values that there are.
+// Error names the parameter or the protocol, and the families or values that there are.
 func (e *ParameterError) Error() string { return e.why }

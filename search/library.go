@@ -22,6 +22,15 @@ type LibraryCall struct {
 	// ClockUS is the library's time by a closed form, in microseconds, where it runs what no
 	// program here does: then Program is nil. 0 elsewhere.
 	ClockUS float64
+	ExtraUS float64 // what the library's call takes beyond Program's simulated time, in microseconds
+}
+
+// TimeUS is the library's time, given the simulated time of Program.
+func (c LibraryCall) TimeUS(simulatedUS float64) float64 {
+	if c.ClockUS > 0 {
+		return c.ClockUS
+	}
+	return simulatedUS + c.ExtraUS
 }
 
 // LibraryCalls returns the verified programs of the choices of the vendor's library, by
@@ -66,7 +75,7 @@ func ForcedLibraryCalls(ctx context.Context, p Problem, o Options, f baseline.Fo
 			continue
 		}
 		for _, at := range d.points {
-			calls = append(calls, LibraryCall{Bytes: at.bytes, Name: at.name, Protocol: at.protocol, Tile: at.tile, Program: made.program, StandIn: at.standIn})
+			calls = append(calls, LibraryCall{Bytes: at.bytes, Name: at.name, Protocol: at.protocol, Tile: at.tile, Program: made.program, StandIn: at.standIn, ExtraUS: at.extraUS})
 		}
 	}
 	slices.SortFunc(calls, func(a, b LibraryCall) int { return cmp.Compare(a.Bytes, b.Bytes) })

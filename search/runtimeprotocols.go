@@ -11,10 +11,10 @@ import (
 // NCCL_PROTO forces it. A user who names protocols may do that, so named ones
 // stay; so do all if the architecture is not known.
 func (o Options) dropDisabledProtocols(t *topologies.Topology) Options {
-	if o.Runtime != "msccl" || len(o.Protocols) > 0 || t.Arch == "" || EnablesLL128(t) {
+	if o.Runtime != "msccl" || len(o.Protocols) > 0 || t.Arch == "" || !t.Has(topologies.LL128) || EnablesLL128(t) {
 		return o
 	}
-	o.Protocols = slices.DeleteFunc(slices.Clone(topologies.AllProtocols[:]), func(p topologies.Proto) bool { return p == topologies.LL128 })
+	o.Protocols = slices.DeleteFunc(t.HasProtocols(), func(p topologies.Proto) bool { return p == topologies.LL128 })
 	o.Observer.notice("msccl does not enable LL128 here unless NCCL_PROTO forces it: left out, but for --protocol LL128")
 	return o
 }

@@ -35,8 +35,8 @@ func (t *Topology) Calibrated(c Calibration) *Topology {
 			n.Edges[i].Bandwidth = scaled(n.Edges[i].Bandwidth, times)
 		}
 	}
-	for i := range n.Protocols {
-		n.Protocols[i] = n.Protocols[i].calibrated(c)
+	for _, p := range n.HasProtocols() {
+		n.Protocols[p] = n.Protocols[p].calibrated(c)
 	}
 	return n
 }

@@ -31,6 +31,9 @@ func (t *Topology) check() error {
 		}
 	}
 	for p := range t.Protocols {
+		if Proto(p) == LL128 && !t.Has(LL128) {
+			continue
+		}
 		if err := t.Protocols[p].check(Proto(p)); err != nil {
 			return fmt.Errorf("protocol %v: %w", Proto(p), err)
 		}

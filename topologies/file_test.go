@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -79,6 +80,27 @@ func TestDocumentationIsWhole(t *testing.T) {
 
 // TestErrors edits the documented example and looks for errors at the line that
 // was edited.
+// TestNoLL128: a file without the table of LL128 is of a system without it. Neither
+// calibrating nor encoding gives it one.
+func TestNoLL128(t *testing.T) {
+	top, err := Resolve("mi300x", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded, err := Decode(top.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []*Topology{top, decoded, top.Calibrated(Calibration{Launch: 1, Speed: 2})} {
+		if got := at.HasProtocols(); !slices.Equal(got, []Proto{LL, Simple}) || at.Has(LL128) || at.CheckProtocol(Simple) != nil {
+			t.Errorf("protocols are %v", got)
+		}
+		if err := at.CheckProtocol(LL128); err == nil || !strings.Contains(err.Error(), "no [protocol.LL128] in its file") || !strings.Contains(err.Error(), "want one of LL, Simple") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, old, new string
@@ -142,7 +164,7 @@ func TestErrors(t *testing.T) {
 		{"sources of all, and others", `source  = "measured"`, `source = {latency = "measured", others = "guessed"}`, "source = {", "fabric.source.others: stands for nothing: every number has a source of its own"},
 		{"an empty source", `others    = "measured"`, `others = ""`, `others = ""`, "node.nic[0].source.others: want a string of 1 to 1000 bytes"},
 		{"sources of sources", `others    = "measured"`, "others = \"measured\"\n[node.nic.source.source]\nx = \"y\"", "[node.nic.source.source]", "node.nic[0].source.source: unknown key"},
-		{"no protocol", "[protocol.LL128]", "[protocol.LL129]", "[protocol.LL", "protocol.LL128: missing"},
+		{"no protocol", "[protocol.LL]", "[protocol.LL1]", "[protocol.LL", "protocol.LL: missing"},
 		{"constant of another protocol", "pass        = \"4 KiB\"", "pass = \"4 KiB\"\nmin_copy = \"4 KiB\"", "min_copy", "protocol.LL.min_copy: LL has no such constant"},
 		{"missing constant", `send_rate   = "20 GB/s"`, "", "[protocol.Simple]", "protocol.Simple.send_rate: missing"},
 		{"tile of no unit known", `["512 KiB", "2 MiB"]`, `["512 KiB", "2 Mio"]`, "tiles       = [\"512 KiB\", \"2 Mio", `protocol.Simple.tiles: "2 Mio" is not a size`},

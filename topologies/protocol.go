@@ -75,8 +75,8 @@ var defaults = map[string]func(*Protocol){
 }
 
 // readProtocols reads the tables [protocol.LL], [protocol.LL128] and
-// [protocol.Simple] below t. With `like`, they only contain what differs from the
-// catalogue entry that it names.
+// [protocol.Simple] below t. Without its table, there is no LL128. With `like`, they
+// only contain what differs from the catalogue entry that it names.
 func readProtocols(t *table) (all [3]Protocol) {
 	protocols := t.table("protocol")
 	if protocols == nil {
@@ -91,11 +91,11 @@ func readProtocols(t *table) (all [3]Protocol) {
 		protocols.source()
 	}
 	for _, p := range AllProtocols {
-		if like && !protocols.has(p.String()) {
+		if (like || p == LL128) && !protocols.has(p.String()) {
 			continue
 		}
 		if pt := protocols.table(p.String()); pt != nil {
-			readProtocol(pt, p, &all[p], like)
+			readProtocol(pt, p, &all[p], like && all[p].Slots > 0)
 		}
 	}
 	protocols.done()

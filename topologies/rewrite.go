@@ -34,7 +34,7 @@ func Rewrite(file string, text []byte, c Calibration, from string) ([]byte, erro
 			}
 		}
 	}
-	for _, p := range AllProtocols {
+	for _, p := range before.HasProtocols() {
 		if err := w.protocol("protocol."+p.String(), before.Protocols[p], before.Protocols[p].calibrated(c)); err != nil {
 			return nil, err
 		}

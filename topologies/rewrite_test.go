@@ -40,7 +40,7 @@ func TestRewriteCatalogue(t *testing.T) {
 			for i, e := range before.Edges {
 				near("a bandwidth", float64(after.Edges[i].Bandwidth), float64(e.Bandwidth)*times, 1e-4)
 			}
-			for _, p := range AllProtocols {
+			for _, p := range before.HasProtocols() {
 				a, b := after.Protocols[p], before.Protocols[p]
 				near("launch", float64(a.Launch), float64(b.Launch)+launch, 1e-3)
 				near("send_pass", float64(a.SendPass), float64(b.SendPass)/speed, 1e-3)

@@ -127,8 +127,26 @@ func ParseProto(s string) (Proto, error) {
 	return 0, fmt.Errorf("unknown protocol %q: want one of %s", s, strings.Join(protoNames[:], ", "))
 }
 
+// Has reports whether the system has a protocol. One without constants it has not: the
+// runtime does not run it there.
+func (t *Topology) Has(p Proto) bool { return t.Protocols[p].Slots > 0 }
+
+// HasProtocols lists the protocols that the system has, in order.
+func (t *Topology) HasProtocols() []Proto {
+	return slices.DeleteFunc(slices.Clone(AllProtocols[:]), func(p Proto) bool { return !t.Has(p) })
+}
+
+// CheckProtocol returns an error that lists the system's protocols if p is none of them.
+func (t *Topology) CheckProtocol(p Proto) error {
+	if t.Has(p) {
+		return nil
+	}
+	return fmt.Errorf("%s has no %v: there is no [protocol.%v] in its file, as its runtime %s does not run it there; want one of %s", t.Name, p, p, t.Runtime, list(t.HasProtocols()))
+}
+
 // Protocol is the costs of one protocol on a system, the simulator's constants.
-// docs/simulator.md has the rule for each.
+// docs/simulator.md has the rule for each. The zero value is a protocol that the system
+// has not.
 type Protocol struct {
 	Launch units.Duration // fixed cost of a call
 	Wire   float64        // bytes on the wire per byte of data (LL 2, LL128 16/15, Simple 1)

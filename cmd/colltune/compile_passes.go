@@ -122,7 +122,7 @@ func slotsOf(cmd *cobra.Command, t *topologies.Topology) (int, error) {
 		return n, nil
 	}
 	fewest := compiler.DefaultSlots
-	for _, p := range topologies.AllProtocols {
+	for _, p := range t.HasProtocols() {
 		fewest = min(fewest, t.Protocols[p].Slots)
 	}
 	return fewest, nil

@@ -79,10 +79,15 @@ func convertIR(_ *cobra.Command, _ *topologies.Topology, p *ir.Program) (func(io
 }
 
 // convertXML returns a program as MSCCL XML, if the runtime would run it.
-func convertXML(cmd *cobra.Command, _ *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
+func convertXML(cmd *cobra.Command, t *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
 	o := msccl.WriteOptions{
 		Runtime: flagValue(cmd, "runtime"), Protocol: flagValue(cmd, "protocol"),
 		MinBytes: sizeOf(cmd, "min-bytes"), MaxBytes: sizeOf(cmd, "max-bytes"), Comments: []string{p.Comment},
+	}
+	if proto, err := topologies.ParseProto(o.Protocol); err != nil {
+		return nil, usage(err)
+	} else if err := t.CheckProtocol(proto); err != nil {
+		return nil, usage(err)
 	}
 	if ok, why := msccl.Accepts(p, o.Runtime, o.Protocol); !ok {
 		return nil, &nothingError{fmt.Errorf("%s would not run this program: %s", o.Runtime, strings.Join(why, "; "))}

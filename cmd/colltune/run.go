@@ -194,6 +194,9 @@ func runRequestOf(cmd *cobra.Command, f *programFile) (r runRequest, err error) 
 			}
 		}
 	}
+	if err := t.CheckProtocol(r.trial.Protocol); err != nil {
+		return r, usage(err)
+	}
 	r.trial.TileBytes = int64(t.Protocols[r.trial.Protocol].Tile)
 	if err := checkTileBytes(sizeOf(cmd, "tile-bytes"), r.trial.DType); err != nil {
 		return r, err

@@ -125,7 +125,7 @@ const threadblocks = "threadblocks"
 func fittedNumbers(t *topologies.Topology, fit *calibrate.Result) []fittedNumber {
 	all := []fittedNumber{}
 	after := t.Calibrated(fit.Calibration)
-	for _, p := range topologies.AllProtocols {
+	for _, p := range t.HasProtocols() {
 		if a, b := t.Protocols[p].Launch, after.Protocols[p].Launch; a != b {
 			all = append(all, fittedNumber{"launch of " + p.String(), a.String(), b.String(), float64(b) / math.Max(float64(a), 1e-9)})
 		}

@@ -101,8 +101,8 @@ func (p *Prepared) costs(k Knobs) (*costs, error) {
 		tile = int64(c.Tile)
 	}
 	switch {
-	case c.Slots < 1:
-		return nil, fmt.Errorf("topology %s has no constants for protocol %v", p.topology.Name, k.Protocol)
+	case !p.topology.Has(k.Protocol):
+		return nil, p.topology.CheckProtocol(k.Protocol)
 	case k.Bytes < 0 || k.Bytes > 1<<50:
 		return nil, fmt.Errorf("size of %d bytes: want 0 to 1 PiB", k.Bytes)
 	case elem < 1 || elem > 64:

@@ -122,8 +122,8 @@ func randomProgram(t *rapid.T, n int) *ir.Program {
 	return b.p
 }
 
-func randomKnobs(t *rapid.T) Knobs {
-	proto := topologies.AllProtocols[rapid.IntRange(0, 2).Draw(t, "protocol")]
+func randomKnobs(t *rapid.T, on *topologies.Topology) Knobs {
+	proto := rapid.SampledFrom(on.HasProtocols()).Draw(t, "protocol")
 	return Knobs{
 		Bytes:     int64(math.Exp2(rapid.Float64Range(0, 26).Draw(t, "log size"))),
 		Protocol:  proto,
@@ -160,7 +160,7 @@ func TestBoundIsNeverAbove(t *testing.T) {
 			rt.Fatal(err)
 		}
 		for range 3 {
-			k := randomKnobs(rt)
+			k := randomKnobs(rt, top)
 			r, err := prepared.Run(k)
 			if err != nil {
 				rt.Fatal(err)
@@ -220,7 +220,7 @@ func TestRenamingChangesNothing(t *testing.T) {
 		}
 		p := randomProgram(rt, 8)
 		of := rand.New(rand.NewSource(rapid.Int64().Draw(rt, "permutation"))).Perm(8)
-		k := randomKnobs(rt)
+		k := randomKnobs(rt, top)
 		a, err := Run(p, top, k)
 		if err != nil {
 			rt.Fatal(err)
@@ -278,7 +278,7 @@ func TestMoreIsNotSlower(t *testing.T) {
 		for i := range deep.Protocols {
 			deep.Protocols[i].Slots *= 2
 		}
-		for _, proto := range topologies.AllProtocols {
+		for _, proto := range top.HasProtocols() {
 			for bytes := int64(1024); bytes <= 256<<20; bytes *= 8 {
 				k := Knobs{Bytes: bytes, Protocol: proto}
 				now := timeOf(t, c.program, top, k)

@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/colltune/colltune/compiler/ir"
-	"github.com/colltune/colltune/topologies"
 	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler/ir"
 )
 
 // every simulates every tile of the loop.
@@ -45,7 +45,7 @@ func TestCutLoopsTakeAsLong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, proto := range topologies.AllProtocols {
+		for _, proto := range p.topology.HasProtocols() {
 			tile := int64(p.topology.Protocols[proto].Tile)
 			for _, tiles := range []int64{7, 20, 61, 200} {
 				k := Knobs{Bytes: p.loopChunks * (tile*tiles - tile/3) / 16 * 16, Protocol: proto}
@@ -77,7 +77,7 @@ func TestRandomLoopsTakeAsLong(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		k := randomKnobs(rt)
+		k := randomKnobs(rt, top)
 		k.TileBytes = 4096
 		k.Bytes = p.loopChunks * 4096 * int64(rapid.IntRange(8, 150).Draw(rt, "tiles"))
 		r, err := p.Run(k)

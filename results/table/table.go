@@ -260,7 +260,7 @@ func (r *Row) compare(p results.Point, ms []Measured) {
 	if us == 0 {
 		for _, m := range ms {
 			if m.Program == b.Program && m.Protocol == b.Protocol && m.TileBytes == b.TileBytes {
-				us, behind = m.TimeUS, m.Evidence
+				us, behind = m.TimeUS+b.ExtraUS, m.Evidence
 			}
 		}
 	}

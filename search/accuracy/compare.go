@@ -200,7 +200,7 @@ func (c call) library(ctx context.Context, p search.Problem, elem int64, times m
 	prepared := map[*ir.Program]*sim.Prepared{}
 	for _, l := range found {
 		if l.ClockUS > 0 {
-			times[l.Bytes] = timed{us: l.ClockUS, name: l.Name, system: intervals.SystemOf(p.Topology)}
+			times[l.Bytes] = timed{us: l.TimeUS(0), name: l.Name, system: intervals.SystemOf(p.Topology)}
 			continue
 		}
 		if prepared[l.Program] == nil {
@@ -212,7 +212,7 @@ func (c call) library(ctx context.Context, p search.Problem, elem int64, times m
 		if err != nil {
 			return err
 		}
-		times[l.Bytes] = timed{us: r.TimeUS, name: l.Name, system: intervals.SystemOf(p.Topology)}
+		times[l.Bytes] = timed{us: l.TimeUS(r.TimeUS), name: l.Name, system: intervals.SystemOf(p.Topology)}
 	}
 	return nil
 }
@@ -299,6 +299,10 @@ func (v Variant) String() string {
 // compile returns the verified program of a variant.
 func (v Variant) compile(p *search.Problem) (*ir.Program, error) {
 	t := p.Topology
+	if build := byHand[v.Family]; build != nil {
+		program := build(len(t.Ranks), v.Instances)
+		return program, verify.Check(program, verify.Options{Linked: t.Linked}).Err()
+	}
 	f, err := templates.Find(templates.Builtin(), v.Family, p.Collective)
 	if err != nil {
 		return nil, err

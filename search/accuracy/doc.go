@@ -16,6 +16,6 @@
 // It does not decide how zones are drawn or how wide an interval is: results/intervals does.
 //
 //	manifest.go rows.go thin.go    data sets, and their rows
-//	compare.go                     what ran at each row, simulated
+//	compare.go byhand.go           what ran at each row, simulated
 //	judge.go page.go               intervals against rows, and the page
 package accuracy

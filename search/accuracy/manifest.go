@@ -62,7 +62,7 @@ type Program struct {
 
 // Variant is a family with its parameters and instances.
 type Variant struct {
-	Family     string            `toml:"family"`
+	Family     string            `toml:"family"` // or a program of byhand.go
 	Parameters map[string]string `toml:"parameters"`
 	Instances  int               `toml:"instances"` // 0: the label's, or 1
 	Protocols  []string          `toml:"protocols"` // where neither label nor row has one; none: all

@@ -71,7 +71,7 @@ func TestLabels(t *testing.T) {
 	for _, tc := range []struct{ label, want, protocol string }{
 		{"msccl:ag_ring_ll_8_2", "ring channels=8 ×2", "ll"},
 		{"msccl:ag_allpair_simple_x_4", "all-pairs ×4", "simple"},
-		{"msccl:ar_allpair_LL128_x_1", "all-pairs pieces=2 ×1", "LL128"},
+		{"msccl:ar_allpair_LL128_x_1", "msccl-all-pairs ×1", "LL128"},
 		{"msccl:something", "", ""},
 	} {
 		got, protocol := m.variants(tc.label)

@@ -22,6 +22,9 @@ type Choice struct {
 	// ClockUS is the time of the call by a closed form, in microseconds, where Lacks is
 	// not empty; 0 where none is known.
 	ClockUS float64
+	// ExtraUS is what the library's call takes beyond the same instructions, run as a
+	// program, in microseconds; 0 where nothing is known.
+	ExtraUS float64
 	// Parameters of the family: rings or trees that leave a node by different
 	// GPUs. The data is divided between them.
 	Parameters map[string]int
@@ -93,7 +96,7 @@ func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64,
 		}
 		for i := range programs {
 			programs[i].Protocol, programs[i].ModelUS = best, least
-			programs[i].TileBytes = s.tile(a, best, channels, bytes)
+			programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, best, channels, bytes), s.extra(best, channels)
 			if a.clock != nil {
 				programs[i].ClockUS = a.clock(s, bytes)
 			}
@@ -113,6 +116,9 @@ func (s *system) reduced(a *algorithm, p topologies.Proto, bytes int64) int {
 	channels := 2 * s.graph.channels // doubled after the search, for rings and trees
 	channels = min(channels, maxChannels)
 	each := int64(threads[p] * threadThreshold[p])
+	if s.rccl != nil {
+		channels, each = s.rccl.channels, int64(rcclThreads*threadThreshold[p])
+	}
 	if p == topologies.Simple && s.graph.intra*float64(s.graph.channels) <= pciBandwidth {
 		each /= 2 // half the threads
 	}

@@ -206,8 +206,8 @@ func TestSwitchesReduce(t *testing.T) {
 	}
 }
 
-// TestProtocolsInTurn: as sizes grow the library goes from LL over LL128 to
-// Simple and never back, and has no use for trees in one node.
+// TestProtocolsInTurn: as sizes grow the library goes from LL over LL128, where that is,
+// to Simple and never back, and has no use for trees in one node.
 func TestProtocolsInTurn(t *testing.T) {
 	for _, arg := range []string{"dgx-a100", "dgx-1", "mi300x", "hub:16"} {
 		top := resolve(t, arg, 1)
@@ -222,8 +222,51 @@ func TestProtocolsInTurn(t *testing.T) {
 			}
 			last, seen[c.Protocol] = c.Protocol, true
 		}
-		if len(seen) != 3 {
-			t.Errorf("%s: protocols %v, want all three", arg, seen)
+		if want := top.HasProtocols(); len(seen) != len(want) {
+			t.Errorf("%s: protocols %v, want %v", arg, seen, want)
+		}
+	}
+}
+
+// TestRCCL: RCCL's own tables. On 8 MI300X its calls were measured to change from LL to
+// Simple between 256 and 512 KiB, in all-reduce and in all-gather.
+func TestRCCL(t *testing.T) {
+	for _, c := range []struct {
+		topology   string
+		nodes      int
+		collective string
+		bytes      int64
+		family     string
+		protocol   topologies.Proto
+		channels   int // in all
+		modelUS    float64
+	}{
+		// 12 + 14·0.8, and 0.08 of 7·48 GB/s, of which 8/14
+		{"mi300x", 1, "allreduce", 256 << 10, "ring", topologies.LL, 16, 12 + 14*.8 + float64(256<<10)/(336e3*.08*8/14)},
+		{"mi300x", 1, "allreduce", 512 << 10, "ring", topologies.Simple, 32, 17 + 14*2.1 + float64(512<<10)/(336e3*8/14)},
+		{"mi300x", 1, "allreduce", 1 << 30, "ring", topologies.Simple, 56, 17 + 14*2.1 + float64(1<<30)/(336e3*8/14)},
+		{"mi300x", 1, "allgather", 256 << 10, "ring", topologies.LL, 16, 12 + 7*.8 + float64(256<<10)/(336e3*.08*8/7)},
+		{"mi300x", 1, "allgather", 512 << 10, "ring", topologies.Simple, 32, 17 + 7*2.1 + float64(512<<10)/(336e3*8/7)},
+		{"mi300x", 1, "broadcast", 1 << 10, "chain", topologies.LL, 1, 12 + .8 + 1024/(336e3*.08*1.65)},
+		{"frontier", 4, "allreduce", 16 << 20, "double-binary-tree", topologies.Simple, 16, 17 + 2*(7*2.5+2*22.4) + float64(16<<20)/(252e3*.96*.5)},
+		{"frontier", 4, "allgather", 1 << 30, "ring", topologies.Simple, 16, 17 + 28*6 + 3*19.8 + float64(1<<30)/(252e3*32/31)},
+		{"mi250", 1, "allreduce", 2200008, "double-binary-tree", topologies.LL, 32, 0}, // 24, in pairs of 8 trees
+		{"mi250", 1, "allreduce", 2200009, "ring", topologies.Simple, 24, 0},
+	} {
+		top := resolve(t, c.topology, c.nodes)
+		got := choose(t, top, c.collective, c.bytes)
+		channels := got.Channels
+		for _, n := range got.Parameters {
+			channels *= n
+		}
+		if got.Family == "double-binary-tree" {
+			channels *= 2
+		}
+		if got.Family != c.family || got.Protocol != c.protocol || channels != c.channels || c.modelUS > 0 && math.Abs(got.ModelUS-c.modelUS) > 1e-6*c.modelUS {
+			t.Errorf("%s of %d bytes on %d x %s: %+v, want %s %v in %d channels, %v us", c.collective, c.bytes, c.nodes, c.topology, got, c.family, c.protocol, c.channels, c.modelUS)
+		}
+		if want := rcclExtra.of(got.Protocol); got.ExtraUS != want {
+			t.Errorf("%s on %s: %v us beyond a program's, want %v", c.collective, c.topology, got.ExtraUS, want)
 		}
 	}
 }

@@ -43,12 +43,15 @@ func archOf(name string) arch {
 	case "cdna1":
 		return arch{ampere, false, 1, 24, speedsOlder}
 	case "cdna2":
-		return arch{ampere, true, 1, 36, speedsOlder}
+		return arch{ampere, false, 1, 36, speedsOlder}
 	case "cdna3", "cdna4":
-		return arch{ampere, true, 1, 48, speedsOlder}
+		return arch{ampere, false, 1, xgmiMI300, speedsOlder}
 	}
 	return arch{ampere, true, 20. / 25, 0, speedsOlder}
 }
+
+// xgmiMI300 is what RCCL counts for an xGMI link of MI300, in GB/s.
+const xgmiMI300 = 48
 
 var (
 	baseTree = perProto{6.8, 14.0, 8.4}
@@ -101,5 +104,5 @@ var treeCorrection = [3][24]float64{
 // available reports whether the library would use a protocol here: LL128 only
 // where all stores of 128 bytes arrive whole, over NVLink.
 func (s *system) available(p topologies.Proto) bool {
-	return p != topologies.LL128 || s.arch.ll128 && s.nvlink
+	return s.t.Has(p) && (p != topologies.LL128 || s.arch.ll128 && s.nvlink)
 }

@@ -24,7 +24,10 @@
 // as the library's choice, with its time by a closed form (docs/simulator.md), and with
 // what the library would run otherwise behind it.
 //
-// It does not know RCCL's own tables: a system of RCCL's is chosen for with
-// NCCL's formulae, its xGMI speeds and the Ampere rows. It does not choose
-// CollNet or PAT: they need a network that reduces, or one GPU a node.
+// RCCL's systems go by RCCL 2.21.5 (rccl.go): the nodes that it knows by their links, with
+// a list of rings and tuning constants each, and its own times of a call. The MSCCL files
+// that it shipped up to ROCm 6 and ran for all-reduces of up to 16 MiB on 8 MI300X are no
+// part of it: it has removed them since.
+//
+// It does not choose CollNet or PAT: they need a network that reduces, or one GPU a node.
 package baseline

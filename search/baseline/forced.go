@@ -20,7 +20,7 @@ func (f Forced) allows(p topologies.Proto, s *system) bool {
 	if len(f.Protocols) == 0 {
 		return s.available(p)
 	}
-	return slices.Contains(f.Protocols, p)
+	return s.t.Has(p) && slices.Contains(f.Protocols, p)
 }
 
 // leaves reports whether an algorithm, by its choices, is left.

@@ -36,6 +36,7 @@ type system struct {
 	arch     arch
 	nvlink   bool // no PCIe between GPUs of a node
 	graph    graph
+	rccl     *rccl // of RCCL's systems
 }
 
 // graph is what the library's search finds: channels, and the speed of each
@@ -53,6 +54,9 @@ type graph struct {
 func newSystem(t *topologies.Topology) *system {
 	s := &system{t: t, n: len(t.Ranks), nodes: t.Nodes, arch: archOf(t.Arch), nvlink: true}
 	s.search()
+	if t.Runtime == "rccl" {
+		s.rccl = newRCCL(s)
+	}
 	return s
 }
 
@@ -170,22 +174,26 @@ func fits(links []float64, speed float64) int {
 // the node.
 func (s *system) outgoing() (all [][]float64) {
 	for r := range s.t.Ranks {
-		var links []float64
-		for _, e := range s.t.Out(r) {
-			edge := s.t.Edges[e]
-			if edge.Kind == topologies.Net {
-				continue
-			}
-			if edge.Kind == topologies.PCIe {
-				s.nvlink = false
-			}
-			links = append(links, s.counted(edge))
-		}
-		if len(links) > 0 {
+		if links := s.linksOf(r); len(links) > 0 {
 			all = append(all, links)
 		}
 	}
 	return all
+}
+
+// linksOf lists the bandwidths of a GPU's links inside the node.
+func (s *system) linksOf(rank int) (links []float64) {
+	for _, e := range s.t.Out(rank) {
+		edge := s.t.Edges[e]
+		if edge.Kind == topologies.Net {
+			continue
+		}
+		if edge.Kind == topologies.PCIe {
+			s.nvlink = false
+		}
+		links = append(links, s.counted(edge))
+	}
+	return links
 }
 
 // betweenSockets lists, for each part of a node that only links between its

@@ -105,6 +105,9 @@ func (s *system) rings(family string, channels int) (all []Choice) {
 // time is ncclTopoGetAlgoTime: latency and bytes over bandwidth, both corrected
 // for the size. Infinite where the library rules the pair out.
 func (s *system) time(a *algorithm, p topologies.Proto, collective string, bytes int64) float64 {
+	if s.rccl != nil {
+		return s.rccl.time(s, a, p, collective, bytes)
+	}
 	bw := a.bandwidth(s, p, collective)
 	if !(bw > 0) || a.simple && p != topologies.Simple {
 		return math.Inf(1)
@@ -123,6 +126,9 @@ const stepsACall = 4
 // tile is the chunk that the library cuts a channel's part of a call into
 // (calcCollChunking); 0 for that of its rings, which is the protocol's own.
 func (s *system) tile(a *algorithm, p topologies.Proto, channels int, bytes int64) int64 {
+	if s.rccl != nil {
+		return s.rccl.tile(s, a, p, channels, bytes)
+	}
 	own := int64(s.t.Protocols[p].Tile)
 	switch {
 	case a.inSteps && p == topologies.Simple:
@@ -231,18 +237,23 @@ func (s *system) across(ring bool, p topologies.Proto) float64 {
 	return netTree[p]
 }
 
+// netOverhead is what a processor takes to post a message to the network.
+func (s *system) netOverhead(p topologies.Proto) float64 {
+	overhead := 1.0
+	if s.t.CPU == "amd" {
+		overhead = 2.0
+	}
+	if p == topologies.Simple {
+		overhead *= 3
+	}
+	return overhead
+}
+
 func (s *system) ringLatency(p topologies.Proto, collective string, bytes int64) float64 {
 	inside, across := s.step(true, p), s.across(true, p)
 	steps, crossing := s.ringSteps(collective), 0.
 	if s.nodes > 1 {
-		overhead := 1.0
-		if s.t.CPU == "amd" {
-			overhead = 2.0
-		}
-		if p == topologies.Simple {
-			overhead *= 3
-		}
-		inside = math.Max(inside, overhead)
+		inside = math.Max(inside, s.netOverhead(p))
 		crossing = float64(s.nodes - 1)
 		if collective == "allreduce" {
 			crossing *= 2

@@ -271,7 +271,7 @@ func (f *fitting) time(ctx context.Context, prepared func() (*sim.Prepared, erro
 		return 0, err
 	}
 	r, err := p.RunContext(ctx, sim.Knobs{Bytes: at.Bytes, Protocol: at.Protocol, TileBytes: at.Tile, ElemBytes: f.elem})
-	return r.TimeUS - at.launch, err
+	return at.TimeUS(r.TimeUS) - at.launch, err
 }
 
 // loss is the sum of errors with a launch that is longer by more.
