@@ -61,22 +61,31 @@ func TestEverySizeHasABaseline(t *testing.T) {
 
 func first[A, B any](a A, _ B) A { return a }
 
-// TestSwitchesHaveNoProgram: where the library would have switches reduce, what it
+// TestSwitchesHaveNoProgram: where the library would have switches reduce, the simulator has its
+// time; on executors that measure, what it
 // runs otherwise stands in under a name that says so, and the sizes are told.
 func TestSwitchesHaveNoProgram(t *testing.T) {
 	sizes := []int64{1 << 10, 4 << 20, 64 << 20, 1 << 30}
-	calls, err := LibraryCalls(t.Context(), first(problem{"dgx-h100", 1, "allreduce", sizes}.resolve(t)), Options{Solver: "pb"})
-	if err != nil || len(calls) != len(sizes) {
-		t.Fatalf("%d calls of %d: %v", len(calls), len(sizes), err)
-	}
-	for i, c := range calls {
-		if instead := strings.HasSuffix(c.Name, ", for NVLS"); instead != (i > 0) || !strings.HasPrefix(c.Name, "ring ") {
-			t.Errorf("%d bytes: %s", c.Bytes, c.Name)
+	p := first(problem{"dgx-h100", 1, "allreduce", sizes}.resolve(t))
+	for _, executor := range []string{"sim", "cpu"} {
+		var said []string
+		calls, err := LibraryCalls(t.Context(), p, Options{Solver: "pb", Executor: executor, Observer: Observer{Notice: func(s string) { said = append(said, s) }}})
+		if err != nil || len(calls) != len(sizes) {
+			t.Fatalf("%s: %d calls of %d: %v", executor, len(calls), len(sizes), err)
 		}
-	}
-	_, said := baselinesOf(t, problem{"dgx-h100", 1, "allreduce", sizes})
-	if len(said) != 1 || !strings.Contains(said[0], "at 4M to 1G the library runs NVLS") || !strings.Contains(said[0], "overstated") {
-		t.Errorf("said %q", said)
+		for i, c := range calls {
+			switch large := i > 0; {
+			case large && executor == "sim":
+				if c.Name != "nvls Simple" || c.ClockUS <= 0 || c.Program != nil {
+					t.Errorf("%s, %d bytes: %s, %v us", executor, c.Bytes, c.Name, c.ClockUS)
+				}
+			case strings.HasSuffix(c.Name, ", for NVLS") != large || !strings.HasPrefix(c.Name, "ring ") || c.ClockUS != 0 || c.Program == nil:
+				t.Errorf("%s, %d bytes: %s, %v us", executor, c.Bytes, c.Name, c.ClockUS)
+			}
+		}
+		if executor == "sim" && len(said) != 0 || executor == "cpu" && (len(said) != 1 || !strings.Contains(said[0], "at 4M to 1G the library runs NVLS") || !strings.Contains(said[0], "overstated")) {
+			t.Errorf("%s: said %q", executor, said)
+		}
 	}
 	if _, said := baselinesOf(t, problem{"dgx-a100", 1, "allreduce", sizes}); len(said) != 0 {
 		t.Errorf("said %q of switches that don't reduce", said)
