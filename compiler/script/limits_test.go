@@ -150,7 +150,7 @@ func TestRunawayTemplates(t *testing.T) {
         chunk(0, "in", 0).copy(i % topo.ranks, "sc", (1 << 23) + i)`, "scratch chunk 8388608: want one below 66560, for 8 ranks and 8 chunks"},
 		{"named scratch without end", `
     for i in range(1 << 22):
-        chunk(0, "in", 0).copy(i % topo.ranks, "b%d" % i, 66559)`, "at most 64 by names of their own"},
+        chunk(0, "in", 0).copy(i % topo.ranks, "b%d" % i, 6655)`, "at most 64 by names of their own"},
 		{"long text looked into", `
     a = "x" * (1 << 20)
     for i in range(1 << 22):
