@@ -217,12 +217,12 @@ type Point struct {
 	Baseline  *Baseline `json:"baseline,omitempty"`
 }
 
-// Baseline is the vendor's library at a point: a given time, or this campaign's trial of
-// a program and its knobs.
+// Baseline is the vendor's library at a point: a time that is given, or this campaign's
+// trial of a program and its knobs.
 type Baseline struct {
 	Name      string  `json:"name"`
-	TimeUS    float64 `json:"time_us,omitempty"` // given from outside; 0: take the trial's
-	Data      Data    `json:"data,omitempty"`    // of a time given from outside: checked or unchecked; empty: not known
+	TimeUS    float64 `json:"time_us,omitempty"` // given: measured elsewhere, or a model's where Data is NoData; 0: take the trial's
+	Data      Data    `json:"data,omitempty"`    // of a time that is given; empty: not known
 	Program   string  `json:"ir,omitempty"`
 	Protocol  string  `json:"protocol,omitempty"`
 	TileBytes int64   `json:"tile_bytes,omitempty"`

@@ -241,7 +241,7 @@ func (s *Space) tallyPoints(p *Problem, leastUS func(bytes int64) float64) []res
 			TileBytes: cmp.Or(b.tile, int64(p.Topology.Protocols[b.Protocol].Tile)),
 		}
 		if b.clockUS > 0 {
-			point.TimeUS, point.TileBytes = b.clockUS, 0
+			point.TimeUS, point.TileBytes, point.Data = b.clockUS, 0, results.NoData
 		}
 		point.ExtraUS = b.extraUS
 		if b.own {

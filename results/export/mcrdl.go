@@ -201,7 +201,7 @@ func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow
 		"MCR-DL as released (v0.1) runs one backend at a time and reads no such table: this is the table of its paper, section V-F, for a build that mixes backends",
 		"nccl stands for the library's best that was measured, or for what the winning table calls the baseline where that is faster; sccl for programs as "+e.runtime.Name+" runs them")
 	if tally, _ := e.campaign.Tally(); modelled(tally, e.campaign.Trials()) {
-		report.note("the baseline is what a model of NCCL would choose, run as a program, and no measurement of NCCL")
+		report.note("the baseline is what a model of NCCL would choose, run as a program or timed by a closed form, and no measurement of NCCL")
 	}
 	if len(e.plan.Placements()) > 1 {
 		report.note("a table is not told whether a call is in place: the times in place decide")
@@ -213,8 +213,8 @@ func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow
 	return nil
 }
 
-// modelled reports whether the baseline is a program that a model says the library would
-// run: neither a given time nor the library's own algorithm.
+// modelled reports whether the baseline is what a model says of the library: a program
+// that it would run, or a time. Else it is a measured time or the library's own algorithm.
 func modelled(tally results.Tally, trials []results.Trial) bool {
 	own := map[string]bool{}
 	for i := range trials {
@@ -223,6 +223,6 @@ func modelled(tally results.Tally, trials []results.Trial) bool {
 		}
 	}
 	return slices.ContainsFunc(tally.Points, func(p results.Point) bool {
-		return p.Baseline != nil && p.Baseline.TimeUS == 0 && !own[p.Baseline.Program]
+		return p.Baseline != nil && (p.Baseline.TimeUS == 0 && !own[p.Baseline.Program] || p.Baseline.Data == results.NoData)
 	})
 }

@@ -165,7 +165,7 @@ func baselineText(c *results.Campaign, t *table.Table, trials []results.Trial) s
 	for _, p := range tally.Points {
 		switch b := p.Baseline; {
 		case b == nil || !shown[b.Name]:
-		case b.TimeUS > 0:
+		case b.TimeUS > 0 && b.Data != results.NoData:
 			file = b.Name
 		case native[b.Program]:
 			library = true
@@ -186,7 +186,7 @@ func baselineText(c *results.Campaign, t *table.Table, trials []results.Trial) s
 		if t.Campaign.Simulated {
 			how = "timed by the same simulator"
 		}
-		says = append(says, "The baseline is what NCCL's own cost model would choose at each size, run as a program and "+how+". It is not a measurement of NCCL.")
+		says = append(says, "The baseline is what NCCL's own cost model would choose at each size, run as a program and "+how+", or timed by a closed form where no program can do it. It is not a measurement of NCCL.")
 	}
 	if library {
 		says = append(says, "The baseline is what the library chooses by itself, measured by "+clip(executor.Name, nameRoom)+".")

@@ -87,7 +87,7 @@ var (
 const (
 	nvlsStep       = 25   // us
 	nvlsTreeAcross = 20.9 // us
-	nvlsHeads      = 32   // the most GPUs that pull (NCCL_MAX_NVLS_ARITY)
+	maxNVLSHeads   = 32   // the most GPUs that pull (NCCL_MAX_NVLS_ARITY)
 )
 
 // pciBandwidth is what NCCL counts for 16 lanes of PCIe 3.

@@ -13,15 +13,24 @@ func (s *system) nvls() bool {
 	return s.arch.generation >= hopper && s.nvlink && s.switched() && s.n/s.nodes > 1
 }
 
+// nvlsHeads is how many GPUs of a node reduce: each the head of a channel, as far as there
+// are heads and, between nodes, NICs.
+func (s *system) nvlsHeads() int {
+	heads := min(s.n/s.nodes, maxNVLSHeads)
+	if s.nodes > 1 {
+		heads = min(heads, s.graph.ways)
+	}
+	return heads
+}
+
 // nvlsBandwidth is the bus bandwidth that the library expects of NVLS, and of its
-// trees from two nodes on. Each GPU is the head of a channel, as far as there are
-// heads and, between nodes, NICs.
+// trees from two nodes on.
 func (s *system) nvlsBandwidth() float64 {
 	gpus := s.n / s.nodes
-	heads, speeds := min(gpus, nvlsHeads), s.arch.speeds.intra
+	heads, speeds := s.nvlsHeads(), s.arch.speeds.intra
 	most := s.graph.egress * float64(gpus) / float64(gpus-1) // a head need not send to itself
 	if s.nodes > 1 {
-		heads, speeds = min(heads, s.graph.ways), s.arch.speeds.inter
+		speeds = s.arch.speeds.inter
 		most = math.Min(most, s.graph.network)
 	}
 	inside := 0.0
@@ -44,39 +53,57 @@ func (s *system) nvlsBandwidth() float64 {
 	return float64(heads) * min(up, inside, nvlsTreePerCh[s.arch.generation][s.column()])
 }
 
-// nvlsRate is what the switches of a generation reach: each of n GPUs sends S + S/n and
-// receives as much, at limit + share/n GB/s.
-type nvlsRate struct{ limit, share float64 }
+// nvlsChannels is how many channels NVLS has, whatever the size (transport/nvls.cc).
+func (s *system) nvlsChannels() int {
+	switch {
+	case s.arch.generation == hopper:
+		return 16
+	case s.nodes == 1:
+		return 24
+	}
+	return 32
+}
 
-// nvlsRates by generation. Hopper: one constant for n from 4 to 8 (NVIDIA/nccl#1455).
-// Blackwell: fitted to 548 GB/s at n = 4 and 486 at n = 8, the slopes from 256 to 512 MiB
-// of NCCL 2.29 on B200 (ai-dynamo/aiconfigurator), and 435 at n = 72
-// (coreweave/nccl-tests#43).
-var nvlsRates = [...]nvlsRate{hopper: {305, 0}, blackwell: {425, 490}}
+// nvlsChunk is what a channel gives a head at a time, in bytes: less where the call is
+// too small for several of them (enqueue.cc, calcCollChunking).
+func (s *system) nvlsChunk(bytes int64) int64 {
+	atOnce := int64(s.nvlsChannels() * s.nvlsHeads())
+	chunk, limits := int64(128<<10), []struct{ chunks, chunk int64 }{{64, 64 << 10}, {8, 32 << 10}, {2, 16 << 10}}
+	if s.nodes > 1 {
+		limits = []struct{ chunks, chunk int64 }{{4, 64 << 10}, {1, 32 << 10}}
+		if s.nodes >= 4 {
+			chunk = 64 << 10
+		}
+	}
+	for _, l := range limits {
+		if bytes < l.chunks*atOnce*chunk {
+			chunk = min(chunk, l.chunk)
+		}
+	}
+	return chunk
+}
 
-// What a call of NVLS takes beyond its bytes, for each GPU of a node: pulling and pushing
-// start after one another, and the pipeline fills with chunks that grow with the size.
-// Fitted to NCCL 2.29 on 4 and 8 H200 and B200 from 1 MiB.
-const (
-	nvlsEachUS = 1.5              // us a GPU
-	nvlsFillUS = 8                // us a GPU more, once the pipeline is full
-	nvlsFill   = float64(8 << 20) // bytes at which it is half of that
-)
+// nvlsRates is what bounds NVLS, by generation: the GB/s out of a GPU while chunks are on
+// their way, and the microseconds that a channel takes for each chunk beside that. Both
+// are fitted to times from 4 MiB: on 8 H100 (NCCL 2.26.2, and AWS p5) and 8 H200
+// (2.29.2), and on 8 B200 (2.27.5 to 2.29.2).
+var nvlsRates = [...]struct{ gbps, chunkUS float64 }{hopper: {340, 0.6}, blackwell: {630, 1.05}}
 
-// nvlsClock returns the time of an all-reduce by the switches, in microseconds: the
-// launch, the start, and the bytes. Over nodes the switches' trees are as fast as the
-// library itself counts, and each level adds its latency.
+// nvlsClock returns the time of an all-reduce by the switches, in microseconds. A channel
+// takes a chunk for each head through three stages: scatter, reduce and multicast, gather.
+// That takes a fixed time a chunk, and of each GPU's links what it sends for all heads and
+// for itself. Two stages pass before the first chunk is done. Over nodes the switches'
+// trees are as fast as the library itself counts, and each level adds its latency.
 func (s *system) nvlsClock(bytes int64) float64 {
-	size, gpus := float64(bytes), float64(s.n/s.nodes)
-	rate := nvlsRates[s.arch.generation]
-	moving := size * (1 + 1/gpus) / (1000 * (rate.limit + rate.share/gpus))
+	heads, rate := float64(s.nvlsHeads()), nvlsRates[s.arch.generation]
+	loop := float64(s.nvlsChannels()) * heads * float64(s.nvlsChunk(bytes))
+	byteUS := (1 + 1/heads) / (1000 * rate.gbps)
 	if s.nodes > 1 {
 		across := s.nvlsBandwidth() * float64(s.n) / s.ringSteps("allreduce")
-		moving = math.Max(moving, size/(1000*across))
+		byteUS = math.Max(byteUS, 1/(1000*across))
 	}
-	start := math.Min(gpus, nvlsHeads) * (nvlsEachUS + nvlsFillUS*size/(size+nvlsFill))
-	launch := float64(s.t.Protocols[topologies.Simple].Launch)
-	return launch + start + moving + 2*math.Log2(float64(s.nodes))*nvlsTreeAcross
+	stages := float64(bytes)/loop + 2
+	return float64(s.t.Protocols[topologies.Simple].Launch) + 2*math.Log2(float64(s.nodes))*nvlsTreeAcross + stages*(heads*rate.chunkUS+loop*byteUS)
 }
 
 // SwitchesReduce reports whether NVLS has a reduction (NCCL 2.29, ncclNvlsSupported): sums
