@@ -4,6 +4,9 @@
 //	autotune ──▶ host ── Describe, Load, Run(trial) ──▶ serve ──▶ sim, cpu, cuda, nccl, a plug-in
 //	             ◀── heartbeat…, measurement ──
 //
+// There a trial goes from Host.Run (host/host.go) by Worker.Run (host/trial.go) to server.Run
+// (serve/server.go), and its measurement comes back in Worker.call (host/watch.go).
+//
 // An Executor describes itself and runs trials: a program, or a native algorithm (Native)
 // of the vendor's library in place of one, at one size with one set of knobs. The user's
 // settings may name executors (Configure), with an environment, a cap, or a launcher such

@@ -18,8 +18,9 @@
 // synth gives each of its queries a part (its budget.go). SolveWithin limits the solvers'
 // work instead, so that the answer is the same on every machine.
 //
-// Unsat is not checked: no solver here gives a proof. Where it matters, ask package
-// bounds first.
+// Both kinds of answer end in checkAnswer (backend.go): a model goes through Formula.Check,
+// unsat is taken at the solver's word, since no solver here gives a proof. Where that
+// matters, ask package bounds first.
 //
 // A program that calls Open must call child.Dispatch(os.Args) first in main, and its
 // tests in TestMain: the solvers run in processes of the same binary.

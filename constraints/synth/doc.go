@@ -31,14 +31,17 @@
 // among the steps.
 //
 // Invariants: every schedule returned has passed Replay, which uses the topology and the
-// collective's postcondition only; Answer.By names the bound or solver that proved Unsat;
+// collective's postcondition only; Answer.By names the bound or solver that refuted a query;
 // Optimal and Proved are set only with a proof; a query keeps to its limit of time or
 // work, and with a limit of work its answer is the same on every machine.
 //
 // It does not measure, and does not schedule threadblocks: the compiler does.
 //
 // A query's budget is a deadline, by default the solvers' own time limit, or counted work:
-// budget.go. Models are replayed (replay.go); nothing checks a solver's unsat.
+// solveBudget in budget.go. It is a part of the whole search's, and answer in find.go turns
+// what overran it into a Timeout; solver/backend.go's exchange ends the worker. Models are
+// replayed (replay.go); a solver's unsat is taken at its word, and proof.go only puts into
+// words what refuted a query.
 //
 // Files, in an order to read them in:
 //

@@ -15,6 +15,9 @@
 // at most 1.3 times as wide as from their 5th to their 95th percentile, where each data
 // set has the same weight.
 //
+// A row of the winning table gets its interval, and its speedup a verdict, in
+// results/table/bands.go (Row.addBands); the interval itself is intervalOf's.
+//
 // It does not simulate: package search/accuracy makes the residuals.
 //
 //	zone.go        zones, and those of a system
