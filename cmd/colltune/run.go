@@ -19,6 +19,8 @@ import (
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/intervals"
+	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -80,6 +82,14 @@ type runRow struct {
 	Checked  bool     `json:"checked"`
 	Note     string   `json:"note,omitempty"` // the executor's, on how it ran
 	Executor string   `json:"executor"`
+	runBand
+}
+
+// runBand says how far a simulated time may be off.
+type runBand struct {
+	TimeBandUS  *[2]float64 `json:"time_band_us,omitempty"` // its 90 % interval
+	Unsupported bool        `json:"unsupported,omitempty"`  // no measurement says
+	lacks       string
 }
 
 // runProgram times a program at every size, and prints the table of what was measured
@@ -104,6 +114,9 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 	rows, err := timeSizes(cmd.Context(), h, d, r.trial, r.col, r.sizes)
 	if err != nil && len(rows) == 0 {
 		return err
+	}
+	if d.Simulated {
+		r.addBands(rows)
 	}
 	notes := runNotes(d, r.trial.Topology, rows)
 	s := r.sheet(rows)
@@ -133,8 +146,22 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 	return &wrongError{found}
 }
 
-// runNotes returns the lines above the table: where the ranks ran, and how many rows are
-// unchecked.
+// addBands fills in the intervals of simulated times.
+func (r *runRequest) addBands(rows []runRow) {
+	t := r.trial.Topology
+	m := intervals.Model{Name: t.Name, System: intervals.SystemOf(t), Table: intervals.Shipped()}
+	for i := range rows {
+		row := &rows[i]
+		interval, lacks := m.Program(r.trial.Program.Name, r.col.Name, row.Bytes)
+		if row.lacks, row.Unsupported = lacks, lacks != ""; lacks == "" {
+			band := interval.Scale(row.TimeUS)
+			row.TimeBandUS = &band
+		}
+	}
+}
+
+// runNotes returns the lines above the table: where the ranks ran, how many rows are
+// unchecked, and how many have no interval.
 func runNotes(d executor.Description, t *topologies.Topology, rows []runRow) []string {
 	notes := []string{}
 	if place := autotune.ExecutorOf(d).PlaceNote(len(t.Ranks), t.Name); place != "" {
@@ -148,6 +175,19 @@ func runNotes(d executor.Description, t *topologies.Topology, rows []runRow) []s
 	}
 	if unchecked > 0 {
 		notes = append(notes, fmt.Sprintf("unchecked: the data in %d of %s", unchecked, units.Count(len(rows), "row")))
+	}
+	unsupported := 0
+	var lacks []string
+	for _, row := range rows {
+		if row.Unsupported {
+			unsupported++
+			if !slices.Contains(lacks, row.lacks) {
+				lacks = append(lacks, row.lacks)
+			}
+		}
+	}
+	if unsupported > 0 {
+		notes = append(notes, table.UnsupportedNote(unsupported, len(rows), lacks))
 	}
 	return notes
 }
@@ -250,7 +290,8 @@ func sizesText(sizes []int64) string {
 	return first + " to " + last + " bytes"
 }
 
-// sheet returns the rows in nccl-tests' columns.
+// sheet returns the rows in nccl-tests' columns, and after them the 90 % intervals of
+// simulated times, if one has any.
 func (r *runRequest) sheet(rows []runRow) sheet {
 	elem, _ := collective.ElemBytes(r.trial.DType) // the executor has accepted the type
 	op, root := "none", "-1"
@@ -261,6 +302,10 @@ func (r *runRequest) sheet(rows []runRow) sheet {
 		root = strconv.Itoa(r.col.Root)
 	}
 	s := sheet{columns: []column{{name: "size", right: true, csv: "size_bytes"}, number("count"), text("type"), text("redop"), number("root"), text("protocol"), number("time us"), number("algbw GB/s"), number("busbw GB/s"), number("#wrong")}}
+	banded := slices.ContainsFunc(rows, func(row runRow) bool { return row.TimeBandUS != nil })
+	if banded {
+		s.columns = append(s.columns, column{name: "90 % from", right: true, csv: "time_band_low_us"}, column{name: "to us", right: true, csv: "time_band_high_us"})
+	}
 	for _, row := range rows {
 		count := row.Bytes / elem * int64(r.col.InChunks(r.col.Root)) / int64(r.col.LoopChunks())
 		wrong := "N/A"
@@ -271,7 +316,14 @@ func (r *runRequest) sheet(rows []runRow) sheet {
 		if row.BusBW != nil {
 			busBW = fixed(*row.BusBW)
 		}
-		s.add(strconv.FormatInt(row.Bytes, 10), strconv.FormatInt(count, 10), r.trial.DType, op, root, r.trial.Protocol.String(), fixed(row.TimeUS), fixed(row.AlgBW), busBW, wrong)
+		cells := []string{strconv.FormatInt(row.Bytes, 10), strconv.FormatInt(count, 10), r.trial.DType, op, root, r.trial.Protocol.String(), fixed(row.TimeUS), fixed(row.AlgBW), busBW, wrong}
+		switch {
+		case row.TimeBandUS != nil:
+			cells = append(cells, fixed(row.TimeBandUS[0]), fixed(row.TimeBandUS[1]))
+		case banded:
+			cells = append(cells, "", "")
+		}
+		s.add(cells...)
 	}
 	return s
 }

@@ -63,8 +63,8 @@ func (c chooser) choose(p results.Plan, all map[table.Cell][]table.Measured, rep
 		}
 		ended = false
 	}
-	if len(served) == 0 && len(left) == len(places) {
-		report.note("nothing to write: the library is faster than every program at every size")
+	if len(left) == len(places) {
+		report.note(libraryFastest)
 		return nil, nil
 	}
 	if len(served) == 0 {
@@ -146,6 +146,9 @@ func (c chooser) pick(at []table.Cell, all map[table.Cell][]table.Measured, left
 	}
 	return chosen, why, nil
 }
+
+// libraryFastest says why an export writes nothing.
+const libraryFastest = "nothing to write: the library is faster than every program at every size"
 
 // libraryFaster returns the sizes that are left to the library, with the reason.
 func libraryFaster(t *table.Table) map[table.Cell]string {

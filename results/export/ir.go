@@ -34,6 +34,9 @@ func exportIR(c *results.Campaign, o Options, report *Report) error {
 			return err
 		}
 	}
+	if len(libraryFaster(winners)) == len(winners.Rows) {
+		report.note(libraryFastest)
+	}
 	there, err := e.folder.write()
 	report.note(there.notes()...)
 	return err

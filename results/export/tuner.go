@@ -42,6 +42,11 @@ func exportTuner(c *results.Campaign, o Options, report *Report) error {
 	if err != nil {
 		return err
 	}
+	winners, err := table.Build(c)
+	if err != nil {
+		return err
+	}
+	left := libraryFaster(winners)
 	// The tuner is not told whether a call is in place.
 	placement := plan.Placements()[0]
 	if len(plan.Placements()) > 1 {
@@ -50,6 +55,10 @@ func exportTuner(c *results.Campaign, o Options, report *Report) error {
 	var rows []servedRange
 	for _, at := range table.Cells(plan) {
 		if at.Placement != placement {
+			continue
+		}
+		if why := left[at]; why != "" {
+			report.addGap(at, why)
 			continue
 		}
 		m, winner, why := tunable(all[at])
@@ -65,6 +74,12 @@ func exportTuner(c *results.Campaign, o Options, report *Report) error {
 		} else {
 			rows = append(rows, servedRange{Measured: *m, min: at.Bytes, last: at.Bytes, max: end})
 		}
+	}
+	if len(left) == len(winners.Rows) {
+		report.note(libraryFastest)
+		there, err := tunerFolder(o.Out, plan).write()
+		report.note(there.notes()...)
+		return err
 	}
 	if len(rows) == 0 {
 		return fmt.Errorf("NCCL's tuner can choose none of what was measured (%s; search --executor nccl measures NCCL's own algorithms): %w", report.Gaps[0].Why, ErrNothingFits)
@@ -118,9 +133,13 @@ func tunerRow(m *table.Measured) string {
 	return strings.Join([]string{tunerAlgorithms[m.Algorithm], tunerProtocols[m.Protocol], strconv.Itoa(m.Channels)}, ",")
 }
 
+func tunerFolder(out string, plan results.Plan) *folder {
+	return newFolder(out, plan, `nccl-tuner\.conf`)
+}
+
 func writeTuner(c *results.Campaign, out, placement string, rows []servedRange, report *Report) error {
 	plan := c.Plan()
-	f := newFolder(out, plan, `nccl-tuner\.conf`)
+	f := tunerFolder(out, plan)
 	var text bytes.Buffer
 	var behind table.Evidence
 	for i := range rows {

@@ -23,4 +23,5 @@
 //	zone.go        zones, and those of a system
 //	estimate.go    intervals of residuals, and of ratios
 //	table.go       the shipped table, and its form
+//	model.go       the intervals of one system's times
 package intervals

@@ -19,60 +19,34 @@ const (
 	Unsupported = "unsupported" // no measurement says how far it may be off
 )
 
-// model says how far the times of a simulated campaign may be off.
-type model struct {
-	system intervals.System
-	table  *intervals.Table
-}
-
 // modelOf returns the model of a simulated campaign. A system that cannot be read again is
 // of no kind that was measured.
-func modelOf(plan results.Plan) *model {
-	m := &model{table: intervals.Shipped()}
+func modelOf(plan results.Plan) *intervals.Model {
+	m := &intervals.Model{Name: plan.Topology.Name, Table: intervals.Shipped()}
 	// Two nodes have the same network as many, and take less time to lay out, but a file
 	// may cable a given number of them.
 	for _, nodes := range []int{min(plan.Topology.Nodes, 2), plan.Topology.Nodes} {
 		t, err := topologies.FromText(plan.Topology.Name, plan.Topology.Text, topologies.Options{Nodes: nodes})
 		if err == nil {
-			m.system = intervals.SystemOf(t)
+			m.System = intervals.SystemOf(t)
 			break
 		}
 	}
 	return m
 }
 
-// program returns the interval of a winner's time, or what nothing supports.
-func (m *model) program(r *Row) (i intervals.Interval, lacks string) {
-	i, lacks = m.at(intervals.Program, r)
-	if m.system.Zones(intervals.Program, r.Collective, r.Bytes) != nil && (r.Source != "template" || !m.table.Measured(r.Algorithm)) {
-		lacks = "programs of " + r.Algorithm
-	}
-	return i, lacks
-}
-
-// at returns the interval of what ran at a row, or what nothing supports.
-func (m *model) at(ran string, r *Row) (i intervals.Interval, lacks string) {
-	zones := m.system.Zones(ran, r.Collective, r.Bytes)
-	e, _, ok := m.table.At(zones)
-	switch {
-	case ok:
-		return e.Interval, ""
-	case m.system == intervals.System{}:
-		return i, "systems such as " + r.Topology
-	case zones == nil:
-		return i, r.Collective
-	}
-	return i, zones[0].String()
-}
-
 // addBands fills in the intervals of a simulated row, m being nil where times are measured.
 // given: the baseline's time was measured elsewhere.
-func (r *Row) addBands(m *model, given bool) {
+func (r *Row) addBands(m *intervals.Model, given bool) {
 	r.TimeBandUS, r.SpeedupBand, r.SpeedupVerdict, r.Unsupported, r.lacks = nil, nil, nil, false, nil
 	if m == nil {
 		return
 	}
-	program, lacks := m.program(r)
+	family := r.Algorithm
+	if r.Source != "template" {
+		family = r.Source + " " + family
+	}
+	program, lacks := m.Program(family, r.Collective, r.Bytes)
 	if lacks == "" {
 		band := program.Scale(r.TimeUS)
 		r.TimeBandUS = &band
@@ -82,7 +56,7 @@ func (r *Row) addBands(m *model, given bool) {
 	if r.Speedup != nil {
 		library, lacks := intervals.Exact, ""
 		if !given {
-			library, lacks = m.at(intervals.Library, r)
+			library, lacks = m.Library(r.Collective, r.Bytes)
 		}
 		verdict := Unsupported
 		if lacks != "" {
@@ -141,13 +115,19 @@ func (t *Table) bandNotes() (notes []string) {
 		notes = append(notes, fmt.Sprintf("unsure: %d of %s may be the simulator's error alone; their 90 %% intervals hold 1", unsure, units.Count(compared, "speedup")))
 	}
 	if unsupported > 0 {
-		more := ""
-		if n := len(lacks) - mostLacks; n > 0 {
-			lacks, more = lacks[:mostLacks], fmt.Sprintf("; and %d more", n)
-		}
-		notes = append(notes, fmt.Sprintf("unsupported: no measurement says how far %d of %s may be off: %s%s", unsupported, units.Count(len(t.Rows), "row"), strings.Join(lacks, "; "), more))
+		notes = append(notes, UnsupportedNote(unsupported, len(t.Rows), lacks))
 	}
 	return notes
+}
+
+// UnsupportedNote says of how many of n rows nothing measured supports the time, and what
+// is lacking.
+func UnsupportedNote(unsupported, n int, lacks []string) string {
+	more := ""
+	if n := len(lacks) - mostLacks; n > 0 {
+		lacks, more = lacks[:mostLacks], fmt.Sprintf("; and %d more", n)
+	}
+	return fmt.Sprintf("unsupported: no measurement says how far %d of %s may be off: %s%s", unsupported, units.Count(n, "row"), strings.Join(lacks, "; "), more)
 }
 
 // bandText prints an interval: 4.60-5.52.

@@ -15,13 +15,14 @@ import (
 
 // nvlink is a model of one node of NVLink: programs within 10 %, the library within a
 // factor of 2, up to 64K.
-func nvlink() *model {
+func nvlink() *intervals.Model {
 	below := func(ran string, i intervals.Interval) intervals.Entry {
 		return intervals.Entry{Zone: intervals.Zone{Ran: ran, System: "NVLink", Network: "none", Collective: "allreduce", Sizes: "below 64K"}, Interval: i, Sets: 3, Rows: 9}
 	}
-	return &model{
-		system: intervals.System{Kind: "NVLink", Network: "none"},
-		table: &intervals.Table{Kinds: []string{"ring"}, Entries: []intervals.Entry{
+	return &intervals.Model{
+		Name:   "two",
+		System: intervals.System{Kind: "NVLink", Network: "none"},
+		Table: &intervals.Table{Kinds: []string{"ring"}, Entries: []intervals.Entry{
 			below(intervals.Library, intervals.Interval{Low: 0.5, Median: 1, High: 2}),
 			below(intervals.Program, intervals.Interval{Low: 0.9, Median: 1, High: 1.1}),
 		}},
@@ -43,7 +44,7 @@ func TestBands(t *testing.T) {
 		{"over measured times", "ring", "template", "allreduce", 1024, 1.5, true, Surely, "", true},
 		{"no baseline", "ring", "template", "allreduce", 1024, 0, false, "", "", true},
 		{"another kind of program", "tree", "template", "allreduce", 1024, 3, false, Unsupported, "programs of tree", false},
-		{"a find", "ring", "synthesised", "allreduce", 1024, 3, false, Unsupported, "programs of ring", false},
+		{"a find", "ring", "synthesised", "allreduce", 1024, 3, false, Unsupported, "programs of synthesised ring", false},
 		{"another size", "ring", "template", "allreduce", 1 << 20, 3, false, Unsupported, "program, NVLink, one node, allreduce, 1M to 16M; library, NVLink, one node, allreduce, 1M to 16M", false},
 		{"another collective", "ring", "template", "alltonext", 1024, 3, false, Unsupported, "alltonext; alltonext", false},
 	} {

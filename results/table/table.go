@@ -5,6 +5,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/intervals"
 )
 
 // Table is the answer of a campaign: for every size the program and the knobs
@@ -17,8 +18,8 @@ type Table struct {
 	Candidates Candidates `json:"candidates"`
 	Campaign   Spent      `json:"campaign"`
 
-	place string // Executor.PlaceNote
-	model *model // nil: the times are measured
+	place string           // Executor.PlaceNote
+	model *intervals.Model // nil: the times are measured
 }
 
 // Row is the winner at one size.
