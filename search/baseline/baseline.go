@@ -14,7 +14,7 @@ import (
 // family's routing with Parameters, in Channels copies.
 type Choice struct {
 	// Family is ring, double-binary-tree, chain (the ring of broadcast and
-	// reduce), direct, or nvls.
+	// reduce), direct, nvls, or pat.
 	Family string
 	// Lacks says why no program of ours can be what the library runs; empty
 	// where one can.

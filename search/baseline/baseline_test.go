@@ -63,7 +63,11 @@ func TestModelByHand(t *testing.T) {
 	two := newSystem(resolve(t, "dgx-a100", 2))
 	h100 := newSystem(resolve(t, "dgx-h100", 1))
 	twoH100 := newSystem(resolve(t, "dgx-h100", 2))
-	tree, ring, nvls := algorithms[0], algorithms[1], algorithms[3]
+	tree, ring, nvls, pat := algorithms[0], algorithms[1], algorithms[3], algorithms[4]
+	lone, err := topologies.Resolve("dgx-h100", topologies.Options{Nodes: 16, GPUs: []int{0}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name  string
 		s     *system
@@ -89,12 +93,18 @@ func TestModelByHand(t *testing.T) {
 		{"ring Simple, 2 nodes", two, ring, topologies.Simple, 1 << 30, 1.4*(8.4+28*6+2*14) + float64(1<<30)/(192e3*16/30)},
 		// eight channels of 23.6: inside the node they would do 30
 		{"tree Simple, 2 nodes", two, tree, topologies.Simple, 1 << 30, 8.4 + 2*(7*4+14) + float64(1<<30)/(.5*8*23.6e3)},
+		// 4 doublings, 4 hops' time a doubling's 3.5; 2.8 a rank; 0.75 of two channels of 24
+		{"PAT", newSystem(lone), pat, topologies.Simple, 1 << 20, 8 + 4*14/3.5 + 16*2.8 + float64(1<<20)/(0.75*48e3)},
 		// eight heads of 60, the fastest speed: 0.85 of 2·50·7/8 would be more
 		{"NVLS", h100, nvls, topologies.Simple, 1 << 30, 25 + float64(1<<30)/(8*60e3*8/14)},
 		// eight heads, one a NIC, of 57.7: between nodes 2·50 would go, inside 0.85 of 2·48·7/8
 		{"NVLS tree, 2 nodes", twoH100, nvls, topologies.Simple, 1 << 30, 25 + 2*20.9 + float64(1<<30)/(8*57.7e3*16/30)},
 	} {
-		if got := c.s.time(c.a, c.p, "allreduce", c.bytes); math.Abs(got-c.want) > 1e-6*c.want {
+		collective := "allreduce"
+		if c.a == pat {
+			collective = "allgather"
+		}
+		if got := c.s.time(c.a, c.p, collective, c.bytes); math.Abs(got-c.want) > 1e-6*c.want {
 			t.Errorf("%s: %v us, want %v", c.name, got, c.want)
 		}
 	}

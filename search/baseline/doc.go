@@ -13,14 +13,14 @@
 // are direct, LL up to 16 KiB a peer and Simple above.
 //
 // The model tells what the library selects. It is no clock: measured times are
-// up to twice as long at small sizes. Only NVLS has a clock here (nvls.go).
+// up to twice as long at small sizes. Only NVLS and PAT have a clock here (nvls.go, pat.go).
 //
 // Invariants: a choice depends on the topology, the collective and the size
 // alone; a graph search is replaced by counting what each GPU's links, those
 // between sockets and each node's NICs can carry, which finds what NCCL finds on
 // switches, hybrid cube meshes and full meshes.
 //
-// What no program of instructions can do, as NVLS, where switches reduce, is told
+// What no program here does, as NVLS, where switches reduce, or PAT, is told
 // as the library's choice, with its time by a closed form (docs/simulator.md), and with
 // what the library would run otherwise behind it.
 //
@@ -29,5 +29,5 @@
 // that it shipped up to ROCm 6 and ran for all-reduces of up to 16 MiB on 8 MI300X are no
 // part of it: it has removed them since.
 //
-// It does not choose CollNet or PAT: they need a network that reduces, or one GPU a node.
+// It does not choose CollNet, which needs a network that reduces.
 package baseline

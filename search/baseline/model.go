@@ -68,6 +68,16 @@ var algorithms = []*algorithm{
 		},
 		clock: (*system).nvlsClock,
 	},
+	{
+		simple:    true,
+		runs:      func(c string, s *system) bool { return s.pat(c) },
+		bandwidth: (*system).patBandwidth,
+		latency:   func(s *system, _ topologies.Proto, _ string, _ int64) float64 { return patBase + s.patSteps() },
+		programs: func(_ *system, channels int) []Choice {
+			return []Choice{{Family: "pat", Channels: channels, Lacks: "its messages aggregate several trees', which no family here does"}}
+		},
+		clock: (*system).patClock,
+	},
 }
 
 // The numbers of rings that the ring family offers, and of chains and trees that
