@@ -21,6 +21,7 @@ import (
 // programFile is a program that was read from a file, in any format.
 type programFile struct {
 	name     string
+	input    bool   // from standard input
 	format   string // ir, msccl-xml, mscclpp-json
 	protocol string // empty if the file does not name one
 	program  *ir.Program
@@ -59,6 +60,7 @@ func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 	if err := checkProgramMemory(cmd, path); err != nil {
 		return nil, err
 	}
+	input := path == "-"
 	path, text, err := readFileOrInput(cmd, path, maxProgram)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, suggestFamily(cmd.Name(), path, err)
@@ -66,7 +68,7 @@ func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &programFile{name: path}
+	f := &programFile{name: path, input: input}
 	if bare := bytes.TrimPrefix(text, []byte("\ufeff")); len(bare) > 0 && bare[0] != '<' {
 		text = bare // readers of JSON skip a byte order mark; the runtimes' XML readers do not
 	}

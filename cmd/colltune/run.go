@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,6 +93,33 @@ type runBand struct {
 	lacks       string
 }
 
+// ranProgram says what ran: with it, topology calibrate reads the rows.
+type ranProgram struct {
+	File       string `json:"file"` // its name alone; - for standard input
+	IR         string `json:"ir"`   // hash
+	Collective string `json:"collective"`
+	Topology   string `json:"topology"`
+	Nodes      int    `json:"nodes"`
+	Ranks      int    `json:"ranks"`
+	Placement  string `json:"placement"`
+	DType      string `json:"dtype"`
+	Protocol   string `json:"protocol"`
+	TileBytes  int64  `json:"tile_bytes"`
+}
+
+// program describes the program of a request.
+func (r *runRequest) program(f *programFile) ranProgram {
+	t := r.trial
+	p := ranProgram{filepath.Base(f.name), f.program.Hash(), r.col.Name, t.Topology.Name, t.Topology.Nodes, len(t.Topology.Ranks), "out", t.DType, t.Protocol.String(), t.TileBytes}
+	if r.col.InPlace {
+		p.Placement = "in"
+	}
+	if f.input {
+		p.File = "-"
+	}
+	return p
+}
+
 // runProgram times a program at every size, and prints the table of what was measured
 // before any error.
 func runProgram(cmd *cobra.Command, f *programFile) error {
@@ -122,9 +150,10 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 	s := r.sheet(rows)
 	s.notes = notes
 	if e := printResult(cmd, "run", struct {
-		Notes []string `json:"notes"`
-		Rows  []runRow `json:"rows"`
-	}{notes, rows}, s); e != nil {
+		Program ranProgram `json:"program"`
+		Notes   []string   `json:"notes"`
+		Rows    []runRow   `json:"rows"`
+	}{r.program(f), notes, rows}, s); e != nil {
 		return errors.Join(err, e)
 	}
 	wrong := int64(0)
