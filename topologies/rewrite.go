@@ -122,20 +122,23 @@ func (w *rewriter) take(i int) {
 	}
 }
 
-// links returns the bandwidths of a table of links that a calibration changes.
-func (t *textTable) links(c Calibration) (all []fittedConstant) {
+// linkKind is the kind of link whose bandwidth a table has.
+func (t *textTable) linkKind() (LinkKind, bool) {
 	last := t.name[strings.LastIndex(t.name, ".")+1:]
-	var kind LinkKind
 	switch {
 	case strings.HasPrefix(t.name, "node") && (last == "link" || last == "switch"):
 		i := slices.Index(linkNames[:], t.values["kind"])
-		if i < 0 {
-			return nil // a switch that links lead to
-		}
-		kind = LinkKind(i)
+		return LinkKind(max(i, 0)), i >= 0 // a switch that links lead to has none
 	case strings.HasPrefix(t.name, "node") && (last == "nic" || last == "far"), strings.HasPrefix(t.name, "fabric."):
-		kind = Net
-	default:
+		return Net, true
+	}
+	return 0, false
+}
+
+// links returns the bandwidths of a table of links that a calibration changes.
+func (t *textTable) links(c Calibration) (all []fittedConstant) {
+	kind, ok := t.linkKind()
+	if !ok {
 		return nil
 	}
 	times, changed := c.Links[kind]

@@ -31,7 +31,8 @@
 //	programs      compile.go compile_holes.go compile_passes.go compile_target.go
 //	              verify.go verify_folder.go run.go synth.go
 //	systems       topology.go topology_bounds.go topology_calibrate.go
-//	              topology_calibrate_tables.go topology_import.go
+//	              topology_calibrate_tables.go topology_calibrate_programs.go
+//	              topology_calibrate_output.go topology_import.go
 //	families      template.go template_check.go template_cost.go
 //	the machine   executor.go doctor.go version.go
 package main

@@ -205,8 +205,12 @@ def program(topo, p):
 `
 	const measured = "# Collective test starting: all_reduce_perf\n" +
 		"        1024           256     float     sum      -1    41.00    0.02    0.04       0    42.00    0.02    0.04       0\n" +
+		"       16384          4096     float     sum      -1    43.00    0.38    0.67       0    44.00    0.37    0.65       0\n" +
+		"       65536         16384     float     sum      -1    46.00    1.42    2.49       0    47.00    1.39    2.44       0\n" +
 		"     1048576        262144     float     sum      -1    60.00   17.48   30.58       0    61.00   17.19   30.08       0\n"
 	const gathered = "# Collective test starting: all_gather_perf\n" +
+		"       65536          2048     float    none      -1    30.00    2.18    1.91       0    31.00    2.11    1.85       0\n" +
+		"      262144          8192     float    none      -1    32.00    8.19    7.17       0    33.00    7.94    6.95       0\n" +
 		"     1048576         32768     float    none      -1    40.00   26.21   22.94       0    41.00   25.58   22.38       0\n" +
 		"     2097152         65536     float    none      -1    60.00   34.95   30.58       0    61.00   34.38   30.08       0\n"
 	const topo = `<system version="1"><cpu numaid="0" affinity="ffff" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85">
@@ -229,6 +233,7 @@ def program(topo, p):
 	for _, args := range [][]string{
 		{"compile", "ring", "-t", "ring:8", "-c", "allreduce", "--out", "my.json"},
 		{"compile", "ring", "-t", "dgx-a100", "-c", "allreduce", "--out", "ring.json"},
+		{"run", filepath.Join(dir, "ring.json"), "-t", "dgx-a100", "-e", "8K", "-o", "json", "--out", "runs.json"},
 		{"search", "-t", "dgx-a100", "-c", "allreduce", "-b", "1K", "-e", "1K", "--family", "ring", "--instances", "1", "--protocol", "LL", "--campaign", "out/campaign"},
 	} {
 		args[len(args)-1] = filepath.Join(dir, args[len(args)-1])

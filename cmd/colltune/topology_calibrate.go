@@ -1,40 +1,42 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"math"
 	"runtime"
-	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor/data"
-	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/search/calibrate"
 	"github.com/colltune/colltune/topologies"
 )
 
 func topologyCalibrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "calibrate T --measured [COLLECTIVE=]FILE…",
-		Short: "Fit a system's numbers to what nccl-tests measured on it",
-		Long: `calibrate compares the simulator with times that nccl-tests measured on the system.
-At each size of the table it simulates what the vendor's library would choose, and
-prints both times and the error. Then it fits three kinds of number: the time before
-a call's first byte, the speed of threadblocks, and the bandwidth of each kind of
-link, which it only reduces. It changes a number only if that makes the errors clearly
-smaller. --out writes the topology file with the fitted numbers; their sources name
-the measurements.
+		Use:   "calibrate T {--measured [COLLECTIVE=]FILE | --runs [PROGRAM=]FILE | --campaign DIR}…",
+		Short: "Fit a system's numbers to what was measured on it",
+		Long: `calibrate compares the simulator with measured times, and fits three kinds of number:
+the time before a call's first byte, the bandwidth of each kind of link, and the speed
+of threadblocks. Each stays within physical bounds, and the output names those it met.
+
+The times are the library's or programs':
+  --measured FILE   nccl-tests' output: the library's own choice at each size
+  --runs FILE       the JSON of colltune run -o json: one program
+  --campaign DIR    a campaign's measured trials: many programs
+The library's times alone do not change the speed of threadblocks, nor a number that
+the file has from programs, by its source. With both, neither comes out worse.
+
+Half of the times is fitted to and the other half judges: where it comes out worse for
+the library or for programs, no number changes. --out writes the topology file with
+the fitted numbers, or as it was; the exit code is 0 in both cases.
 
 Several tables are fitted at once, with equal weights; they may differ in collective
 and number of nodes. A table's collective is the one before its FILE, else -c, else
 the one that the table names. Its number of nodes is --nodes, or else its number of
 ranks divided by the ranks of a node.
 
-  colltune topology calibrate cluster.toml -c allreduce --measured all_reduce.txt --out fitted.toml`,
+  colltune topology calibrate dgx-a100 --measured all_reduce.txt --runs runs.json --out fitted.toml`,
 		Args:              exactArgs("the topology T"),
 		RunE:              calibrateTopology,
 		ValidArgsFunction: firstArg(completeTopology),
@@ -42,6 +44,8 @@ ranks divided by the ranks of a node.
 	topologyPartFlags(cmd)
 	collectiveFlag(cmd)
 	cmd.Flags().StringArray("measured", nil, "a `[COLLECTIVE=]FILE` of nccl-tests' output on the system; may be given several times")
+	cmd.Flags().StringArray("runs", nil, "a `[PROGRAM=]FILE` with the JSON of colltune run on the system, and the program that ran, which is otherwise looked for beside FILE and here; may be given several times")
+	cmd.Flags().StringArray("campaign", nil, "a campaign's folder `DIR`, of a search that measured on the system; may be given several times")
 	cmd.Flags().VarP(&size{1 << 10}, "min-bytes", "b", "smallest size to fit")
 	cmd.Flags().VarP(&size{}, "max-bytes", "e", "largest size to fit (default: no limit)")
 	rootFlag(cmd)
@@ -61,7 +65,7 @@ func calibrateTopology(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	tables, elem, err := readMeasured(cmd, args[0])
+	tables, err := readSources(cmd, args[0])
 	if err != nil {
 		return err
 	}
@@ -70,16 +74,16 @@ func calibrateTopology(cmd *cobra.Command, args []string) error {
 		return usagef("--jobs %d: want at least 1", jobs)
 	}
 	bar := newProgress(cmd.ErrOrStderr())
-	fit, err := calibrate.Fit(cmd.Context(), tables.fitted(), elem, jobs, func(done, of int) { bar.stage("fitting", done, of) })
+	fit, err := calibrate.Fit(cmd.Context(), calibrate.Request{
+		Tables: tables.fitted(), Settled: topologies.SettledBy(text), Jobs: jobs,
+		Progress: func(done, of int) { bar.stage("fitting", done, of) },
+	})
 	bar.done()
 	if err != nil {
 		return err
 	}
-	if fit.Doubtful() {
-		fmt.Fprintln(cmd.ErrOrStderr(), "the fitted speed of threadblocks is implausible: the library may run other channels or another algorithm than its cost model says (see NCCL_DEBUG=INFO)")
-	}
 	if out := flagValue(cmd, "out"); out != "" {
-		fitted, err := topologies.Rewrite(file, text, fit.Calibration, tables.files())
+		fitted, err := topologies.Rewrite(file, text, fit.Calibration, tables.from())
 		if err != nil {
 			return usage(err)
 		}
@@ -108,136 +112,4 @@ func topologyText(cmd *cobra.Command, name string) (file string, text []byte, er
 	}
 	text, err = readFile(cmd.Context(), name, maxImport)
 	return name, text, err
-}
-
-// fittedNumber is a number of the topology before and after the fit, in JSON.
-type fittedNumber struct {
-	What   string  `json:"what"` // "launch of LL", "nvlink"
-	Before string  `json:"before"`
-	After  string  `json:"after"`
-	Times  float64 `json:"times"`
-}
-
-// threadblocks is the What of their speed.
-const threadblocks = "threadblocks"
-
-// fittedNumbers returns the numbers that the fit changed.
-func fittedNumbers(t *topologies.Topology, fit *calibrate.Result) []fittedNumber {
-	all := []fittedNumber{}
-	after := t.Calibrated(fit.Calibration)
-	for _, p := range t.HasProtocols() {
-		if a, b := t.Protocols[p].Launch, after.Protocols[p].Launch; a != b {
-			all = append(all, fittedNumber{"launch of " + p.String(), a.String(), b.String(), float64(b) / math.Max(float64(a), 1e-9)})
-		}
-	}
-	if fit.Speed > 0 {
-		all = append(all, fittedNumber{threadblocks, "1", short(fit.Speed), fit.Speed})
-	}
-	for _, kind := range t.Kinds() {
-		times, changed := fit.Links[kind]
-		if !changed {
-			continue
-		}
-		var seen []units.Bandwidth
-		for i, e := range t.Edges {
-			if e.Kind == kind && !slices.Contains(seen, e.Bandwidth) {
-				seen = append(seen, e.Bandwidth)
-				all = append(all, fittedNumber{kind.String(), e.Bandwidth.String(), after.Edges[i].Bandwidth.String(), times})
-			}
-		}
-	}
-	return all
-}
-
-// calibrationRow is one size of a table, in JSON.
-type calibrationRow struct {
-	Table      int     `json:"table"` // index in tables
-	Bytes      int64   `json:"bytes"`
-	Library    string  `json:"library"` // the library's choice
-	MeasuredUS float64 `json:"measured_us"`
-	BeforeUS   float64 `json:"simulated_before_us"`
-	AfterUS    float64 `json:"simulated_after_us"`
-}
-
-// calibrationTable is a table of measured times and its errors, in JSON.
-type calibrationTable struct {
-	File       string  `json:"file"`
-	Collective string  `json:"collective"`
-	Nodes      int     `json:"nodes"`
-	OffBefore  float64 `json:"error_before"`
-	OffAfter   float64 `json:"error_after"`
-}
-
-// calibrationResult is the document of calibrate, in JSON.
-type calibrationResult struct {
-	Numbers   []fittedNumber     `json:"numbers"`
-	Tables    []calibrationTable `json:"tables"`
-	Rows      []calibrationRow   `json:"rows"`
-	OffBefore float64            `json:"error_before"` // median of |simulated ÷ measured - 1|
-	OffAfter  float64            `json:"error_after"`
-}
-
-// calibrationDocument returns a fit for JSON.
-func calibrationDocument(tables measuredSet, fit *calibrate.Result) calibrationResult {
-	before, after := fit.Off()
-	d := calibrationResult{fittedNumbers(tables.widest(), fit), []calibrationTable{}, []calibrationRow{}, before, after}
-	for i, t := range tables {
-		before, after := fit.OffTable(i)
-		d.Tables = append(d.Tables, calibrationTable{t.file, t.collective, t.Topology.Nodes, before, after})
-	}
-	for _, r := range fit.Rows {
-		d.Rows = append(d.Rows, calibrationRow{r.Table, r.Bytes, r.Name, r.MeasuredUS, r.BeforeUS, r.AfterUS})
-	}
-	return d
-}
-
-// calibrationSheet returns a fit for people.
-func calibrationSheet(tables measuredSet, fit *calibrate.Result) sheet {
-	s := sheet{columns: []column{text("table"), number("size"), text("library runs"), number("measured"), number("simulated"), number("off %"), number("fitted"), number("off %")}}
-	for _, r := range fit.Rows {
-		s.add(tables[r.Table].name(), units.Bytes(r.Bytes).String(), r.Name, fixed(r.MeasuredUS), fixed(r.BeforeUS), signedPercent(r.BeforeUS/r.MeasuredUS), fixed(r.AfterUS), signedPercent(r.AfterUS/r.MeasuredUS))
-	}
-	if len(tables) == 1 { // the column table would repeat one name
-		s.columns = s.columns[1:]
-		for i := range s.rows {
-			s.rows[i] = s.rows[i][1:]
-		}
-	}
-	rows := s
-	s.human = func(w io.Writer) error {
-		fmt.Fprintln(w, "sizes in bytes, times in us; the library runs the choice of its cost model")
-		if err := rows.writeTable(w); err != nil {
-			return err
-		}
-		for i, t := range tables {
-			if before, after := fit.OffTable(i); len(tables) > 1 {
-				fmt.Fprintf(w, "%s (%s): median error %.1f %%, fitted %.1f %%\n", t.name(), t.file, before*100, after*100)
-			}
-		}
-		before, after := fit.Off()
-		fmt.Fprintf(w, "median error %.1f %%, fitted %.1f %%\n", before*100, after*100)
-		numbers := fittedNumbers(tables.widest(), fit)
-		for _, n := range numbers {
-			if n.What == threadblocks {
-				fmt.Fprintf(w, "threadblocks: %s times as fast (send_pass, recv_pass, send_rate, recv_rate)\n", n.After)
-				continue
-			}
-			fmt.Fprintf(w, "%s: %s instead of %s\n", n.What, n.After, n.Before)
-		}
-		if len(numbers) == 0 {
-			fmt.Fprintln(w, "no number changed: no change makes the errors clearly smaller")
-		}
-		return nil
-	}
-	return s
-}
-
-// calibrationCSV returns a fit for -o csv, with exact numbers.
-func calibrationCSV(tables measuredSet, fit *calibrate.Result) sheet {
-	s := sheet{columns: []column{text("size_bytes"), text("library"), text("measured_us"), text("simulated_before_us"), text("simulated_after_us"), text("collective"), text("nodes")}}
-	for _, r := range fit.Rows {
-		s.add(strconv.FormatInt(r.Bytes, 10), r.Name, exact(r.MeasuredUS), exact(r.BeforeUS), exact(r.AfterUS),
-			tables[r.Table].collective, strconv.Itoa(tables[r.Table].Topology.Nodes))
-	}
-	return s
 }

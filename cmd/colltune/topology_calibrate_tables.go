@@ -15,8 +15,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// measuredTable is a table of --measured: measured times, each with the library's choice
-// at that size.
+// measuredTable is the measured times of a file or a campaign, each with what ran.
 type measuredTable struct {
 	calibrate.Table
 	file, collective string
@@ -27,7 +26,7 @@ func (t *measuredTable) name() string {
 	return fmt.Sprintf("%s, %s", t.collective, units.Count(t.Topology.Nodes, "node"))
 }
 
-// measuredSet is the tables of --measured.
+// measuredSet is all tables to calibrate with.
 type measuredSet []measuredTable
 
 // fitted returns the tables to fit.
@@ -38,11 +37,16 @@ func (all measuredSet) fitted() (tables []calibrate.Table) {
 	return tables
 }
 
-// files returns the names of the tables' files, separated by commas.
-func (all measuredSet) files() string {
+// from says where the numbers are from: the tables' files, and whether they are times of
+// programs, which topologies.SettledBy reads again.
+func (all measuredSet) from() string {
 	var names []string
 	for _, t := range all {
-		names = append(names, t.file)
+		if name := t.file; t.Origin == calibrate.Program {
+			names = append(names, "programs of "+name)
+		} else {
+			names = append(names, name)
+		}
 	}
 	return strings.Join(names, ", ")
 }
@@ -52,35 +56,52 @@ func (all measuredSet) widest() *topologies.Topology {
 	return slices.MaxFunc(all, func(a, b measuredTable) int { return a.Topology.Nodes - b.Topology.Nodes }).Topology
 }
 
-// maxPoints is the most sizes in all tables. Each is simulated a hundred times.
+// maxPoints is the most times in all tables. Each is simulated a hundred times.
 const maxPoints = 4096
 
-// readMeasured reads the tables of --measured for the topology name. elem is the size of
-// an element in bytes.
-func readMeasured(cmd *cobra.Command, name string) (all measuredSet, elem int64, err error) {
-	given, _ := cmd.Flags().GetStringArray("measured")
-	if len(given) == 0 {
-		return nil, 0, usagef("--measured is missing: want a file of nccl-tests' output on this system")
-	}
-	if elem, err = collective.ElemBytes(flagValue(cmd, "dtype")); err != nil {
-		return nil, 0, usage(err)
-	}
-	sizes := 0
-	for _, one := range given {
-		t, err := readMeasuredFile(cmd, name, one)
-		if err != nil {
-			return nil, 0, err
-		}
-		if sizes += len(t.Points); sizes > maxPoints {
-			return nil, 0, usagef("--measured: %d usable sizes: want at most %d (--min-bytes and --max-bytes narrow them)", sizes, maxPoints)
-		}
-		all = append(all, t)
-	}
-	return all, elem, nil
+// sources are the flags that name measured times, each with what reads one of its values.
+var sources = []struct {
+	flag string
+	read func(cmd *cobra.Command, topology, given string) (measuredTable, error)
+}{
+	{"measured", readMeasured},
+	{"runs", readRuns},
+	{"campaign", readCampaign},
 }
 
-// readMeasuredFile reads one [COLLECTIVE=]FILE.
-func readMeasuredFile(cmd *cobra.Command, name, given string) (t measuredTable, err error) {
+// readSources reads all measured times for the topology name.
+func readSources(cmd *cobra.Command, name string) (all measuredSet, err error) {
+	points := 0
+	for _, s := range sources {
+		given, _ := cmd.Flags().GetStringArray(s.flag)
+		for _, one := range given {
+			t, err := s.read(cmd, name, one)
+			if err != nil {
+				return nil, err
+			}
+			if points += len(t.Points); points > maxPoints {
+				return nil, usagef("--%s %s: %d usable times with it: want at most %d (--min-bytes and --max-bytes narrow them)", s.flag, one, points, maxPoints)
+			}
+			all = append(all, t)
+		}
+	}
+	if len(all) == 0 {
+		return nil, usagef("--measured is missing: want a file of nccl-tests' output on this system, or --runs or --campaign with times of programs")
+	}
+	if points < calibrate.LeastRows {
+		return nil, usagef("%s in all: want at least %d, half to fit to and half to judge by", units.Count(points, "usable time"), calibrate.LeastRows)
+	}
+	return all, nil
+}
+
+// inRange reports whether a size is within --min-bytes and --max-bytes.
+func inRange(cmd *cobra.Command, bytes int64) bool {
+	most := sizeOf(cmd, "max-bytes")
+	return bytes >= sizeOf(cmd, "min-bytes") && (bytes <= most || most == 0)
+}
+
+// readMeasured reads one [COLLECTIVE=]FILE of --measured.
+func readMeasured(cmd *cobra.Command, name, given string) (t measuredTable, err error) {
 	path := given
 	if coll, rest, ok := strings.Cut(given, "="); ok && slices.Contains(collective.Names(), coll) {
 		t.collective, path = coll, rest
@@ -107,7 +128,7 @@ func readMeasuredFile(cmd *cobra.Command, name, given string) (t measuredTable, 
 	if t.Topology, err = topologyForRanks(cmd, name, ranks); err != nil {
 		return t, err
 	}
-	return t, t.read(cmd, file, path)
+	return t, t.readLibrary(cmd, file, path)
 }
 
 // topologyForRanks returns the system with the nodes of --nodes, otherwise with as many
@@ -119,7 +140,7 @@ func topologyForRanks(cmd *cobra.Command, name string, ranks int) (*topologies.T
 	}
 	each := len(t.Ranks) / t.Nodes
 	if ranks == len(t.Ranks) || ranks%each != 0 {
-		return t, nil // reading the table reports the mismatch
+		return t, nil // the reader reports the mismatch
 	}
 	o, err := topologyOptions(cmd)
 	if err != nil {
@@ -130,9 +151,9 @@ func topologyForRanks(cmd *cobra.Command, name string, ranks int) (*topologies.T
 	return t, usage(err)
 }
 
-// read sets the points of a table: the times of the flags' sizes and placement, each with
-// the library's choice at that size.
-func (t *measuredTable) read(cmd *cobra.Command, file *search.BaselineFile, path string) error {
+// readLibrary sets the points of a table of the library's calls: the times of the flags'
+// sizes and placement, each with the library's choice at that size.
+func (t *measuredTable) readLibrary(cmd *cobra.Command, file *search.BaselineFile, path string) error {
 	root, _ := cmd.Flags().GetInt("root")
 	inPlace := inPlaceOf(cmd, t.collective)
 	call := collective.Call{Collective: t.collective, Root: root, Op: flagValue(cmd, "op"), DType: flagValue(cmd, "dtype")}
@@ -141,10 +162,12 @@ func (t *measuredTable) read(cmd *cobra.Command, file *search.BaselineFile, path
 	if err != nil {
 		return usage(err)
 	}
+	if t.Elem, err = collective.ElemBytes(call.DType); err != nil {
+		return usage(err)
+	}
 	placement := map[bool]string{true: "in", false: "out"}[inPlace]
-	most := sizeOf(cmd, "max-bytes")
 	for _, n := range measured.Sizes() {
-		if us, ok := measured.At(n, placement); ok && us > 0 && n >= sizeOf(cmd, "min-bytes") && (n <= most || most == 0) {
+		if us, ok := measured.At(n, placement); ok && us > 0 && inRange(cmd, n) {
 			p.Sizes = append(p.Sizes, n)
 		}
 	}

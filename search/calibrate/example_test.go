@@ -19,14 +19,14 @@ func ExampleFit() {
 		return
 	}
 	calls, err := search.LibraryCalls(context.Background(), search.Problem{
-		Topology: t, InPlace: true, Sizes: []int64{1 << 10, 256 << 10},
+		Topology: t, InPlace: true, Sizes: []int64{1 << 10, 16 << 10, 64 << 10, 256 << 10},
 		Call: collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"},
 	}, search.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	measured := calibrate.Table{Topology: t}
+	measured := calibrate.Table{Topology: t, Origin: calibrate.Library, Elem: 4}
 	for _, c := range calls {
 		r, err := sim.Run(c.Program, t, sim.Knobs{Bytes: c.Bytes, Protocol: c.Protocol})
 		if err != nil {
@@ -35,13 +35,13 @@ func ExampleFit() {
 		}
 		measured.Points = append(measured.Points, calibrate.Point{LibraryCall: c, MeasuredUS: r.TimeUS + 5})
 	}
-	fit, err := calibrate.Fit(context.Background(), []calibrate.Table{measured}, 4, 1, nil)
+	fit, err := calibrate.Fit(context.Background(), calibrate.Request{Tables: []calibrate.Table{measured}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	before, after := fit.Off()
-	fmt.Printf("launch %+.1f µs; off by %.0f %% before, %.0f %% after\n", float64(fit.Launch), 100*before, 100*after)
+	off := fit.Errors(calibrate.Library, true)
+	fmt.Printf("launch %+.1f µs; %d judging times off by %.0f %% before, %.0f %% after\n", float64(fit.Launch), off.Rows, 100*off.Before.Median, 100*off.After.Median)
 	// Output:
-	// launch +5.0 µs; off by 14 % before, 0 % after
+	// launch +5.0 µs; 2 judging times off by 12 % before, 0 % after
 }

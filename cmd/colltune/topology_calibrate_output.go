@@ -1,0 +1,246 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/search/calibrate"
+	"github.com/colltune/colltune/topologies"
+)
+
+// fittedNumber is a number of the topology before and after the fit, in JSON.
+type fittedNumber struct {
+	What   string  `json:"what"` // "launch of LL", "nvlink"
+	Before string  `json:"before"`
+	After  string  `json:"after"`
+	Times  float64 `json:"times"`
+}
+
+// threadblocks is the What of their speed.
+const threadblocks = "threadblocks"
+
+// String is a line about the number.
+func (n *fittedNumber) String() string {
+	if n.What == threadblocks {
+		return fmt.Sprintf("threadblocks: %s times as fast (send_pass, recv_pass, send_rate, recv_rate)", n.After)
+	}
+	return fmt.Sprintf("%s: %s instead of %s", n.What, n.After, n.Before)
+}
+
+// fittedNumbers returns the numbers that a calibration changes.
+func fittedNumbers(t *topologies.Topology, c topologies.Calibration) []fittedNumber {
+	all := []fittedNumber{}
+	after := t.Calibrated(c)
+	for _, p := range t.HasProtocols() {
+		if a, b := t.Protocols[p].Launch, after.Protocols[p].Launch; a != b {
+			all = append(all, fittedNumber{"launch of " + p.String(), a.String(), b.String(), float64(b) / math.Max(float64(a), 1e-9)})
+		}
+	}
+	if c.Speed > 0 {
+		all = append(all, fittedNumber{threadblocks, "1", short(c.Speed), c.Speed})
+	}
+	for _, kind := range t.Kinds() {
+		times, changed := c.Links[kind]
+		if !changed {
+			continue
+		}
+		var seen []units.Bandwidth
+		for i, e := range t.Edges {
+			if e.Kind == kind && !slices.Contains(seen, e.Bandwidth) {
+				seen = append(seen, e.Bandwidth)
+				all = append(all, fittedNumber{kind.String(), e.Bandwidth.String(), after.Edges[i].Bandwidth.String(), times})
+			}
+		}
+	}
+	return all
+}
+
+// calibrationRow is one measured time, in JSON.
+type calibrationRow struct {
+	Table      int     `json:"table"` // index in tables
+	Half       string  `json:"half"`  // fitted, judged
+	Bytes      int64   `json:"bytes"`
+	Library    string  `json:"library,omitempty"` // its choice
+	Program    string  `json:"program,omitempty"` // a program's name, with its protocol
+	MeasuredUS float64 `json:"measured_us"`
+	BeforeUS   float64 `json:"simulated_before_us"`
+	AfterUS    float64 `json:"simulated_after_us"`
+}
+
+// calibrationTable is a table of measured times and its errors, in JSON.
+type calibrationTable struct {
+	File       string  `json:"file"`
+	Origin     string  `json:"origin"` // library, program
+	Collective string  `json:"collective"`
+	Nodes      int     `json:"nodes"`
+	OffBefore  float64 `json:"error_before"`
+	OffAfter   float64 `json:"error_after"`
+}
+
+// calibrationHalf is the errors over half of the rows of an origin, in JSON.
+type calibrationHalf struct {
+	Half       string  `json:"half"`   // fitted, judged
+	Origin     string  `json:"origin"` // library, program
+	Rows       int     `json:"rows"`
+	OffBefore  float64 `json:"error_before"` // median of |simulated ÷ measured - 1|
+	OffAfter   float64 `json:"error_after"`
+	MeanBefore float64 `json:"mean_log_error_before"` // mean of |log(simulated ÷ measured)|
+	MeanAfter  float64 `json:"mean_log_error_after"`
+}
+
+// calibrationBound is a bound that the fit met, in JSON.
+type calibrationBound struct {
+	What    string `json:"what"`
+	Limit   string `json:"limit"`
+	Because string `json:"because"`
+}
+
+// calibrationLeft is a number that the times do not tell, in JSON.
+type calibrationLeft struct {
+	What    string `json:"what"`
+	Because string `json:"because"`
+}
+
+// calibrationResult is the document of calibrate, in JSON.
+type calibrationResult struct {
+	Numbers   []fittedNumber     `json:"numbers"`
+	Rejected  []fittedNumber     `json:"rejected"` // those of a fit that the judging half refused
+	Bounds    []calibrationBound `json:"bounds_met"`
+	Left      []calibrationLeft  `json:"left"`
+	Halves    []calibrationHalf  `json:"halves"`
+	Tables    []calibrationTable `json:"tables"`
+	Rows      []calibrationRow   `json:"rows"`
+	OffBefore float64            `json:"error_before"` // median of |simulated ÷ measured - 1| over all rows
+	OffAfter  float64            `json:"error_after"`
+
+	worse []string // origins whose judging rows come out worse
+}
+
+// halfName names the half of a row.
+func halfName(judged bool) string { return map[bool]string{false: "fitted", true: "judged"}[judged] }
+
+// ranAs returns the name of what ran as the library's choice or as a program.
+func ranAs(r *calibrate.Row) (library, program string) {
+	if r.Origin == calibrate.Program {
+		return "", r.Name
+	}
+	return r.Name, ""
+}
+
+// calibrationDocument returns a fit for JSON.
+func calibrationDocument(tables measuredSet, fit *calibrate.Result) calibrationResult {
+	all := fit.AllErrors()
+	d := calibrationResult{
+		Numbers: fittedNumbers(tables.widest(), fit.Calibration), Rejected: []fittedNumber{}, Bounds: []calibrationBound{}, Left: []calibrationLeft{},
+		OffBefore: all.Before.Median, OffAfter: all.After.Median, Halves: []calibrationHalf{},
+	}
+	for _, o := range fit.Worse() {
+		d.worse = append(d.worse, originNames[o.String()])
+		d.Rejected = fittedNumbers(tables.widest(), fit.Tried)
+	}
+	for _, b := range fit.Met {
+		d.Bounds = append(d.Bounds, calibrationBound{b.Constant, b.Limit, b.Because})
+	}
+	for _, l := range fit.Left {
+		d.Left = append(d.Left, calibrationLeft{l.Constant, l.Because})
+	}
+	for _, judged := range []bool{false, true} {
+		for _, o := range calibrate.Origins {
+			if e := fit.Errors(o, judged); e.Rows > 0 {
+				d.Halves = append(d.Halves, calibrationHalf{halfName(judged), o.String(), e.Rows, e.Before.Median, e.After.Median, e.Before.Mean, e.After.Mean})
+			}
+		}
+	}
+	for i, t := range tables {
+		e := fit.TableErrors(i)
+		d.Tables = append(d.Tables, calibrationTable{t.file, t.Origin.String(), t.collective, t.Topology.Nodes, e.Before.Median, e.After.Median})
+	}
+	for _, r := range fit.Rows {
+		library, program := ranAs(&r)
+		d.Rows = append(d.Rows, calibrationRow{r.Table, halfName(r.Judged), r.Bytes, library, program, r.MeasuredUS, r.BeforeUS, r.AfterUS})
+	}
+	return d
+}
+
+// calibrationSheet returns a fit for people.
+func calibrationSheet(tables measuredSet, fit *calibrate.Result) sheet {
+	s := sheet{columns: []column{text("table"), number("size"), text("ran"), text("half"), number("measured"), number("simulated"), number("off %"), number("fitted"), number("off %")}}
+	for _, r := range fit.Rows {
+		s.add(tables[r.Table].name(), units.Bytes(r.Bytes).String(), r.Name, halfName(r.Judged), fixed(r.MeasuredUS), fixed(r.BeforeUS), signedPercent(r.BeforeUS/r.MeasuredUS), fixed(r.AfterUS), signedPercent(r.AfterUS/r.MeasuredUS))
+	}
+	if len(tables) == 1 { // the column table would repeat one name
+		s.columns = s.columns[1:]
+		for i := range s.rows {
+			s.rows[i] = s.rows[i][1:]
+		}
+	}
+	rows := s
+	s.human = func(w io.Writer) error {
+		fmt.Fprintln(w, "sizes in bytes, times in us; the library runs the choice of its cost model")
+		if err := rows.writeTable(w); err != nil {
+			return err
+		}
+		for i, t := range tables {
+			if e := fit.TableErrors(i); len(tables) > 1 {
+				fmt.Fprintf(w, "%s (%s): median error %s, fitted %s\n", t.name(), t.file, errorText(e.Before.Median), errorText(e.After.Median))
+			}
+		}
+		for _, line := range calibrationLines(calibrationDocument(tables, fit)) {
+			fmt.Fprintln(w, line)
+		}
+		return nil
+	}
+	return s
+}
+
+// originNames are origins within a sentence.
+var originNames = map[string]string{calibrate.Library.String(): "the library", calibrate.Program.String(): "programs"}
+
+// errorText prints an error: 1.5 %.
+func errorText(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+
+// calibrationLines says what a fit comes to: errors, bounds, and numbers.
+func calibrationLines(d calibrationResult) (lines []string) {
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	for _, h := range d.Halves {
+		use := map[string]string{"fitted": "to fit to", "judged": "to judge by"}[h.Half]
+		add("%s of %s %s: median error %s, fitted %s; mean %s, fitted %s", units.Count(h.Rows, "time"), originNames[h.Origin], use,
+			errorText(h.OffBefore), errorText(h.OffAfter), errorText(math.Expm1(h.MeanBefore)), errorText(math.Expm1(h.MeanAfter)))
+	}
+	for _, b := range d.Bounds {
+		add("bound met: %s, %s: %s", b.What, b.Limit, b.Because)
+	}
+	for _, l := range d.Left {
+		add("left alone: %s: %s", l.What, l.Because)
+	}
+	for _, n := range d.Numbers {
+		lines = append(lines, n.String())
+	}
+	for _, n := range d.Rejected {
+		lines = append(lines, "refused: "+n.String())
+	}
+	switch {
+	case len(d.Rejected) > 0:
+		add("no number changed: the judging times of %s come out worse", strings.Join(d.worse, " and of "))
+	case len(d.Numbers) == 0:
+		add("no number changed: no change makes the errors clearly smaller")
+	}
+	return lines
+}
+
+// calibrationCSV returns a fit for -o csv, with exact numbers.
+func calibrationCSV(tables measuredSet, fit *calibrate.Result) sheet {
+	s := sheet{columns: []column{text("size_bytes"), text("library"), text("measured_us"), text("simulated_before_us"), text("simulated_after_us"), text("collective"), text("nodes"), text("program"), text("half")}}
+	for _, r := range fit.Rows {
+		t := tables[r.Table]
+		library, program := ranAs(&r)
+		s.add(strconv.FormatInt(r.Bytes, 10), library, exact(r.MeasuredUS), exact(r.BeforeUS), exact(r.AfterUS),
+			t.collective, strconv.Itoa(t.Topology.Nodes), program, halfName(r.Judged))
+	}
+	return s
+}

@@ -1,0 +1,136 @@
+package calibrate
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// Bound is a limit of a constant that a fit met: it would have been clearly better beyond.
+type Bound struct {
+	Constant string // launch, threadblocks, or a kind of link
+	Limit    string // at most 80 us
+	Because  string
+}
+
+// What is bounded.
+const (
+	launch       = "launch"
+	threadblocks = "threadblocks"
+	links        = "links"
+)
+
+// bounds is what physics says of the constants: of a launch in microseconds, of the
+// others as a multiple of what the file says. The tightest of a side holds.
+var bounds = []struct {
+	of      string
+	side    side
+	at      func(*machine) float64
+	because string
+}{
+	{launch, least, fixed(0), "nothing runs before it is called"},
+	{launch, most, (*machine).shortest, "no call is shorter than its launch"},
+	{launch, most, (*machine).inTurn, "a thread that launches on a node's GPUs in turn was measured to take 2.9 to 6.3 us for each, and 10 is more than any"},
+	{threadblocks, least, fixed(0.5), "GPUs of one architecture differ by less than a generation does, from A100 to H100, which is 2"},
+	{threadblocks, most, fixed(2), "GPUs of one architecture differ by less than a generation does, from A100 to H100, which is 2"},
+	{threadblocks, most, (*machine).sends, "a threadblock sends no faster than the widest link of a GPU"},
+	{threadblocks, most, (*machine).receives, "a threadblock receives no faster than it reads memory"},
+	{links, least, fixed(0.25), "links fall back to a half and a quarter of their lanes, or of their rate: below that it is a fault, or another link"},
+	{links, most, fixed(1), "the file has the capacity from a data sheet, or measured"},
+}
+
+// side is one of a constant's two.
+type side uint8
+
+const (
+	least side = iota
+	most
+)
+
+func (s side) String() string { return [...]string{"at least", "at most"}[s] }
+
+func fixed(v float64) func(*machine) float64 { return func(*machine) float64 { return v } }
+
+// limits are the bounds of a constant.
+type limits struct {
+	constant string
+	at       [2]float64
+	because  [2]string
+}
+
+// limitsOf returns the tightest bounds on a machine.
+func limitsOf(of string, m *machine) limits {
+	l := limits{constant: of, at: [2]float64{math.Inf(-1), math.Inf(1)}}
+	for _, b := range bounds {
+		if v := b.at(m); b.of == of && (b.side == least && v > l.at[least] || b.side == most && v < l.at[most]) {
+			l.at[b.side], l.because[b.side] = v, b.because
+		}
+	}
+	return l
+}
+
+// bound returns a side of the limits, of a constant of that name.
+func (l limits) bound(s side, name string) Bound {
+	text := fmt.Sprintf("%v %.3g times as fast as in the file", s, l.at[s])
+	if l.constant == launch {
+		text = fmt.Sprintf("%v %.1f us", s, l.at[s])
+	}
+	return Bound{name, text, l.because[s]}
+}
+
+// machine is what bounds depend on.
+type machine struct {
+	*topologies.Topology
+	shortestUS float64 // of the calls that are fitted to
+}
+
+// shortest is the least time of a call, in microseconds.
+func (m *machine) shortest() float64 { return m.shortestUS }
+
+// inTurn is the longest launch on all GPUs of a node one after the other, in microseconds.
+func (m *machine) inTurn() float64 { return 10 * float64(len(m.NodeRanks(0))) }
+
+// sends is how many times as fast threadblocks could send, for the widest link out of a
+// GPU.
+func (m *machine) sends() float64 {
+	widest := 0.0
+	for _, e := range m.Edges {
+		if e.From < len(m.Ranks) {
+			widest = math.Max(widest, float64(e.Bandwidth))
+		}
+	}
+	return m.within(widest, func(p *topologies.Protocol) float64 { return rate(p, float64(p.SendRate), float64(p.SendPass)) })
+}
+
+// receives is how many times as fast threadblocks could receive, for a GPU's memory.
+func (m *machine) receives() float64 {
+	memory := math.Inf(1)
+	for _, r := range m.Ranks {
+		if r.Memory > 0 {
+			memory = math.Min(memory, float64(r.Memory))
+		}
+	}
+	return m.within(memory, func(p *topologies.Protocol) float64 { return rate(p, float64(p.RecvRate), float64(p.RecvPass)) })
+}
+
+// within is by how much the fastest protocol's rate, in bytes a second, stays below a
+// capacity; at least 1, as what a file says is taken as it is.
+func (m *machine) within(capacity float64, rate func(*topologies.Protocol) float64) float64 {
+	times := math.Inf(1)
+	for _, p := range m.HasProtocols() {
+		if of := rate(&m.Protocols[p]); of > 0 {
+			times = math.Min(times, capacity/of)
+		}
+	}
+	return math.Max(times, 1)
+}
+
+// rate is a protocol's rate in bytes a second, given as one or by the microseconds that
+// it takes for a pass.
+func rate(p *topologies.Protocol, given, passUS float64) float64 {
+	if passUS > 0 {
+		return float64(p.Pass) / passUS * 1e6
+	}
+	return given
+}

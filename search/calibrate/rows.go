@@ -1,0 +1,153 @@
+package calibrate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Origin says who chose what ran.
+type Origin uint8
+
+// The origins. What the library ran is known only by its cost model; of a program every
+// instruction is known.
+const (
+	Library Origin = iota
+	Program
+)
+
+// Origins lists all origins.
+var Origins = [...]Origin{Library, Program}
+
+// String returns library or program.
+func (o Origin) String() string { return [...]string{"library", "program"}[o] }
+
+// Point is a measured call, with the program that ran, or that the library would run.
+type Point struct {
+	search.LibraryCall
+	MeasuredUS float64 // microseconds
+}
+
+// Table is measured calls of one origin on one number of nodes.
+type Table struct {
+	Topology *topologies.Topology // of that many nodes
+	Origin   Origin
+	Elem     int64 // bytes of an element
+	Points   []Point
+}
+
+// Row is a point with the simulator's times before and after the fit, in microseconds.
+type Row struct {
+	Point
+	Origin            Origin
+	Table             int  // the number of the table it is from
+	Judged            bool // it is not fitted to, but judges the fit
+	BeforeUS, AfterUS float64
+}
+
+// series is what rows of rising sizes have in common: a table of the library's calls, or
+// a program with its protocol and tile.
+type series struct {
+	table    int
+	program  *ir.Program
+	protocol topologies.Proto
+	tile     int64
+}
+
+// sizeOf is the rows of a table that have a size.
+type sizeOf struct {
+	table int
+	bytes int64
+}
+
+// split divides rows into a half to fit to and a half to judge by. Series by series, and
+// by rising size, each row goes where there are fewer of its series and of its size, so
+// that sizes, collectives and programs are spread over both: a single table's sizes go
+// to either half in turn. Rows of one series and size stay together.
+func split(rows []Row) {
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	seriesOf, first := make([]series, len(rows)), map[series]int{}
+	for i, r := range rows {
+		s := series{table: r.Table}
+		if r.Origin == Program {
+			s = series{r.Table, r.Program, r.Protocol, r.Tile}
+		}
+		if seriesOf[i] = s; first[s] == 0 {
+			first[s] = i + 1
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(first[seriesOf[a]], first[seriesOf[b]]), cmp.Compare(rows[a].Bytes, rows[b].Bytes))
+	})
+	bySeries, bySize, all := map[series]int{}, map[sizeOf]int{}, 0 // rows to fit to, less those that judge
+	for k, i := range order {
+		r, s, z := &rows[i], seriesOf[i], sizeOf{rows[i].Table, rows[i].Bytes}
+		if k > 0 && seriesOf[order[k-1]] == s && rows[order[k-1]].Bytes == r.Bytes {
+			r.Judged = rows[order[k-1]].Judged
+			continue
+		}
+		r.Judged = cmp.Or(bySeries[s]+bySize[z], all) > 0
+		step := 1
+		if r.Judged {
+			step = -1
+		}
+		bySeries[s], bySize[z], all = bySeries[s]+step, bySize[z]+step, all+step
+	}
+}
+
+// Errors is how far off the simulator is over some rows, before and after a fit.
+type Errors struct {
+	Rows          int
+	Before, After Error
+}
+
+// Error is how far off simulated times are.
+type Error struct {
+	Median float64 // of |simulated ÷ measured - 1|: 0.1 is 10 %
+	Mean   float64 // of |log(simulated ÷ measured)|
+}
+
+// worse reports whether e is larger than the error before, beyond rounding.
+func (e Error) worse(before Error) bool {
+	const rounding = 1e-9
+	return e.Mean > before.Mean+rounding || e.Median > before.Median+rounding
+}
+
+// errorsOf returns the errors over the rows that are asked for.
+func errorsOf(rows []Row, of func(*Row) bool) Errors {
+	var before, after []float64
+	for i := range rows {
+		if r := &rows[i]; of(r) {
+			before, after = append(before, r.BeforeUS/r.MeasuredUS), append(after, r.AfterUS/r.MeasuredUS)
+		}
+	}
+	return Errors{len(before), errorOf(before), errorOf(after)}
+}
+
+// errorOf returns the error of ratios simulated ÷ measured; 0 of none.
+func errorOf(ratios []float64) (e Error) {
+	if len(ratios) == 0 {
+		return e
+	}
+	var off []float64
+	for _, r := range ratios {
+		off = append(off, math.Abs(r-1))
+		e.Mean += math.Abs(math.Log(r)) / float64(len(ratios))
+	}
+	e.Median = median(off)
+	return e
+}
+
+// median sorts; of an even number it is the mean of the two in the middle.
+func median(of []float64) float64 {
+	slices.Sort(of)
+	n := len(of)
+	return (of[(n-1)/2] + of[n/2]) / 2
+}
