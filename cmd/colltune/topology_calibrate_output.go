@@ -110,6 +110,7 @@ type calibrationLeft struct {
 type calibrationResult struct {
 	Numbers   []fittedNumber     `json:"numbers"`
 	Rejected  []fittedNumber     `json:"rejected"` // those of a fit that the judging half refused
+	Worse     []string           `json:"worse"`    // where its judging rows come out worse
 	Bounds    []calibrationBound `json:"bounds_met"`
 	Left      []calibrationLeft  `json:"left"`
 	Halves    []calibrationHalf  `json:"halves"`
@@ -117,8 +118,6 @@ type calibrationResult struct {
 	Rows      []calibrationRow   `json:"rows"`
 	OffBefore float64            `json:"error_before"` // median of |simulated ÷ measured - 1| over all rows
 	OffAfter  float64            `json:"error_after"`
-
-	worse []string // origins whose judging rows come out worse
 }
 
 // halfName names the half of a row.
@@ -139,8 +138,7 @@ func calibrationDocument(tables measuredSet, fit *calibrate.Result) calibrationR
 		Numbers: fittedNumbers(tables.widest(), fit.Calibration), Rejected: []fittedNumber{}, Bounds: []calibrationBound{}, Left: []calibrationLeft{},
 		OffBefore: all.Before.Median, OffAfter: all.After.Median, Halves: []calibrationHalf{},
 	}
-	for _, o := range fit.Worse() {
-		d.worse = append(d.worse, originNames[o.String()])
+	if d.Worse = fit.Worse(); len(d.Worse) > 0 {
 		d.Rejected = fittedNumbers(tables.widest(), fit.Tried)
 	}
 	for _, b := range fit.Met {
@@ -226,7 +224,7 @@ func calibrationLines(d calibrationResult) (lines []string) {
 	}
 	switch {
 	case len(d.Rejected) > 0:
-		add("no number changed: the judging times of %s come out worse", strings.Join(d.worse, " and of "))
+		add("no number changed: the judging times of %s come out worse", strings.Join(d.Worse, " and of "))
 	case len(d.Numbers) == 0:
 		add("no number changed: no change makes the errors clearly smaller")
 	}

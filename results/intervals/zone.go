@@ -67,8 +67,8 @@ func Bands() (names []string) {
 	return append(names, lastBand)
 }
 
-// bandOf is the band of a size in bytes.
-func bandOf(bytes int64) string {
+// BandOf returns the band of a size in bytes.
+func BandOf(bytes int64) string {
 	for _, b := range bands {
 		if bytes < b.end {
 			return b.name
@@ -140,7 +140,7 @@ func (s System) Zones(ran, collective string, bytes int64) []Zone {
 	if wide != oneNode {
 		wide = Any
 	}
-	sizes := bandOf(bytes)
+	sizes := BandOf(bytes)
 	return []Zone{
 		{ran, s.Kind, s.Network, group, sizes},
 		{ran, Any, wide, group, sizes},

@@ -9,17 +9,20 @@
 // link, which large messages show; and how fast a threadblock sends and receives. All
 // other constants stay.
 //
-// A row's origin is the library or a program. What the library ran is known by its cost
-// model alone, so its rows never change the speed of threadblocks, nor a constant that the
-// topology's sources have from programs, unless there are rows of programs as well.
+// A row's origin is the library or a program. Of a program every instruction is known, so
+// its rows tell every constant. What the library ran is known by its cost model alone: its
+// rows tell the launch where they are short, and a link where their time grows as their
+// size does; never the speed of threadblocks, nor, alone, a constant that the topology's
+// sources have from programs.
 //
 // Several tables, of any collectives and numbers of nodes, are fitted at once, each
 // with the same weight.
 //
 // Invariants: the fit is a function of the topology and the rows, whatever the
-// number of jobs; with it neither the library's nor the programs' errors are larger, in
-// either half, than without; a number is left alone unless changing it makes the errors
-// clearly smaller; each is within the limits of bounds.go.
+// number of jobs; with it neither the library's errors nor the programs' are larger than
+// without, in either half, nor those of a band of sizes beyond what measuring again would
+// change; a number is left alone unless changing it makes the errors clearly smaller; each
+// is within the limits of bounds.go.
 //
 // It does not read or write files (search and topologies do), and it does not find
 // out which algorithm the library really ran: that is what the library's own model
@@ -28,6 +31,7 @@
 //	rows.go      origins, halves, errors
 //	bounds.go    what physics says of the constants
 //	simulate.go  the rows' times
+//	told.go      which rows tell which constants
 //	search.go    the nearest constants
-//	fit.go       what is fitted, and judged
+//	fit.go       the fit, and its judges
 package calibrate

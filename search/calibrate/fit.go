@@ -3,9 +3,9 @@ package calibrate
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results/intervals"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -26,18 +26,16 @@ type Result struct {
 	Left                   []Left                 // constants that these rows do not tell
 }
 
-// Left is a constant that was not fitted.
-type Left struct{ Constant, Because string }
-
 // LeastRows is the fewest rows that can be fitted to and judged by.
 const LeastRows = 4
 
 // Fit finds the calibration with which the simulator is nearest to half of the rows, and
 // takes it unless the other half speaks against it. Nearest is the least sum of
-// |log(simulated ÷ measured)|, in which all tables have the same weight, among those with
-// which neither the library's rows nor the programs' come out worse than before. It is
-// taken if neither the library's judging rows nor the programs' come out worse. Fewer
-// than four rows are an error, as is the end of ctx.
+// |log(simulated ÷ measured)| over the rows that tell a constant, in which all tables have
+// the same weight, among those with
+// which neither the library's rows nor the programs' come out worse than before, in all or
+// in a band of sizes. It is taken if that is so of the judging rows as well. Fewer than
+// four rows are an error, as is the end of ctx.
 func Fit(ctx context.Context, r Request) (*Result, error) {
 	f := newFitting(r)
 	if len(f.rows) < LeastRows {
@@ -47,7 +45,9 @@ func Fit(ctx context.Context, r Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.choose(before)
+	if err := f.choose(ctx, before); err != nil {
+		return nil, err
+	}
 	best, err := f.search(ctx, before)
 	if err != nil {
 		return nil, err
@@ -66,15 +66,19 @@ func Fit(ctx context.Context, r Request) (*Result, error) {
 	return out, nil
 }
 
-// Rejected reports whether the judging rows speak against the best fit.
-func (r *Result) Rejected() bool { return len(r.Worse()) > 0 }
-
-// Worse lists the origins whose judging rows come out worse with the best fit, in the
-// mean or in the median.
-func (r *Result) Worse() (all []Origin) {
+// Worse names whose judging rows come out worse with the best fit: the library, programs,
+// or a band of sizes of either.
+func (r *Result) Worse() (all []string) {
 	for _, o := range Origins {
-		if e := r.Errors(o, true); e.After.worse(e.Before) {
-			all = append(all, o)
+		for _, band := range append([]string{""}, intervals.Bands()...) {
+			z := zone{o, band}
+			e := errorsOf(r.Rows, func(row *Row) bool { return row.Judged && z.has(row) })
+			if !e.worse(z) {
+				continue
+			}
+			if all = append(all, z.String()); band == "" {
+				break
+			}
 		}
 	}
 	return all
@@ -92,37 +96,3 @@ func (r *Result) TableErrors(table int) Errors {
 
 // AllErrors returns the errors over all rows.
 func (r *Result) AllErrors() Errors { return errorsOf(r.Rows, func(*Row) bool { return true }) }
-
-// settled is why the library's times alone do not change a constant.
-const settled = "the file has it from programs, whose times tell it better than the library's"
-
-func (f *fitting) leave(constant, because string) { f.left = append(f.left, Left{constant, because}) }
-
-// choose selects the constants that the rows tell, with their limits. us is the rows'
-// times without launch, with the file's constants.
-func (f *fitting) choose(us []float64) {
-	m := f.machine()
-	programs := slices.ContainsFunc(f.Tables, func(t Table) bool { return t.Origin == Program })
-	const shows = 0.1 // the least part of a call's time that tells a launch
-	switch {
-	case !programs && f.Settled.Launch:
-		f.leave(launch, settled)
-	case !slices.ContainsFunc(f.fitted, func(i int) bool { return f.ofFile(i) >= shows*f.whole(us[i], i, 0) }):
-		f.leave(launch, fmt.Sprintf("every call takes more than %g times as long", 1/shows))
-	default:
-		l := limitsOf(launch, m)
-		f.launch = &l
-	}
-	for _, kind := range m.Kinds() {
-		if !programs && slices.Contains(f.Settled.Links, kind) {
-			f.leave(kind.String(), settled)
-			continue
-		}
-		f.factors = append(f.factors, factor{kind, kind.String(), limitsOf(links, m)})
-	}
-	if !programs {
-		f.leave(threadblocks, "how many the library ran is not known; programs tell it (--runs, --campaign)")
-		return
-	}
-	f.factors = append(f.factors, factor{speed, threadblocks, limitsOf(threadblocks, m)})
-}

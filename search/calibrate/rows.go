@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/results/intervals"
 	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/topologies"
 )
@@ -114,10 +115,50 @@ type Error struct {
 	Mean   float64 // of |log(simulated ÷ measured)|
 }
 
-// worse reports whether e is larger than the error before, beyond rounding.
-func (e Error) worse(before Error) bool {
-	const rounding = 1e-9
-	return e.Mean > before.Mean+rounding || e.Median > before.Median+rounding
+// repeat is by how much times of one call differ when it is measured again, as a part.
+const repeat = 0.02
+
+// rounding is that of sums of errors.
+const rounding = 1e-9
+
+// zone is rows that a fit is not to spoil for others: those of an origin, in all or in a
+// band of sizes (intervals.Bands).
+type zone struct {
+	Origin
+	band string // empty: all
+}
+
+// String names a zone, for people.
+func (z zone) String() string {
+	of := [...]string{Library: "the library", Program: "programs"}[z.Origin]
+	if z.band != "" {
+		of += " " + z.band
+	}
+	return of
+}
+
+// zonesOf are the zones that a row is in.
+func zonesOf(r *Row) [2]zone { return [2]zone{{r.Origin, ""}, {r.Origin, intervals.BandOf(r.Bytes)}} }
+
+// has reports whether a row is in the zone.
+func (z zone) has(r *Row) bool {
+	return r.Origin == z.Origin && (z.band == "" || z.band == intervals.BandOf(r.Bytes))
+}
+
+// slack is by how much the mean error over a zone may grow where it is fitted to: over a
+// band by what measuring again would change.
+func (z zone) slack() float64 {
+	if z.band != "" {
+		return repeat
+	}
+	return rounding
+}
+
+// worse reports whether the errors over a zone that judges are larger after a fit: over
+// all rows in the mean or in the median, over a band in the mean, beyond what measuring
+// both halves again would change.
+func (e Errors) worse(z zone) bool {
+	return e.After.Mean > e.Before.Mean+2*z.slack() || z.band == "" && e.After.Median > e.Before.Median+rounding
 }
 
 // errorsOf returns the errors over the rows that are asked for.

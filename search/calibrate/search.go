@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// clearly is the part by which the sum of errors must fall for another constant to be
-// taken.
+// clearly is the part by which the sum of errors of the rows that tell a constant must
+// fall for another value to be taken.
 const clearly = 0.03
 
 // passes is how often every factor is looked for, because one may hold up what another
@@ -29,14 +29,13 @@ type factor struct {
 	kind topologies.LinkKind // of link, or speed
 	name string
 	limits
+	told []int // by these rows
 }
 
-// candidate is a calibration and the sum of its errors; infinite where it spoils the
-// library's rows or the programs'.
+// candidate is a calibration.
 type candidate struct {
 	times  map[topologies.LinkKind]float64 // those that are not 1
 	launch float64                         // microseconds more
-	loss   float64
 }
 
 // calibration is the candidate as topologies know one.
@@ -54,23 +53,35 @@ func (c *candidate) of(x factor) float64 {
 	return 1
 }
 
+// with is the candidate with another factor, to three decimals, and without a launch.
+func (c *candidate) with(x factor, times float64) *candidate {
+	n := &candidate{times: maps.Clone(c.times)}
+	if n.times[x.kind] = math.Round(times*1000) / 1000; n.times[x.kind] == 1 {
+		delete(n.times, x.kind)
+	}
+	return n
+}
+
 // search finds the best candidate for the rows that are fitted to. us is their times, and
 // the others', without launch and with the file's constants.
 func (f *fitting) search(ctx context.Context, us []float64) (*candidate, error) {
 	f.before = f.losses(us, 0)
-	best := &candidate{times: map[topologies.LinkKind]float64{}, loss: f.loss(us, 0)}
-	if c := f.launched(best.times, us); c.loss < best.loss*(1-clearly) {
-		best = c
+	best := &candidate{times: map[topologies.LinkKind]float64{}}
+	if f.launch != nil {
+		more := f.launched(us)
+		if f.loss(f.launch.told, us, more) < f.loss(f.launch.told, us, 0)*(1-clearly) {
+			best.launch = more
+		}
 	}
 	for range passes {
-		before := best.loss
+		before := best
 		for _, x := range f.factors {
 			var err error
 			if best, err = f.scale(ctx, best, x); err != nil {
 				return nil, err
 			}
 		}
-		if best.loss >= before {
+		if best == before {
 			break
 		}
 	}
@@ -81,31 +92,35 @@ func (f *fitting) search(ctx context.Context, us []float64) (*candidate, error) 
 // coarse grid within its limits, and then between the neighbours of the best. It notes a
 // limit that the best is at.
 func (f *fitting) scale(ctx context.Context, from *candidate, x factor) (*candidate, error) {
-	tried := map[float64]*candidate{}
-	try := func(times float64) (*candidate, error) {
-		times = math.Round(times*1000) / 1000
-		if c := tried[times]; c != nil {
-			return c, nil
-		}
-		c := maps.Clone(from.times)
-		if c[x.kind] = times; times == 1 {
-			delete(c, x.kind)
-		}
-		us, err := f.simulate(ctx, (&candidate{times: c}).calibration(), f.fitted)
-		if err != nil {
-			return nil, err
-		}
-		tried[times] = f.launched(c, us)
-		return tried[times], nil
+	type trial struct {
+		*candidate
+		loss float64
 	}
-	best, err := try(from.of(x))
+	tried := map[float64]trial{}
+	try := func(times float64) (trial, error) {
+		c := from.with(x, times)
+		if done, ok := tried[c.of(x)]; ok {
+			return done, nil
+		}
+		us, err := f.simulate(ctx, c.calibration(), f.fitted)
+		if err != nil {
+			return trial{}, err
+		}
+		if c.launch = from.launch; f.launch != nil {
+			c.launch = f.launched(us)
+		}
+		tried[c.of(x)] = trial{c, f.loss(x.told, us, c.launch)}
+		return tried[c.of(x)], nil
+	}
+	was, err := try(from.of(x))
 	if err != nil {
 		return nil, err
 	}
+	best := was
 	better := func(times float64) error {
-		c, err := try(min(max(times, x.at[least]), x.at[most]))
-		if err == nil && c.loss < best.loss {
-			best = c
+		t, err := try(min(max(times, x.at[least]), x.at[most]))
+		if err == nil && t.loss < best.loss {
+			best = t
 		}
 		return err
 	}
@@ -122,40 +137,45 @@ func (f *fitting) scale(ctx context.Context, from *candidate, x factor) (*candid
 			}
 		}
 	}
-	if best.loss >= from.loss*(1-clearly) {
-		best = from
+	if best.loss >= was.loss*(1-clearly) {
+		best = trial{from, was.loss}
 	}
 	delete(f.atLimit, x.name)
 	for s, beyond := range [...]float64{least: x.at[least] / 1.1, most: x.at[most] * 1.1} {
 		if math.Abs(best.of(x)-x.at[s]) > 1e-3 {
 			continue
 		}
-		c, err := try(beyond)
+		t, err := try(beyond)
 		if err != nil {
 			return nil, err
 		}
-		if best.of(x) != 1 || c.loss < best.loss*(1-clearly) {
+		if best.of(x) != 1 || t.loss < best.loss*(1-clearly) {
 			f.atLimit[x.name] = x.bound(side(s), x.name)
 		}
 	}
-	return best, nil
+	return best.candidate, nil
 }
 
-// launched is the candidate of these factors, with the launch for the least errors: one
-// of the rows is met then, to a tenth of a microsecond.
-func (f *fitting) launched(times map[topologies.LinkKind]float64, us []float64) *candidate {
-	c := &candidate{times: times, loss: f.loss(us, 0)}
-	if f.launch == nil {
-		return c
+// launched is by how much launches are longer for the least errors: one of the rows is met
+// then, to a tenth of a microsecond, unless that would spoil others.
+func (f *fitting) launched(us []float64) float64 {
+	lo, hi := f.mostLess(), f.mostMore()
+	const steps = 64
+	tries := []float64{0}
+	for i := range steps + 1 {
+		tries = append(tries, lo+(hi-lo)*float64(i)/steps)
 	}
-	for _, i := range f.fitted {
-		more := math.Round((f.rows[i].MeasuredUS-f.whole(us[i], i, 0))*10) / 10
-		more = min(max(more, f.mostLess()), f.mostMore())
-		if l := f.loss(us, more); l < c.loss {
-			c.launch, c.loss = more, l
+	for _, i := range f.launch.told {
+		tries = append(tries, f.rows[i].MeasuredUS-f.whole(us[i], i, 0))
+	}
+	best, least := 0.0, math.Inf(1)
+	for _, more := range tries {
+		more = min(max(math.Round(more*10)/10, lo), hi)
+		if l := f.loss(f.launch.told, us, more); l < least {
+			best, least = more, l
 		}
 	}
-	return c
+	return best
 }
 
 // mostLess and mostMore are what can be added to the launches of all protocols, within
@@ -174,7 +194,7 @@ func (f *fitting) met(c *candidate, us []float64) (all []Bound) {
 	if f.launch != nil {
 		for s, more := range [...]float64{least: f.mostLess(), most: f.mostMore()} {
 			step := [...]float64{least: -1, most: 1}[s]
-			if c.launch == more && (more != 0 || f.loss(us, more+step) < f.loss(us, more)) {
+			if c.launch == more && (more != 0 || f.loss(f.launch.told, us, more+step) < f.loss(f.launch.told, us, more)) {
 				all = append(all, f.launch.bound(side(s), launch))
 			}
 		}
@@ -187,22 +207,32 @@ func (f *fitting) met(c *candidate, us []float64) (all []Bound) {
 	return all
 }
 
-// losses is the sum of errors of each origin, with a launch that is longer by more.
-func (f *fitting) losses(us []float64, more float64) (sum [len(Origins)]float64) {
+// off is the error of a row, with a launch that is longer by more, times its weight.
+func (f *fitting) off(us []float64, row int, more float64) float64 {
+	return f.weights[row] * math.Abs(math.Log(f.whole(us[row], row, more)/f.rows[row].MeasuredUS))
+}
+
+// losses is the sum of errors of each zone.
+func (f *fitting) losses(us []float64, more float64) map[zone]float64 {
+	sum := map[zone]float64{}
 	for _, i := range f.fitted {
-		sum[f.rows[i].Origin] += f.weights[i] * math.Abs(math.Log(f.whole(us[i], i, more)/f.rows[i].MeasuredUS))
+		off := f.off(us, i, more)
+		for _, z := range f.zones[i] {
+			sum[z] += off
+		}
 	}
 	return sum
 }
 
-// loss is the sum of errors of all origins; infinite where one is worse than before.
-func (f *fitting) loss(us []float64, more float64) (sum float64) {
-	const rounding = 1e-9
-	for o, l := range f.losses(us, more) {
-		if l > f.before[o]+rounding {
+// loss is the sum of errors of some rows; infinite where a zone is worse than before.
+func (f *fitting) loss(some []int, us []float64, more float64) (sum float64) {
+	for z, l := range f.losses(us, more) {
+		if l > f.before[z]+z.slack()*f.weight[z] {
 			return math.Inf(1)
 		}
-		sum += l
+	}
+	for _, i := range some {
+		sum += f.off(us, i, more)
 	}
 	return sum
 }

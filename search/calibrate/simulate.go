@@ -21,15 +21,17 @@ type fitting struct {
 	fitted  []int     // those that are fitted to
 	done    int       // simulations of all or of those
 
-	launch  *limits // nil: it is not fitted
+	launch  *factor // nil: it is not fitted
 	factors []factor
 	left    []Left
-	before  [len(Origins)]float64 // losses with the file's constants
-	atLimit map[string]Bound      // of factors, by name
+	zones   [][2]zone        // of rows
+	weight  map[zone]float64 // of those of its rows that are fitted to
+	before  map[zone]float64 // losses with the file's constants
+	atLimit map[string]Bound // of factors, by name
 }
 
 func newFitting(r Request) *fitting {
-	f := &fitting{Request: r, atLimit: map[string]Bound{}}
+	f := &fitting{Request: r, weight: map[zone]float64{}, atLimit: map[string]Bound{}}
 	for i, t := range r.Tables {
 		for _, p := range t.Points {
 			f.rows = append(f.rows, Row{Point: p, Origin: t.Origin, Table: i})
@@ -38,7 +40,7 @@ func newFitting(r Request) *fitting {
 	split(f.rows)
 	of := make([]int, len(r.Tables))
 	for i, row := range f.rows {
-		f.all = append(f.all, i)
+		f.all, f.zones = append(f.all, i), append(f.zones, zonesOf(&f.rows[i]))
 		if !row.Judged {
 			f.fitted = append(f.fitted, i)
 			of[row.Table]++
@@ -47,6 +49,9 @@ func newFitting(r Request) *fitting {
 	f.weights = make([]float64, len(f.rows))
 	for _, i := range f.fitted {
 		f.weights[i] = float64(len(f.fitted)) / float64(len(r.Tables)*of[f.rows[i].Table])
+		for _, z := range f.zones[i] {
+			f.weight[z] += f.weights[i]
+		}
 	}
 	return f
 }
@@ -108,7 +113,7 @@ func (f *fitting) simulate(ctx context.Context, c topologies.Calibration, some [
 	close(next)
 	workers.Wait()
 	if f.done++; f.Progress != nil {
-		f.Progress(f.done, 2+passes*mostTried*(len(f.machine().Kinds())+1))
+		f.Progress(f.done, 2+(1+passes*mostTried)*(len(f.machine().Kinds())+1))
 	}
 	for i, err := range errs {
 		if err != nil {
