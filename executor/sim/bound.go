@@ -198,7 +198,6 @@ func (l *traffic) drain(p *Prepared, c *costs) float64 {
 func (b *bounds) prepare(p *Prepared) {
 	b.groupLanes(p)
 	b.groupLoads(p, b.groupWorks(p))
-	b.memories = p.memories()
 }
 
 // groupLanes keeps one lane for each cost of a message.
@@ -246,7 +245,7 @@ func (b *bounds) groupWorks(p *Prepared) (byLane []map[item]int64) {
 				if byLane[at] == nil {
 					byLane[at] = make(map[item]int64)
 				}
-				byLane[at][item{kind: send, lane: it.lane, count: o.count}]++
+				byLane[at][item{kind: send, lane: it.lane, count: o.count}] += blk.size / p.lanes[at].size
 			}
 			counts[it]++
 		}
@@ -264,12 +263,13 @@ func (b *bounds) groupWorks(p *Prepared) (byLane []map[item]int64) {
 func (b *bounds) groupLoads(p *Prepared, byLane []map[item]int64) {
 	byEdge := make([]map[item]int64, p.links)
 	for at, items := range byLane {
-		for _, e := range p.lanes[at].edges[:p.lanes[at].links] {
+		l := &p.lanes[at]
+		for i, e := range l.edges[:l.links] {
 			if byEdge[e] == nil && items != nil {
 				byEdge[e] = make(map[item]int64, len(items))
 			}
 			for it, n := range items {
-				byEdge[e][it] += n
+				byEdge[e][it] += n * l.alike[i]
 			}
 		}
 	}

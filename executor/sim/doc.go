@@ -14,11 +14,12 @@
 // and the flags other threadblocks wait for, are events of the queue.
 //
 //	prepare.go  program and topology, flattened      flows.go   edges and rates
-//	costs.go    the cost of a call, by size          queue.go   the event queue
-//	engine.go   threadblocks and the event loop      tiles.go   the tile loop, cut short
-//	passes.go   LL and LL128 calls                   bound.go   lower bounds
-//	slices.go   Simple calls                         critical.go the longest chain
-//	memory.go   traffic over a GPU's memory
+//	fold.go     what does the same, kept once        queue.go   the event queue
+//	refine.go   the classes of what does the same    tiles.go   the tile loop, cut short
+//	costs.go    the cost of a call, by size          bound.go   lower bounds
+//	engine.go   threadblocks and the event loop      critical.go the longest chain
+//	passes.go   LL and LL128 calls                   memory.go  traffic over a GPU's memory
+//	slices.go   Simple calls
 //
 // Invariants: the same program, topology and knobs give the same time, bit for
 // bit; LowerBound is never above Run; renaming ranks, threadblocks or channels

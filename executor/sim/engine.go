@@ -150,6 +150,7 @@ func (e *engine) simulate(ctx context.Context, c *costs, limit int) (float64, er
 	blocks := int32(len(e.blocks))
 	for {
 		e.work()
+		e.pattern.look(e)
 		e.flows.flush(e.now)
 		if len(e.q.heap) == 0 {
 			break
@@ -162,11 +163,12 @@ func (e *engine) simulate(ctx context.Context, c *costs, limit int) (float64, er
 			} else {
 				e.flows.finish(e.now, id-blocks, done)
 			}
-			if e.events++; e.events&0xfff == 0 {
+			if e.events&0xfff == 0 {
 				if err := ctx.Err(); err != nil {
 					return 0, err
 				}
 			}
+			e.events++
 		}
 	}
 	if e.left > 0 {
@@ -236,15 +238,14 @@ func (e *engine) step(i int32, s *blockState, b *block, o *op) bool {
 // local continues a call that neither sends nor receives: a flow over the GPU's memory, if
 // that has a rate.
 func (e *engine) local(i int32, s *blockState, b *block, o *op, size *call) bool {
-	lane := e.p.sending + int(b.rank)
-	if lane >= len(e.p.lanes) || size.bytes == 0 {
+	if b.local < 0 || size.bytes == 0 {
 		s.ready += size.local(o.kind).all
 		e.called(s, o)
 		return true
 	}
 	if s.stage != landed {
 		moved := part{bytes: size.bytes, wire: size.bytes}
-		e.launch(i, s, o, int32(lane), &moved, size.local(o.kind).passes, s.ready)
+		e.launch(i, s, o, b.local, &moved, size.local(o.kind).passes, s.ready)
 		return false
 	}
 	s.ready = s.end + e.c.reduceCall
@@ -374,21 +375,22 @@ func (e *engine) arrives(conn int32, c *connState) {
 // deadlock returns an error that names threadblocks and the events they wait for.
 func (e *engine) deadlock() error {
 	var stuck []string
+	left := int64(0)
 	for i := range e.blocks {
 		s, b := &e.blocks[i], &e.p.blocks[i]
 		if s.done {
 			continue
 		}
-		if len(stuck) == 3 {
-			stuck = append(stuck, "…")
-			break
+		left += b.size
+		if len(stuck) >= 3 {
+			continue
 		}
 		o := e.p.ops[s.op]
 		why := "a dependency"
 		switch {
 		case s.stage == waiting:
 			w := e.p.waits[s.dep]
-			why = fmt.Sprintf("threadblock %d step %d", e.p.blocks[w.block].id, w.step)
+			why = fmt.Sprintf("threadblock %d step %d", w.id, w.step)
 		case b.tx >= 0 && e.conns[b.tx].txWaits:
 			why = "a free slot"
 		case b.rx >= 0 && e.conns[b.rx].rxWaits:
@@ -396,5 +398,8 @@ func (e *engine) deadlock() error {
 		}
 		stuck = append(stuck, fmt.Sprintf("rank %d threadblock %d step %d waits for %s", b.rank, b.id, o.step, why))
 	}
-	return fmt.Errorf("program deadlocks with %v: %d threadblocks wait: %s", e.c.proto, e.left, strings.Join(stuck, "; "))
+	if left > int64(len(stuck)) {
+		stuck = append(stuck, "…")
+	}
+	return fmt.Errorf("program deadlocks with %v: %d threadblocks wait: %s", e.c.proto, left, strings.Join(stuck, "; "))
 }

@@ -221,15 +221,16 @@ func (f *flows) finish(now float64, i int32, done func(block int32)) {
 }
 
 // weigh adds a threadblock's flow to the load of its edges, or takes it away:
-// one on each link, its weights on the memories.
+// one on each link, its weights on the memories, as often as there are such flows.
 func (f *flows) weigh(block, lane int32, sign int64) {
 	l := &f.p.lanes[lane]
-	for _, e := range l.edges[:l.links] {
-		f.edges[e].load[inside] += sign * one
-		f.mark(e)
-	}
-	for i, e := range l.edges[l.links:] {
-		f.edges[e].load[l.way] += sign * f.weights[block][i]
+	sign *= f.p.blocks[block].size / l.size
+	for i, e := range l.edges {
+		if i < l.links {
+			f.edges[e].load[inside] += sign * l.alike[i] * one
+		} else {
+			f.edges[e].load[l.way] += sign * l.alike[i] * f.weights[block][i-l.links]
+		}
 		f.mark(e)
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestSharesAreTheLeastOfTheEdges(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		top := randomSystem(rt, t)
-		p, err := Prepare(randomProgram(rt, len(top.Ranks)), top)
+		p, err := PrepareUnfolded(randomProgram(rt, len(top.Ranks)), top)
 		if err != nil {
 			rt.Fatal(err)
 		}

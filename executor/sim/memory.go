@@ -118,6 +118,12 @@ func (p *Prepared) layMemory() {
 			from: int32(r), to: int32(r), edges: []int32{int32(p.links + r)}, cap: math.Inf(1),
 		})
 	}
+	for i := range p.blocks {
+		b := &p.blocks[i]
+		if slices.ContainsFunc(p.ops[b.from:b.to], func(o op) bool { return o.kind.local() }) {
+			b.local = int32(p.sending) + b.rank
+		}
+	}
 }
 
 // layReserves computes the reserve of each memory: the capacity of its GPU's NICs, times

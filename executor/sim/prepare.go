@@ -20,6 +20,7 @@ type Prepared struct {
 	loopChunks int64
 	mostCount  int32 // of a step
 	mostNet    int32 // connections over the network that a rank sends or receives on
+	steps      int   // of the program; of those that do the same, ops has one
 
 	ops    []op
 	waits  []wait
@@ -68,6 +69,7 @@ type op struct {
 type wait struct {
 	block int32
 	step  int32
+	id    int32 // of the threadblock, as the IR numbers it
 }
 
 // follow is a pair of threadblocks of which one waits for the other.
@@ -79,7 +81,8 @@ type block struct {
 	from, to int32 // its ops
 	steps    int32 // steps of the IR, nops included
 	tx, rx   int32 // connections, -1 none
-	works    bool  // it has local work somewhere
+	local    int32 // lane of its local work, -1 none
+	size     int64 // threadblocks that it stands for
 }
 
 // conn is a connection: everything one threadblock sends another.
@@ -92,6 +95,8 @@ type conn struct {
 type lane struct {
 	from, to int32 // ranks
 	edges    []int32
+	alike    []int64 // by edge: lanes that it stands for that lead over one such edge
+	size     int64   // lanes that it stands for
 	links    int     // edges before the first of a memory
 	cap      float64 // of its narrowest edge, bytes a microsecond
 	message  float64 // time a message occupies it beyond its bytes
@@ -120,6 +125,16 @@ const maxMessages = 1 << 28
 // threadblocks on one connection, sends and receives that do not match, a dependency on a
 // step that does not exist.
 func Prepare(program *ir.Program, topology *topologies.Topology) (*Prepared, error) {
+	return prepare(program, topology, false)
+}
+
+// PrepareUnfolded is Prepare without folding (fold.go): for a record of every threadblock. Times
+// are the same, and take longer to find.
+func PrepareUnfolded(program *ir.Program, topology *topologies.Topology) (*Prepared, error) {
+	return prepare(program, topology, true)
+}
+
+func prepare(program *ir.Program, topology *topologies.Topology, whole bool) (*Prepared, error) {
 	if program.Ranks() != len(topology.Ranks) {
 		return nil, fmt.Errorf("program is for %d ranks, topology %s has %d", program.Ranks(), topology.Name, len(topology.Ranks))
 	}
@@ -142,6 +157,10 @@ func Prepare(program *ir.Program, topology *topologies.Topology) (*Prepared, err
 		return nil, err
 	}
 	p.layMemory()
+	p.bounds.memories = p.memories()
+	p.steps = len(p.ops)
+	p.fold(whole)
+	p.layFollows()
 	p.bounds.prepare(p)
 	return p, nil
 }
@@ -161,7 +180,7 @@ func (p *Prepared) layOps() error {
 	for r, g := range p.program.GPUs {
 		first := len(p.blocks)
 		for id, tb := range g.Threadblocks {
-			b := block{rank: int32(r), id: int32(id), from: int32(len(p.ops)), steps: int32(len(tb.Steps)), tx: -1, rx: -1}
+			b := block{rank: int32(r), id: int32(id), from: int32(len(p.ops)), steps: int32(len(tb.Steps)), tx: -1, rx: -1, local: -1}
 			if err := p.laySteps(g, r, id, tb, first); err != nil {
 				return err
 			}
@@ -169,19 +188,29 @@ func (p *Prepared) layOps() error {
 			for _, o := range p.ops[b.from:] {
 				messages += int64(o.count)
 				p.mostCount = max(p.mostCount, o.count)
-				b.works = b.works || o.kind.local()
 			}
 			p.blocks = append(p.blocks, b)
+		}
+	}
+	if messages > maxMessages {
+		return fmt.Errorf("program moves %d chunks a tile: the simulator takes at most %d", messages, maxMessages)
+	}
+	return nil
+}
+
+// layFollows lists which threadblocks wait for which.
+func (p *Prepared) layFollows() {
+	for i, b := range p.blocks {
+		for j := b.from; j < b.to; j++ {
+			for _, w := range p.waits[p.ops[j].waitsFrom:p.ops[j].waitsTo] {
+				p.follows = append(p.follows, follow{int32(i), w.block})
+			}
 		}
 	}
 	slices.SortFunc(p.follows, func(a, b follow) int {
 		return cmp.Or(cmp.Compare(a.waiter, b.waiter), cmp.Compare(a.waited, b.waited))
 	})
 	p.follows = slices.Compact(p.follows)
-	if messages > maxMessages {
-		return fmt.Errorf("program moves %d chunks a tile: the simulator takes at most %d", messages, maxMessages)
-	}
-	return nil
 }
 
 // laySteps flattens one threadblock. The waits of a nop move to the step behind
@@ -202,8 +231,7 @@ func (p *Prepared) laySteps(g ir.GPU, rank, id int, tb ir.Threadblock, first int
 			case !g.Threadblocks[d.TB].Steps[d.Step].HasDep:
 				return where("waits for step %d of threadblock %d, which does not publish its end", d.Step, d.TB)
 			}
-			p.waits = append(p.waits, wait{int32(first) + d.TB, d.Step})
-			p.follows = append(p.follows, follow{int32(first + id), int32(first) + d.TB})
+			p.waits = append(p.waits, wait{int32(first) + d.TB, d.Step, d.TB})
 		}
 		o := op{flagged: step.HasDep, count: step.Count, step: int32(s), waitsFrom: waitsFrom}
 		switch {

@@ -149,7 +149,7 @@ func (s *simulator) prepared(program *ir.Program, topology *topologies.Topology)
 	s.kept = slices.Insert(s.kept, 0, p)
 	steps := 0
 	for i, p := range s.kept {
-		if steps += len(p.ops); i > 0 && (steps > maxKeptSteps || i == maxPrograms) {
+		if steps += p.steps; i > 0 && (steps > maxKeptSteps || i == maxPrograms) {
 			s.kept = slices.Delete(s.kept, i, len(s.kept))
 			break
 		}

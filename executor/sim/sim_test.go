@@ -435,7 +435,7 @@ func TestKeptPrepared(t *testing.T) {
 		t.Errorf("%d kept, want 3, the last one used in front", len(s.kept))
 	}
 	huge := get(ringAllReduce(order(8), 3), here)
-	huge.ops = make([]op, maxKeptSteps+1)
+	huge.steps = maxKeptSteps + 1
 	if get(other, there); len(s.kept) != 1 {
 		t.Errorf("%d kept beside a huge one that came before: want the new one alone", len(s.kept))
 	}

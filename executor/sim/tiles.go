@@ -28,10 +28,11 @@ const (
 type pattern struct {
 	off      bool // simulate every tile for which there is time
 	watching bool
-	total    int // tiles of the whole loop
-	most     int // the highest tile that any threadblock has reached
-	retry    int // look again when most gets here
-	live     int // threadblocks with steps
+	ended    bool // a threadblock has ended a tile at this instant
+	total    int  // tiles of the whole loop
+	most     int  // the highest tile that any threadblock has reached
+	retry    int  // look again when most gets here
+	live     int  // threadblocks with steps
 
 	ends   []float64 // by threadblock: when its last tiles ended
 	leads  []float64 // how long before it the calls of each had ended, in sum
@@ -47,7 +48,7 @@ func (w *pattern) reset(e *engine, limit int) {
 	n := len(e.p.blocks)
 	w.total = e.c.tiles
 	w.watching = !w.off && w.total > maxLag && limit > maxLag
-	w.most, w.retry, w.live, w.skipped = 0, 0, 0, 0
+	w.most, w.retry, w.live, w.skipped, w.ended = 0, 0, 0, 0, false
 	w.steady = [maxLag + 1]int{}
 	if !w.watching {
 		return
@@ -115,7 +116,17 @@ func (w *pattern) tile(e *engine, i int32, s *blockState) {
 			}
 		}
 	}
-	if w.most < w.retry {
+	w.ended = true
+}
+
+// look cuts the loop if it has become periodic. It is called once all that happens at an
+// instant is known, so that the order within an instant does not matter.
+func (w *pattern) look(e *engine) {
+	if !w.ended {
+		return
+	}
+	w.ended = false
+	if w.skipped > 0 || w.most < w.retry {
 		return
 	}
 	for lag := 1; lag <= maxLag; lag++ {
@@ -204,7 +215,7 @@ func (w *pattern) sharersInStep(e *engine) bool {
 	}
 	if e.p.hasMemories() {
 		for i, b := range e.p.blocks {
-			if b.works && !w.laneInStep(e, int32(e.p.sending)+b.rank, w.period[i]) {
+			if b.local >= 0 && !w.laneInStep(e, b.local, w.period[i]) {
 				return false
 			}
 		}
@@ -244,8 +255,10 @@ func (w *pattern) makespan(e *engine) float64 {
 // run simulates the loop, or as much of it as determines the rest.
 func (e *engine) run(ctx context.Context, c *costs) (Result, error) {
 	calls := int64(0)
-	for i := range e.p.ops {
-		calls += int64(c.calls(e.p.ops[i].count))
+	for _, b := range e.p.blocks {
+		for i := b.from; i < b.to; i++ {
+			calls += b.size * int64(c.calls(e.p.ops[i].count))
+		}
 	}
 	full := manyTiles
 	if calls > 0 {
