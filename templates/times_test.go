@@ -152,7 +152,7 @@ func timesOf(t *testing.T, top *topologies.Topology, f *Family, q script.Request
 	}
 	times := map[string]float64{}
 	for _, bytes := range []int64{4 << 10, 1 << 20, 64 << 20, 1 << 30} {
-		for _, proto := range topologies.AllProtocols {
+		for _, proto := range top.HasProtocols() {
 			r, err := prepared.Run(sim.Knobs{Bytes: bytes, Protocol: proto})
 			if err != nil {
 				t.Errorf("%s, %d bytes, %v: %v", name, bytes, proto, err)
