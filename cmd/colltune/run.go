@@ -95,7 +95,7 @@ type runBand struct {
 
 // ranProgram says what ran: with it, topology calibrate reads the rows.
 type ranProgram struct {
-	File       string `json:"file"` // its name alone; - for standard input
+	File       string `json:"file"` // below the working directory, or the name alone; - for standard input
 	IR         string `json:"ir"`   // hash
 	Collective string `json:"collective"`
 	Topology   string `json:"topology"`
@@ -110,12 +110,15 @@ type ranProgram struct {
 // program describes the program of a request.
 func (r *runRequest) program(f *programFile) ranProgram {
 	t := r.trial
-	p := ranProgram{filepath.Base(f.name), f.program.Hash(), r.col.Name, t.Topology.Name, t.Topology.Nodes, len(t.Topology.Ranks), "out", t.DType, t.Protocol.String(), t.TileBytes}
+	p := ranProgram{filepath.ToSlash(filepath.Clean(f.name)), f.program.Hash(), r.col.Name, t.Topology.Name, t.Topology.Nodes, len(t.Topology.Ranks), "out", t.DType, t.Protocol.String(), t.TileBytes}
 	if r.col.InPlace {
 		p.Placement = "in"
 	}
-	if f.input {
+	switch {
+	case f.input:
 		p.File = "-"
+	case !filepath.IsLocal(f.name):
+		p.File = filepath.Base(f.name)
 	}
 	return p
 }

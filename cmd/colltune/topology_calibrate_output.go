@@ -118,6 +118,8 @@ type calibrationResult struct {
 	Rows      []calibrationRow   `json:"rows"`
 	OffBefore float64            `json:"error_before"` // median of |simulated ÷ measured - 1| over all rows
 	OffAfter  float64            `json:"error_after"`
+
+	none bool // all constants are left alone
 }
 
 // halfName names the half of a row.
@@ -136,7 +138,7 @@ func calibrationDocument(tables measuredSet, fit *calibrate.Result) calibrationR
 	all := fit.AllErrors()
 	d := calibrationResult{
 		Numbers: fittedNumbers(tables.widest(), fit.Calibration), Rejected: []fittedNumber{}, Bounds: []calibrationBound{}, Left: []calibrationLeft{},
-		OffBefore: all.Before.Median, OffAfter: all.After.Median, Halves: []calibrationHalf{},
+		OffBefore: all.Before.Median, OffAfter: all.After.Median, Halves: []calibrationHalf{}, none: !fit.Told,
 	}
 	if d.Worse = fit.Worse(); len(d.Worse) > 0 {
 		d.Rejected = fittedNumbers(tables.widest(), fit.Tried)
@@ -196,6 +198,19 @@ func calibrationSheet(tables measuredSet, fit *calibrate.Result) sheet {
 	return s
 }
 
+// unjudged lists the origins without times, where numbers change.
+func (d *calibrationResult) unjudged() (origins []string) {
+	for _, o := range calibrate.Origins {
+		if len(d.Numbers) > 0 && !slices.ContainsFunc(d.Tables, func(t calibrationTable) bool { return t.Origin == o.String() }) {
+			origins = append(origins, o.String())
+		}
+	}
+	return origins
+}
+
+// originFlags are the flags that give times of an origin.
+var originFlags = map[string]string{calibrate.Library.String(): "--measured", calibrate.Program.String(): "--runs, --campaign"}
+
 // originNames are origins within a sentence.
 var originNames = map[string]string{calibrate.Library.String(): "the library", calibrate.Program.String(): "programs"}
 
@@ -222,9 +237,14 @@ func calibrationLines(d calibrationResult) (lines []string) {
 	for _, n := range d.Rejected {
 		lines = append(lines, "refused: "+n.String())
 	}
+	for _, o := range d.unjudged() {
+		add("no times of %s judge this (%s)", originNames[o], originFlags[o])
+	}
 	switch {
 	case len(d.Rejected) > 0:
 		add("no number changed: the judging times of %s come out worse", strings.Join(d.Worse, " and of "))
+	case d.none:
+		add("no number changed: these times tell none")
 	case len(d.Numbers) == 0:
 		add("no number changed: no change makes the errors clearly smaller")
 	}

@@ -115,22 +115,22 @@ func (f *runsFile) jsonError(err error, offset int, key, want string) error {
 	return f.failAt(offset, key, "%v: %s", err, want)
 }
 
-// readProgram reads the program that ran: the file given, else one of its name beside f,
-// or here.
+// readProgram reads the program that ran: the file given, else that of its name beside f,
+// or below the working directory.
 func (f *runsFile) readProgram(cmd *cobra.Command, given string) (*ir.Program, error) {
 	give := fmt.Sprintf("give the program that ran, --runs PROGRAM=%s", f.path)
 	path := given
 	if path == "" {
-		name := f.Program.File
-		if name == "-" || name == "" || name != filepath.Base(name) {
-			return nil, usage(f.fail("program.file", "%.80q is no file's name: %s", name, give))
+		name := filepath.FromSlash(f.Program.File)
+		if name == "-" || !filepath.IsLocal(name) { // no file elsewhere is read for what another file says
+			return nil, usage(f.fail("program.file", "%.80q names no file below a folder: %s", f.Program.File, give))
 		}
-		path = filepath.Join(filepath.Dir(f.path), name)
+		path = filepath.Join(filepath.Dir(f.path), filepath.Base(name))
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			path = name
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, usage(f.fail("program.file", "there is no %s beside it, nor here: %s", name, give))
+			return nil, usage(f.fail("program.file", "there is no %s beside it, nor %s here: %s", filepath.Base(name), name, give))
 		}
 	}
 	read, err := readProgram(cmd, path)
@@ -170,29 +170,40 @@ func (f *runsFile) knobs(t *topologies.Topology) (k runsKnobs, err error) {
 	return k, nil
 }
 
+// rows reads the rows of the document.
+func (f *runsFile) rows() (rows []runRow, err error) {
+	at := f.find("rows", 0, len(f.text))
+	for i, raw := range f.Rows {
+		at += max(0, strings.Index(f.text[at:], string(raw)))
+		end := min(at+len(raw), len(f.text))
+		row, key := runRow{}, fmt.Sprintf("rows[%d]", i)
+		if err := json.Unmarshal(raw, &row); err != nil {
+			return nil, f.jsonError(err, at, key, "want a row of colltune run -o json")
+		}
+		if row.Bytes < 1 || row.Bytes > maxRunBytes {
+			return nil, f.failAt(f.find("bytes", at, end), key+".bytes", "%d: want 1 to %d", row.Bytes, int64(maxRunBytes))
+		}
+		if err := units.CheckTimeUS(row.TimeUS); err != nil {
+			return nil, f.failAt(f.find("time_us", at, end), key+".time_us", "%v", err)
+		}
+		rows, at = append(rows, row), end
+	}
+	return rows, nil
+}
+
 // readRows sets the points of the table.
 func (f *runsFile) readRows(cmd *cobra.Command, t *measuredTable, program *ir.Program) error {
 	knobs, err := f.knobs(t.Topology)
 	if err != nil {
 		return err
 	}
+	rows, err := f.rows()
+	if err != nil {
+		return err
+	}
 	t.Elem = knobs.elem
 	wrong, simulated := 0, 0
-	at := f.find("rows", 0, len(f.text))
-	for i, raw := range f.Rows {
-		at += max(0, strings.Index(f.text[at:], string(raw)))
-		end := at + len(raw)
-		row, key := runRow{}, fmt.Sprintf("rows[%d]", i)
-		if err := json.Unmarshal(raw, &row); err != nil {
-			return f.jsonError(err, at, key, "want a row of colltune run -o json")
-		}
-		if row.Bytes < 1 || row.Bytes > maxRunBytes {
-			return f.failAt(f.find("bytes", at, end), key+".bytes", "%d: want 1 to %d", row.Bytes, int64(maxRunBytes))
-		}
-		if err := units.CheckTimeUS(row.TimeUS); err != nil {
-			return f.failAt(f.find("time_us", at, end), key+".time_us", "%v", err)
-		}
-		at = end
+	for _, row := range rows {
 		if row.Executor == "sim" {
 			simulated++
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/colltune/colltune/internal/units"
-	"github.com/colltune/colltune/results/intervals"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -23,7 +22,8 @@ type Result struct {
 	Tried                  topologies.Calibration // the best fit, whose times Rows have
 	Rows                   []Row                  // of all tables, in their order
 	Met                    []Bound                // where Tried would go on
-	Left                   []Left                 // constants that these rows do not tell
+	Told                   bool                   // the rows tell some constant
+	Left                   []Left                 // constants that they do not tell
 }
 
 // LeastRows is the fewest rows that can be fitted to and judged by.
@@ -32,10 +32,9 @@ const LeastRows = 4
 // Fit finds the calibration with which the simulator is nearest to half of the rows, and
 // takes it unless the other half speaks against it. Nearest is the least sum of
 // |log(simulated ÷ measured)| over the rows that tell a constant, in which all tables have
-// the same weight, among those with
-// which neither the library's rows nor the programs' come out worse than before, in all or
-// in a band of sizes. It is taken if that is so of the judging rows as well. Fewer than
-// four rows are an error, as is the end of ctx.
+// the same weight, among those with which neither the library's rows nor the programs'
+// come out worse than before, in all or in a band of sizes. It is taken if that is so of
+// the judging rows as well. Fewer than four rows are an error, as is the end of ctx.
 func Fit(ctx context.Context, r Request) (*Result, error) {
 	f := newFitting(r)
 	if len(f.rows) < LeastRows {
@@ -56,7 +55,7 @@ func Fit(ctx context.Context, r Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Tried: best.calibration(), Rows: f.rows, Met: f.met(best, after), Left: f.left}
+	out := &Result{Tried: best.calibration(), Rows: f.rows, Met: f.met(best, after), Told: f.launch != nil || len(f.factors) > 0, Left: f.left}
 	for i := range out.Rows {
 		out.Rows[i].BeforeUS, out.Rows[i].AfterUS = f.whole(before[i], i, 0), f.whole(after[i], i, best.launch)
 	}
@@ -69,16 +68,11 @@ func Fit(ctx context.Context, r Request) (*Result, error) {
 // Worse names whose judging rows come out worse with the best fit: the library, programs,
 // or a band of sizes of either.
 func (r *Result) Worse() (all []string) {
-	for _, o := range Origins {
-		for _, band := range append([]string{""}, intervals.Bands()...) {
-			z := zone{o, band}
-			e := errorsOf(r.Rows, func(row *Row) bool { return row.Judged && z.has(row) })
-			if !e.worse(z) {
-				continue
-			}
-			if all = append(all, z.String()); band == "" {
-				break
-			}
+	whole := map[Origin]bool{} // worse in all, and not only in a band
+	for _, z := range zones {
+		e := errorsOf(r.Rows, func(row *Row) bool { return row.Judged && z.has(row) })
+		if e.worse(z) && !whole[z.Origin] {
+			all, whole[z.Origin] = append(all, z.String()), z.band == ""
 		}
 	}
 	return all

@@ -137,8 +137,15 @@ func (z zone) String() string {
 	return of
 }
 
-// zonesOf are the zones that a row is in.
-func zonesOf(r *Row) [2]zone { return [2]zone{{r.Origin, ""}, {r.Origin, intervals.BandOf(r.Bytes)}} }
+// zones lists all zones: of each origin all its rows, and then each band.
+var zones = func() (all []zone) {
+	for _, o := range Origins {
+		for _, band := range append([]string{""}, intervals.Bands()...) {
+			all = append(all, zone{o, band})
+		}
+	}
+	return all
+}()
 
 // has reports whether a row is in the zone.
 func (z zone) has(r *Row) bool {

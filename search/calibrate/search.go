@@ -156,16 +156,18 @@ func (f *fitting) scale(ctx context.Context, from *candidate, x factor) (*candid
 	return best.candidate, nil
 }
 
-// launched is by how much launches are longer for the least errors: one of the rows is met
-// then, to a tenth of a microsecond, unless that would spoil others.
+// launched is by how much launches are longer for the least errors, to a tenth of a
+// microsecond: of what would meet some of the rows, and of steps between the limits, as that
+// may spoil others.
 func (f *fitting) launched(us []float64) float64 {
 	lo, hi := f.mostLess(), f.mostMore()
-	const steps = 64
+	const most = 64 // of each of two sorts
 	tries := []float64{0}
-	for i := range steps + 1 {
-		tries = append(tries, lo+(hi-lo)*float64(i)/steps)
+	for i := range most + 1 {
+		tries = append(tries, lo+(hi-lo)*float64(i)/most)
 	}
-	for _, i := range f.launch.told {
+	for k := 0; k < len(f.launch.told); k += 1 + len(f.launch.told)/most {
+		i := f.launch.told[k]
 		tries = append(tries, f.rows[i].MeasuredUS-f.whole(us[i], i, 0))
 	}
 	best, least := 0.0, math.Inf(1)
@@ -213,11 +215,11 @@ func (f *fitting) off(us []float64, row int, more float64) float64 {
 }
 
 // losses is the sum of errors of each zone.
-func (f *fitting) losses(us []float64, more float64) map[zone]float64 {
-	sum := map[zone]float64{}
+func (f *fitting) losses(us []float64, more float64) []float64 {
+	sum := make([]float64, len(zones))
 	for _, i := range f.fitted {
 		off := f.off(us, i, more)
-		for _, z := range f.zones[i] {
+		for _, z := range f.in[i] {
 			sum[z] += off
 		}
 	}
@@ -227,7 +229,7 @@ func (f *fitting) losses(us []float64, more float64) map[zone]float64 {
 // loss is the sum of errors of some rows; infinite where a zone is worse than before.
 func (f *fitting) loss(some []int, us []float64, more float64) (sum float64) {
 	for z, l := range f.losses(us, more) {
-		if l > f.before[z]+z.slack()*f.weight[z] {
+		if l > f.before[z]+zones[z].slack()*f.weight[z] {
 			return math.Inf(1)
 		}
 	}

@@ -24,14 +24,14 @@ type fitting struct {
 	launch  *factor // nil: it is not fitted
 	factors []factor
 	left    []Left
-	zones   [][2]zone        // of rows
-	weight  map[zone]float64 // of those of its rows that are fitted to
-	before  map[zone]float64 // losses with the file's constants
+	in      [][]int          // the zones of each row, by their numbers
+	weight  []float64        // of a zone's rows that are fitted to
+	before  []float64        // a zone's losses with the file's constants
 	atLimit map[string]Bound // of factors, by name
 }
 
 func newFitting(r Request) *fitting {
-	f := &fitting{Request: r, weight: map[zone]float64{}, atLimit: map[string]Bound{}}
+	f := &fitting{Request: r, weight: make([]float64, len(zones)), atLimit: map[string]Bound{}}
 	for i, t := range r.Tables {
 		for _, p := range t.Points {
 			f.rows = append(f.rows, Row{Point: p, Origin: t.Origin, Table: i})
@@ -40,7 +40,13 @@ func newFitting(r Request) *fitting {
 	split(f.rows)
 	of := make([]int, len(r.Tables))
 	for i, row := range f.rows {
-		f.all, f.zones = append(f.all, i), append(f.zones, zonesOf(&f.rows[i]))
+		var in []int
+		for z := range zones {
+			if zones[z].has(&row) {
+				in = append(in, z)
+			}
+		}
+		f.all, f.in = append(f.all, i), append(f.in, in)
 		if !row.Judged {
 			f.fitted = append(f.fitted, i)
 			of[row.Table]++
@@ -49,7 +55,7 @@ func newFitting(r Request) *fitting {
 	f.weights = make([]float64, len(f.rows))
 	for _, i := range f.fitted {
 		f.weights[i] = float64(len(f.fitted)) / float64(len(r.Tables)*of[f.rows[i].Table])
-		for _, z := range f.zones[i] {
+		for _, z := range f.in[i] {
 			f.weight[z] += f.weights[i]
 		}
 	}
