@@ -226,7 +226,7 @@ type Baseline struct {
 	Program   string  `json:"ir,omitempty"`
 	Protocol  string  `json:"protocol,omitempty"`
 	TileBytes int64   `json:"tile_bytes,omitempty"`
-	ExtraUS   float64 `json:"extra_us,omitempty"` // what the library's call takes beyond the simulated trial of the program
+	ExtraUS   float64 `json:"extra_us,omitempty"` // what the library's call takes beyond the simulated trial of the program; below 0: less
 }
 
 // maxSeconds exceeds the duration and deadline of any trial: 292 years.
@@ -325,8 +325,8 @@ func (t *Tally) check() error {
 			return fmt.Errorf("bound_us %v: want 0 or more", p.BoundUS)
 		case p.Baseline != nil && p.Baseline.TimeUS != 0 && units.CheckTimeUS(p.Baseline.TimeUS) != nil:
 			return fmt.Errorf("baseline %.80q: %w", p.Baseline.Name, units.CheckTimeUS(p.Baseline.TimeUS))
-		case p.Baseline != nil && p.Baseline.ExtraUS != 0 && units.CheckTimeUS(p.Baseline.ExtraUS) != nil:
-			return fmt.Errorf("extra_us of baseline %.80q: %w", p.Baseline.Name, units.CheckTimeUS(p.Baseline.ExtraUS))
+		case p.Baseline != nil && p.Baseline.ExtraUS != 0 && units.CheckTimeUS(math.Abs(p.Baseline.ExtraUS)) != nil:
+			return fmt.Errorf("extra_us of baseline %.80q: %w", p.Baseline.Name, units.CheckTimeUS(math.Abs(p.Baseline.ExtraUS)))
 		case p.Baseline != nil && p.Baseline.Data != "" && !slices.Contains(allData, p.Baseline.Data):
 			return fmt.Errorf("data %.80q of baseline %.80q: want one of %v", p.Baseline.Data, p.Baseline.Name, allData)
 		case p.Baseline != nil && p.Baseline.Program != "" && !isHash(p.Baseline.Program):

@@ -194,7 +194,11 @@ func (e *enumeration) baselineDraft(ctx context.Context, c baseline.Choice) (d *
 	case t.refused != nil:
 		return nil, t.refused.Detail, nil
 	}
-	return &draft{name: f.Name, source: "template", params: params, instances: c.Channels, routing: t.routing, reference: e.options.narrowed()}, "", nil
+	d = &draft{name: f.Name, source: "template", params: params, instances: c.Channels, routing: t.routing, reference: e.options.narrowed()}
+	if c.Family == "ring" {
+		d.threadblocks = c.Channels * max(c.Parameters["rings"], 1)
+	}
+	return d, "", nil
 }
 
 // widestRings picks, from a family's sets of parameters, the first with rings

@@ -112,7 +112,7 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Slots: e.slots(), Disable: d.routing.disable(), Context: ctx}
+	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Slots: e.slots(), Disable: d.routing.disable(), MaxThreadblocks: d.threadblocks, Context: ctx}
 	if r := d.routing.beyond(ctx, program, d.instances, options.MaxChannels, p.Topology.MinSMs()); r != nil {
 		return &built{refusal: r}, ctx.Err()
 	}

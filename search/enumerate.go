@@ -84,14 +84,15 @@ func (e *enumeration) close() {
 
 // draft is a traced program with its number of instances.
 type draft struct {
-	name      string // the family's, or the construction's
-	source    string // template or synthesised
-	params    script.Params
-	instances int
-	routing   *routing
-	origin    string // how a construction found it
-	reference bool   // only for comparison
-	points    []baselinePoint
+	name         string // the family's, or the construction's
+	source       string // template or synthesised
+	params       script.Params
+	instances    int
+	threadblocks int // at most, on a GPU; 0: no limit
+	routing      *routing
+	origin       string // how a construction found it
+	reference    bool   // only for comparison
+	points       []baselinePoint
 }
 
 // String is the draft as -v and errors print it: ring channels=4 ×24.

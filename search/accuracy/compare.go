@@ -43,7 +43,7 @@ type Unused struct {
 type call struct {
 	topology, collective, dtype, algo, proto string
 	nodes, gpus                              int
-	inPlace                                  bool
+	inPlace, before222                       bool
 }
 
 // timed is the simulated time of a call at a size.
@@ -73,7 +73,7 @@ func Compare(ctx context.Context, m *Manifest, rows []Row, jobs int) ([]Compared
 			unused = append(unused, Unused{*r, why})
 			continue
 		}
-		calls[i] = call{s.Topology, r.Collective, r.DType, r.Algo, r.Proto, r.Nodes, r.GPUs, r.InPlace && r.Collective != "alltoall"}
+		calls[i] = call{s.Topology, r.Collective, r.DType, r.Algo, r.Proto, r.Nodes, r.GPUs, r.InPlace && r.Collective != "alltoall", s.Before222}
 		sizes[calls[i]] = append(sizes[calls[i]], r.Bytes)
 	}
 	simulated := map[call]map[int64]timed{}
@@ -223,6 +223,7 @@ var algorithms = map[string]string{Auto: "", "Ring": "ring", "Tree": "double-bin
 // forced is what NCCL_ALGO and NCCL_PROTO left of the library's choice; known is false of
 // values that are no library's.
 func (c call) forced() (f baseline.Forced, known bool) {
+	f.Before222 = c.before222
 	f.Family, known = algorithms[c.algo]
 	if c.proto != Auto {
 		p, err := topologies.ParseProto(c.proto)

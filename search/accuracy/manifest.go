@@ -33,7 +33,8 @@ type Set struct {
 	// HostUS is what one thread takes to launch a call on a GPU, in microseconds, where it
 	// does so for all GPUs of a node in turn: by collective, or under any. No such call takes
 	// less than that for each GPU.
-	HostUS map[string]float64 `toml:"host_us"`
+	HostUS    map[string]float64 `toml:"host_us"`
+	Before222 bool               `toml:"before_2_22"` // the library is NCCL before 2.22
 }
 
 // Rule selects rows of a set. Empty fields select all.

@@ -23,7 +23,7 @@ type Choice struct {
 	// not empty; 0 where none is known.
 	ClockUS float64
 	// ExtraUS is what the library's call takes beyond the same instructions, run as a
-	// program, in microseconds; 0 where nothing is known.
+	// program, in microseconds: below 0 where it takes less, 0 where nothing is known.
 	ExtraUS float64
 	// Parameters of the family: rings or trees that leave a node by different
 	// GPUs. The data is divided between them.
@@ -70,7 +70,7 @@ func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64,
 	}
 	s := newSystem(t)
 	if peers, ok := pointToPoint[c.Name]; ok {
-		return []Choice{s.direct(peers(c.Ranks), bytes)}, nil
+		return []Choice{s.direct(peers(c.Ranks), bytes, f)}, nil
 	}
 	var each [][]Choice
 	for _, a := range algorithms {
@@ -96,7 +96,7 @@ func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64,
 		}
 		for i := range programs {
 			programs[i].Protocol, programs[i].ModelUS = best, least
-			programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, best, channels, bytes), s.extra(best, channels)
+			programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, best, channels, bytes), s.extra(call{c.Name, c.InPlace, bytes}, best, channels, f)
 			if a.clock != nil {
 				programs[i].ClockUS = a.clock(s, bytes)
 			}
@@ -129,6 +129,13 @@ func (s *system) reduced(a *algorithm, p topologies.Proto, bytes int64) int {
 		channels--
 	}
 	return channels
+}
+
+// call is a collective of a size, in place or not.
+type call struct {
+	name    string
+	inPlace bool
+	bytes   int64
 }
 
 // copies is how many times a routing over that many channels must be there to

@@ -133,16 +133,20 @@ func TestKnownChoices(t *testing.T) {
 		{"dgx-a100", 4, "allreduce", 1 << 30, "ring", topologies.Simple, 2, map[string]int{"rings": 8}},
 		{"dgx-a100", 2, "allgather", 1 << 30, "ring", topologies.Simple, 2, map[string]int{"rings": 8}},
 		{"dgx-1", 1, "allreduce", 1 << 30, "ring", topologies.Simple, 2, map[string]int{"rings": 6}},
-		{"dgx-a100", 1, "alltoall", 1 << 17, "direct", topologies.LL, 1, nil},
-		{"dgx-a100", 1, "alltoall", 1<<17 + 8, "direct", topologies.Simple, 1, nil},
+		{"dgx-a100", 1, "alltoall", 1 << 16, "direct", topologies.LL, 1, nil},
+		{"dgx-a100", 1, "alltoall", 1 << 17, "direct", topologies.LL, 2, nil}, // 8 KiB each
+		{"dgx-a100", 1, "alltoall", 4 << 20, "direct", topologies.LL, 4, nil}, // 16 KiB for each of 32 channels
+		{"dgx-a100", 1, "alltoall", 4<<20 + 8, "direct", topologies.Simple, 4, nil},
 		{"dgx-a100", 1, "alltoall", 1 << 30, "direct", topologies.Simple, 4, nil},
+		{"dgx-1", 1, "alltoall", 8 << 15, "direct", topologies.LL, 2, nil}, // two channels a peer, as pairs without a link have
+		{"dgx-1", 1, "alltoall", 8<<15 + 8, "direct", topologies.Simple, 1, nil},
 		{"dgx-a100", 4, "alltoall", 1 << 30, "direct", topologies.Simple, 1, nil},
 		{"dgx-a100", 3, "alltonext", 16384, "direct", topologies.LL, 1, nil},
 		{"dgx-a100", 3, "alltonext", 1 << 30, "direct", topologies.Simple, 2, nil},
-		{"dgx-a100", 1, "sendrecv", 1 << 20, "direct", topologies.Simple, 2, nil},
+		{"dgx-a100", 1, "sendrecv", 1 << 20, "direct", topologies.Simple, 4, nil},
 	} {
 		got := choose(t, resolve(t, c.topology, c.nodes), c.collective, c.bytes)
-		want := Choice{Family: c.family, Parameters: c.parameters, Protocol: c.protocol, Channels: c.channels, TileBytes: got.TileBytes, ModelUS: got.ModelUS}
+		want := Choice{Family: c.family, Parameters: c.parameters, Protocol: c.protocol, Channels: c.channels, TileBytes: got.TileBytes, ModelUS: got.ModelUS, ExtraUS: got.ExtraUS}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s of %d bytes on %d x %s (-want +got):\n%s", c.collective, c.bytes, c.nodes, c.topology, diff)
 		}
@@ -163,7 +167,7 @@ func TestTiles(t *testing.T) {
 		{1, "allreduce", 1 << 30, "ring", topologies.Simple, 0},
 		{2, "allgather", 1 << 24, "ring", topologies.LL128, 0},
 		{1, "broadcast", 1 << 30, "chain", topologies.Simple, 512 << 10},
-		{1, "alltoall", 1 << 30, "direct", topologies.Simple, 0},
+		{1, "alltoall", 1 << 30, "direct", topologies.Simple, 1 << 20},
 		{2, "allreduce", 1 << 12, "double-binary-tree", topologies.LL, 0},
 		// 16 channels of 64 KiB; 576,000 B is halved until 16 · 2.8 ÷ 8 chunks fit,
 		// or it is no more than 32 KiB
@@ -173,6 +177,44 @@ func TestTiles(t *testing.T) {
 		got := choose(t, resolve(t, "dgx-a100", c.nodes), c.collective, c.bytes)
 		if got.Family != c.family || got.Protocol != c.protocol || got.TileBytes != c.tile {
 			t.Errorf("%s of %d bytes on %d nodes: %s %v with tiles of %d, want %s %v of %d", c.collective, c.bytes, c.nodes, got.Family, got.Protocol, got.TileBytes, c.family, c.protocol, c.tile)
+		}
+	}
+}
+
+// TestExtra: what a call takes beyond its program, by hand.
+func TestExtra(t *testing.T) {
+	old := Forced{Before222: true}
+	for _, c := range []struct {
+		topology   string
+		collective string
+		inPlace    bool
+		bytes      int64
+		f          Forced
+		want       float64
+	}{
+		{"dgx-a100", "allreduce", true, 1 << 20, Forced{}, 0},
+		{"dgx-a100", "allreduce", true, 1 << 20, old, 23 * 1.15}, // LL over 24 channels
+		{"dgx-a100", "allreduce", true, 1 << 30, old, 0},         // Simple
+		// A copy of 1 GiB ÷ (8 · 24) in 683 passes of 8 KiB and three tiles of 2 MiB.
+		{"dgx-a100", "allgather", false, 1 << 30, Forced{}, -(683*0.35 + 3*0.5)},
+		{"dgx-a100", "allgather", true, 1 << 30, Forced{}, 0},
+		{"dgx-a100", "alltoall", false, 1 << 10, Forced{}, 6 * 0.5},
+		{"dgx-a100", "alltoall", false, 4 << 20, Forced{}, 6*0.5 + 2*1.2}, // four channels a peer
+		{"dgx-a100", "alltoall", false, 8 << 20, Forced{}, 6*0.5 - 4},     // one step, and a slice less
+		{"dgx-a100", "alltoall", false, 64 << 20, Forced{}, 6 * 0.5},
+		{"mi300x", "alltoall", false, 1 << 20, Forced{}, 0},
+	} {
+		top := resolve(t, c.topology, 1)
+		of, err := collective.New(collective.Spec{Name: c.collective, Ranks: 8, Chunks: 1, InPlace: c.inPlace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := ForcedChoices(top, of, c.bytes, c.f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := all[0].ExtraUS; math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s of %d bytes on %s: %v us, want %v", c.collective, c.bytes, c.topology, got, c.want)
 		}
 	}
 }

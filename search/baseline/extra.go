@@ -1,12 +1,70 @@
 package baseline
 
-import "github.com/colltune/colltune/topologies"
+import (
+	"cmp"
+	"math"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// What a call of the library takes beyond the same instructions, run as a program.
+const (
+	// channelExtra is what each channel but one adds to a call of LL or LL128 with NCCL
+	// before 2.22, in microseconds: fitted to all-reduces over 4 and 8 A100, 64 KiB to
+	// 1 MiB, where calls of 2.8 to 2.18 (ABCI, NDv4, SXM4) grow by 1.0 to 1.3 us a channel.
+	// Those of 2.27 do not: since 2.22 channels share the description of their work, in the
+	// kernel's arguments.
+	channelExtra = 1.15
+	// peerExtra is what each peer of the node but one adds to sends and receives, and
+	// doubleExtra what each doubling of a peer's channels does with LL, in microseconds:
+	// fitted to all-to-alls over 2, 4 and 8 A100, H200 and B200 up to 4 MiB (NCCL 2.23 to
+	// 2.29).
+	peerExtra   = 0.5
+	doubleExtra = 1.2
+)
+
+// copiedParts is into how many parts a call divides the bytes of which a rank keeps a copy
+// of one, out of place.
+var copiedParts = map[string]func(ranks int) int{
+	"allgather": func(n int) int { return n },
+	"broadcast": func(int) int { return 1 },
+}
 
 // extra is what the library's call takes beyond the same instructions, run as a program,
-// in microseconds.
-func (s *system) extra(p topologies.Proto, channels int) float64 {
+// in microseconds. It is below 0 where the library takes less: the first send of an
+// all-gather, or of a broadcast's root, is the copy as well for which a program has a step.
+func (s *system) extra(c call, p topologies.Proto, channels int, f Forced) float64 {
 	if s.rccl != nil {
 		return rcclExtra.of(p)
 	}
-	return 0
+	us := 0.
+	if f.Before222 && p != topologies.Simple {
+		us += channelExtra * float64(channels-1)
+	}
+	if parts := copiedParts[c.name]; parts != nil && !c.inPlace {
+		us -= copyUS(s.t.Protocols[p], float64(c.bytes)/float64(parts(s.n)*channels))
+	}
+	return us
+}
+
+// copyUS is what a threadblock takes to copy so many bytes, in microseconds.
+func copyUS(p topologies.Protocol, bytes float64) float64 {
+	pass := 16 * float64(p.Threads) // bytes
+	tiles := math.Ceil(bytes / float64(p.Tile))
+	return math.Ceil(bytes/pass)*float64(cmp.Or(p.CopyPass, p.ReducePass)) + tiles*float64(p.ReduceCall)
+}
+
+// directExtra is the same of sends and receives of which a channel has so many bytes. With
+// Simple a step is one slice there, where a call of a program is two.
+func (s *system) directExtra(peers int, p topologies.Proto, channels int, part, step int64) float64 {
+	us := peerExtra * float64(max(peers-1, 0))
+	switch {
+	case s.rccl != nil:
+		return 0
+	case p != topologies.Simple:
+		us += doubleExtra * math.Log2(float64(channels))
+	case part <= step:
+		us -= float64(s.t.Protocols[p].SendSlice)
+	}
+	return us
 }

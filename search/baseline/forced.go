@@ -6,12 +6,13 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Forced narrows the library's choice, as NCCL_ALGO and NCCL_PROTO do. The zero value
-// leaves it all.
+// Forced narrows the library's choice, as NCCL_ALGO and NCCL_PROTO do, or says that the
+// library is an older one. The zero value leaves all of the library of today.
 type Forced struct {
 	Family    string             // of a Choice; empty: any
 	Without   string             // of Choices that are not taken; empty: none
 	Protocols []topologies.Proto // none: all
+	Before222 bool               // NCCL before 2.22, whose choices are taken to be the same
 }
 
 // allows reports whether a protocol is left. The library takes one that it is told to,

@@ -3,8 +3,6 @@ package baseline
 import (
 	"math"
 	"slices"
-
-	"github.com/colltune/colltune/topologies"
 )
 
 // nvls reports whether the switches of a node reduce what GPUs send: NVSwitch of the
@@ -83,6 +81,10 @@ func (s *system) nvlsChunk(bytes int64) int64 {
 	return chunk
 }
 
+// nvlsLaunch is what a call of NVLS takes beside its chunks, in microseconds: that of
+// NCCL's own model of a ring with Simple (baseRing), with which nvlsRates were fitted.
+const nvlsLaunch = 8.4
+
 // nvlsRates is what bounds NVLS, by generation: the GB/s out of a GPU while chunks are on
 // their way, and the microseconds that a channel takes for each chunk beside that. Both
 // are fitted to times from 4 MiB: on 8 H100 (NCCL 2.26.2, and AWS p5) and 8 H200
@@ -103,7 +105,7 @@ func (s *system) nvlsClock(bytes int64) float64 {
 		byteUS = math.Max(byteUS, 1/(1000*across))
 	}
 	stages := float64(bytes)/loop + 2
-	return float64(s.t.Protocols[topologies.Simple].Launch) + 2*math.Log2(float64(s.nodes))*nvlsTreeAcross + stages*(heads*rate.chunkUS+loop*byteUS)
+	return nvlsLaunch + 2*math.Log2(float64(s.nodes))*nvlsTreeAcross + stages*(heads*rate.chunkUS+loop*byteUS)
 }
 
 // SwitchesReduce reports whether NVLS has a reduction (NCCL 2.29, ncclNvlsSupported): sums
