@@ -97,7 +97,7 @@ func TestRewrite(t *testing.T) {
 	}
 	for _, want := range []string{
 		"bandwidth = \"50 GB/s\"\n", `source    = "data sheet; bandwidth fitted to a_b.txt, 100 GB/s before"`,
-		"[protocol.LL]\nlaunch = \"10.5 us\"\n", "[protocol.LL128]\nlaunch = \"17 us\"\n", "# a comment", "[[node.link]] # [a heading's comment]",
+		"[protocol.LL]\nlaunch = \"11.2 us\"\n", "[protocol.LL128]\nlaunch = \"17 us\"\n", "# a comment", "[[node.link]] # [a heading's comment]",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %s in\n%s", want, out)
@@ -109,7 +109,7 @@ func TestRewrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	top, err := Read("pair.toml", again, Options{})
-	if err != nil || top.Protocols[LL].Launch != 9.5 || top.Edges[0].Bandwidth != units.Bandwidth(50e9) {
+	if err != nil || top.Protocols[LL].Launch != 10.2 || top.Edges[0].Bandwidth != units.Bandwidth(50e9) {
 		t.Errorf("%v, %v", top, err)
 	}
 
