@@ -17,7 +17,7 @@ const clearly = 0.03
 // passes is how often every factor is looked for, because one may hold up what another
 // was blamed for; mostTried is how many values of it are tried at most.
 const (
-	passes    = 2
+	passes    = 3
 	mostTried = 22
 )
 
