@@ -34,6 +34,7 @@ func (b *blueprint) kind(node int) *nodePlan { return &b.kinds[b.order[node%len(
 type nodePlan struct {
 	label    string // empty where there is only one kind
 	cpu      string
+	nicPath  string
 	gpus     int
 	sms      int             // of a GPU
 	memory   units.Bandwidth // of a GPU; 0 if the file does not say
@@ -243,6 +244,17 @@ func (b *blueprint) disconnected() bool {
 		}
 	}
 	return true
+}
+
+// nicPath returns the farthest of the ways to the nodes' NICs.
+func (b *blueprint) nicPath() string {
+	farthest := ""
+	for _, k := range b.order {
+		if path := b.kinds[k].nicPath; slices.Index(NICPaths, path) > slices.Index(NICPaths, farthest) {
+			farthest = path
+		}
+	}
+	return farthest
 }
 
 // cpu returns the maker of the processors. NCCL's model treats nodes that differ as

@@ -28,7 +28,7 @@ func (c Calibration) IsZero() bool {
 func (t *Topology) Calibrated(c Calibration) *Topology {
 	n := &Topology{
 		Name: t.Name, Nodes: t.Nodes, Ranks: t.Ranks, Vertices: t.Vertices, Edges: slices.Clone(t.Edges),
-		Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, Protocols: t.Protocols,
+		Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, Protocols: t.Protocols,
 	}
 	for i := range n.Edges {
 		if times, ok := c.Links[n.Edges[i].Kind]; ok {

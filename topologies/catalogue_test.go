@@ -149,7 +149,7 @@ func TestEachSourceIsRequired(t *testing.T) {
 			}
 			without := strings.Join(slices.Delete(slices.Clone(lines), i, i+1), "")
 			_, err := Read(name, []byte(without), Options{})
-			number := !slices.Contains([]string{"pairs", "serves", "at", "cpu"}, key)
+			number := !slices.Contains([]string{"pairs", "serves", "at", "cpu", "nic_path"}, key)
 			switch missed := number && (!others || key == "others"); {
 			case !missed && err != nil:
 				t.Errorf("%s without %s: %v", name, line, err)

@@ -22,6 +22,7 @@ type encoding struct {
 	Runtime   string      `json:"runtime"`
 	Arch      string      `json:"arch"`
 	CPU       string      `json:"cpu"`
+	NICPath   string      `json:"nic_path,omitempty"`
 	Ranks     [][]int64   `json:"ranks"`    // node, local, SMs; and memory where it is known
 	Vertices  []vertex    `json:"vertices"` // those that are not ranks
 	Edges     edges       `json:"edges"`
@@ -83,7 +84,7 @@ func (all *edges) UnmarshalJSON(b []byte) error {
 
 func (t *Topology) encoding(names bool) encoding {
 	enc := encoding{
-		Schema: encodingSchema, Nodes: t.Nodes, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU,
+		Schema: encodingSchema, Nodes: t.Nodes, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath,
 		Ranks: make([][]int64, len(t.Ranks)), Vertices: []vertex{}, Edges: edges(t.Edges),
 		Protocols: t.Protocols,
 	}
@@ -130,7 +131,7 @@ func Decode(text []byte) (*Topology, error) {
 		return nil, fmt.Errorf("topology: schema %q: want %q", enc.Schema, encodingSchema)
 	}
 	t := &Topology{
-		Name: enc.Name, Nodes: enc.Nodes, Runtime: enc.Runtime, Arch: enc.Arch, CPU: enc.CPU,
+		Name: enc.Name, Nodes: enc.Nodes, Runtime: enc.Runtime, Arch: enc.Arch, CPU: enc.CPU, NICPath: enc.NICPath,
 		Protocols: enc.Protocols,
 	}
 	for i, r := range enc.Ranks {

@@ -224,14 +224,14 @@ func TestHosts(t *testing.T) {
 func TestMixedNodes(t *testing.T) {
 	text := strings.Replace(box(`["big", "small"]`, ""), "[node]", "[node.big]", 1)
 	text = strings.ReplaceAll(text, "[[node.", "[[node.big.")
-	text += "\n[node.small]\ngpus = 2\nsms = 80\nmemory = \"900 GB/s\"\ncpu = \"amd\"\nsource = \"test\"\n[[node.small.link]]\npairs = [[0, 1]]\nkind = \"pcie\"\nbandwidth = \"12 GB/s\"\nlatency = \"1 us\"\nsource = \"test\"\n" +
+	text += "\n[node.small]\ngpus = 2\nsms = 80\nmemory = \"900 GB/s\"\ncpu = \"amd\"\nnic_path = \"phb\"\nsource = \"test\"\n[[node.small.link]]\npairs = [[0, 1]]\nkind = \"pcie\"\nbandwidth = \"12 GB/s\"\nlatency = \"1 us\"\nsource = \"test\"\n" +
 		"[[node.small.nic]]\nserves = [[0, 1]]\nbandwidth = \"12.5 GB/s\"\nlatency = \"1 us\"\nmessage = \"1 us\"\nsource = \"test\"\n"
 	top := build(t, text, Options{Nodes: 3})
 	if len(top.Ranks) != 10 || top.Ranks[4] != (Rank{Node: 1, Local: 0, SMs: 80, Memory: 900e9}) || top.Ranks[9].Node != 2 {
 		t.Errorf("ranks %+v", top.Ranks)
 	}
-	if top.CPU != "amd" || top.MinSMs() != 80 || top.Local(1, 1) != 5 || !top.Linked(0, 5) {
-		t.Errorf("%s, %d SMs, gpu 1 of node 1 is %d", top.CPU, top.MinSMs(), top.Local(1, 1))
+	if top.CPU != "amd" || top.NICPath != "phb" || top.MinSMs() != 80 || top.Local(1, 1) != 5 || !top.Linked(0, 5) {
+		t.Errorf("%s, NICs at %s, %d SMs, gpu 1 of node 1 is %d", top.CPU, top.NICPath, top.MinSMs(), top.Local(1, 1))
 	}
 	if again, err := Decode(top.Encode()); err != nil || again.Hash() != top.Hash() {
 		t.Errorf("encoded and decoded: %v", err)

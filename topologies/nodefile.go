@@ -11,6 +11,11 @@ import (
 // which errors list them.
 var nodeLinks = []LinkKind{NVLink, XGMI, PCIe, Host}
 
+// NICPaths are NCCL's names of a way from a GPU to a NIC, the nearest first: over one PCIe
+// switch, over several, over NVLink and the PCIe of another GPU, over the processor's host
+// bridge, between processors.
+var NICPaths = []string{"pix", "pxb", "pxn", "phb", "sys"}
+
 // at returns the dotted key of one of the kind's tables.
 func (n *nodePlan) at(key string) string {
 	if n.label == "" {
@@ -29,6 +34,9 @@ func (n *nodePlan) read(t *table) {
 	}
 	if t.has("cpu") {
 		n.cpu = t.choice("cpu", "intel", "amd", "arm", "power")
+	}
+	if t.has("nic_path") {
+		n.nicPath = t.choice("nic_path", NICPaths...)
 	}
 	t.source()
 	for _, st := range t.tables("switch") {

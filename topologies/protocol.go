@@ -46,6 +46,8 @@ var constants = []constant{
 	{"net_latency", always, func(p *Protocol) any { return &p.NetLatency }},
 	{"net_start", always, func(p *Protocol) any { return &p.NetStart }},
 	{"net_rate", always, func(p *Protocol) any { return &p.NetRate }},
+	{"net_eager", always, func(p *Protocol) any { return &p.NetEager }},
+	{"net_rendezvous", always, func(p *Protocol) any { return &p.NetRendezvous }},
 	{"send_call", always, func(p *Protocol) any { return &p.SendCall }},
 	{"recv_call", always, func(p *Protocol) any { return &p.RecvCall }},
 	{"dep", always, func(p *Protocol) any { return &p.Dep }},
@@ -67,11 +69,13 @@ var constants = []constant{
 
 // defaults are the constants that a file may leave out.
 var defaults = map[string]func(*Protocol){
-	"min_pass":  func(p *Protocol) { p.MinPass = p.Pass },
-	"packets":   func(p *Protocol) { p.Packets = 0 },
-	"copy_pass": func(p *Protocol) { p.CopyPass = 0 },
-	"net_start": func(p *Protocol) { p.NetStart = 0 },
-	"net_rate":  func(p *Protocol) { p.NetRate = 0 },
+	"min_pass":       func(p *Protocol) { p.MinPass = p.Pass },
+	"packets":        func(p *Protocol) { p.Packets = 0 },
+	"copy_pass":      func(p *Protocol) { p.CopyPass = 0 },
+	"net_start":      func(p *Protocol) { p.NetStart = 0 },
+	"net_rate":       func(p *Protocol) { p.NetRate = 0 },
+	"net_eager":      func(p *Protocol) { p.NetEager = 0 },
+	"net_rendezvous": func(p *Protocol) { p.NetRendezvous = 0 },
 }
 
 // readProtocols reads the tables [protocol.LL], [protocol.LL128] and
@@ -192,7 +196,7 @@ func (c *Protocol) check(p Proto) error {
 		case *units.Duration:
 			bad = !sane(*f)
 		case *units.Bytes:
-			bad = *f < 0 || *f > maxTile || row.moves.of(p) && *f == 0
+			bad = *f < 0 || *f > maxTile || row.moves.of(p) && *f == 0 && !optional
 		case *units.Bandwidth:
 			bad = *f < 0 || *f > maxBandwidth || row.moves.of(p) && *f == 0 && !optional
 		case *int:

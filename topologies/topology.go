@@ -21,6 +21,7 @@ type Topology struct {
 	Runtime   string
 	Arch      string      // volta, ampere, hopper, blackwell, cdna3, …: input of the vendor's cost model
 	CPU       string      // intel, amd, …: input of the same model; may be empty
+	NICPath   string      // pxb, pxn, phb, …: NCCL's name of the way to the NICs, another input; may be empty
 	Protocols [3]Protocol // indexed by Proto
 
 	lazy derived // computed on first use
@@ -171,6 +172,10 @@ type Protocol struct {
 	// NetRate is the most wire bytes a second of a connection that leaves the node. 0
 	// means no limit but the links'.
 	NetRate units.Bandwidth `json:",omitempty"`
+	// NetRendezvous is the least time that a message of more than NetEager wire bytes takes
+	// on a connection that leaves the node: sender and receiver agree before it moves.
+	NetRendezvous units.Duration `json:",omitempty"`
+	NetEager      units.Bytes    `json:",omitempty"`
 
 	// LL and LL128 move a message in passes.
 	Pass     units.Bytes    // data of one pass of the whole threadblock

@@ -15,6 +15,8 @@ type costs struct {
 	proto    topologies.Proto
 	launch   float64   // with the starts of connections over the network
 	netRate  float64   // the most of a connection over the network; 0: no limit
+	eager    float64   // the most wire bytes of a message over the network without a rendezvous
+	agreed   float64   // the least time of one with a rendezvous
 	latency  []float64 // by lane: sent → visible
 	credit   []float64 // by lane: received → slot free at the sender
 	slots    int       // messages a connection holds: calls, or Simple's slices
@@ -116,6 +118,8 @@ func (p *Prepared) costs(k Knobs) (*costs, error) {
 		proto:    k.Protocol,
 		launch:   float64(c.Launch) + float64(c.NetStart)*float64(max(p.mostNet-1, 0)),
 		netRate:  c.NetRate.PerMicro(),
+		eager:    float64(c.NetEager),
+		agreed:   float64(c.NetRendezvous),
 		slots:    c.Slots,
 		dep:      float64(c.Dep),
 		nop:      float64(c.Nop),
@@ -258,6 +262,9 @@ func (c *costs) load(l *lane, wire, unloaded float64) (work, rate float64) {
 	work = c.occupies(l, wire)
 	if l.net && c.netRate > 0 {
 		unloaded = max(unloaded, wire/c.netRate)
+	}
+	if l.net && wire > c.eager {
+		unloaded = max(unloaded, c.agreed)
 	}
 	unloaded += l.message
 	if unloaded <= 0 {

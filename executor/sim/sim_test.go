@@ -182,6 +182,33 @@ func TestNetRate(t *testing.T) {
 	}
 }
 
+// TestNetRendezvous: a message of more than net_eager bytes on the wire takes at least
+// net_rendezvous of its connection, and no smaller message does. Connections wait side by
+// side, and messages inside a node not at all.
+func TestNetRendezvous(t *testing.T) {
+	const eager, agreed = 1 << 13, 50
+	nic := 25e3 // bytes a microsecond
+	for _, c := range []struct {
+		name        string
+		top         *topologies.Topology
+		bytes       int64 // of a connection's message
+		connections int
+		want        float64
+	}{
+		{"eager", network(t, 2), eager, 1, soft(math.Inf(1), nic)},
+		{"a byte more", network(t, 2), eager + 4, 1, soft((eager+4.0)/agreed, nic)},
+		{"two connections", network(t, 2), eager + 4, 2, soft((eager+4.0)/agreed, nic/2)},
+		{"large", network(t, 2), 1 << 24, 1, soft((1<<24)/50.0, nic)},
+		{"in a node", idealised(t, "hub:2@25GB/s"), eager + 4, 1, nic},
+	} {
+		p := &c.top.Protocols[topologies.LL]
+		p.NetEager, p.NetRendezvous = eager, agreed
+		path, _ := c.top.Path(0, 1)
+		got := timeAndBound(t, allPairsAllGather(2, c.connections), c.top, Knobs{Bytes: 2 * c.bytes * int64(c.connections), Protocol: topologies.LL}, 0.5)
+		near(t, c.name, got-float64(path.Latency), float64(c.bytes)/c.want, 1e-6)
+	}
+}
+
 // TestNetSlots: a connection out of a node holds twice as many messages as its protocol
 // has slots. With one slot a tile's message waits for its credit; over the network two
 // are in flight.

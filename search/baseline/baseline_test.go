@@ -341,6 +341,33 @@ func TestNoLL128WithoutNVLink(t *testing.T) {
 	}
 }
 
+// TestNoLL128ToFarNICs: between nodes NCCL runs LL128 only where NICs are near.
+func TestNoLL128ToFarNICs(t *testing.T) {
+	for _, c := range []struct {
+		topology, path string
+		nodes          int
+		want           bool
+	}{
+		{"dgx-a100", "", 2, true},
+		{"dgx-a100", "pxb", 2, true},
+		{"dgx-a100", "pxn", 2, false}, // Hopper's GPUs alone
+		{"dgx-h200", "pxn", 2, true},
+		{"dgx-h200", "phb", 2, false},
+		{"dgx-h200", "phb", 1, true}, // no NIC on the way
+		{"polaris", "phb", 8, false},
+	} {
+		top := *resolve(t, c.topology, c.nodes)
+		top.NICPath = c.path
+		taken := false
+		for bytes := int64(1 << 10); bytes <= 1<<30; bytes *= 2 {
+			taken = taken || choose(t, &top, "allgather", bytes).Protocol == topologies.LL128
+		}
+		if taken != c.want {
+			t.Errorf("%d x %s, NICs at %q: LL128 taken: %v", c.nodes, c.topology, c.path, taken)
+		}
+	}
+}
+
 // TestChoiceIsTheCheapest: whatever is asked, the time is positive and finite,
 // grows with the size, and no other pair of algorithm and protocol beats it.
 func TestChoiceIsTheCheapest(t *testing.T) {

@@ -1,6 +1,10 @@
 package baseline
 
-import "github.com/colltune/colltune/topologies"
+import (
+	"slices"
+
+	"github.com/colltune/colltune/topologies"
+)
 
 // NCCL's tuning constants (2.30, graph/tuning.cc: ncclTunerConstantsDefaults).
 // Latencies in microseconds, bandwidths in GB/s; LL, LL128, Simple in order.
@@ -102,7 +106,18 @@ var treeCorrection = [3][24]float64{
 }
 
 // available reports whether the library would use a protocol here: LL128 only
-// where all stores of 128 bytes arrive whole, over NVLink.
+// where all stores of 128 bytes arrive whole, over NVLink and, between nodes, to a NIC that
+// is not behind the processor.
 func (s *system) available(p topologies.Proto) bool {
-	return s.t.Has(p) && (p != topologies.LL128 || s.arch.ll128 && s.nvlink)
+	return s.t.Has(p) && (p != topologies.LL128 || s.arch.ll128 && s.nvlink && (s.nodes == 1 || s.nearNICs()))
+}
+
+// nearNICs reports whether NICs are as near as LL128 needs (ncclTopoTuneModel): over PCIe
+// switches, from Hopper on also over NVLink and another GPU's.
+func (s *system) nearNICs() bool {
+	farthest := "pxb"
+	if s.arch.generation >= hopper {
+		farthest = "pxn"
+	}
+	return slices.Index(topologies.NICPaths, s.t.NICPath) <= slices.Index(topologies.NICPaths, farthest)
 }
