@@ -145,3 +145,39 @@ func TestUnfilledTreeIsShortest(t *testing.T) {
 		}
 	}
 }
+
+// TestTreesSpreadOverNICs: where every two GPUs of a node share a NIC, as many pairs of trees
+// as NICs use each NIC of an inner node for two trees.
+func TestTreesSpreadOverNICs(t *testing.T) {
+	f, err := Find(Builtin(), "double-binary-tree", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, nics := range []int{1, 2, 4} {
+		const gpus = 8
+		m := script.Even(4, gpus)
+		program, err := f.Trace(m, script.Request{Collective: "allreduce", InPlace: true}, script.Params{"trees": nics})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends := map[int32]map[int32]bool{} // by NIC: trees that cross it, by their chunk
+		for i := range program.Ops {
+			op := &program.Ops[i]
+			if op.Src.Rank/gpus == op.Dst.Rank/gpus {
+				continue
+			}
+			for _, r := range []int32{op.Src.Rank, op.Dst.Rank} {
+				nic := r % gpus * int32(nics) / gpus
+				if ends[nic] == nil {
+					ends[nic] = map[int32]bool{}
+				}
+				ends[nic][op.Src.Index] = true
+			}
+		}
+		for nic := range int32(nics) {
+			if len(ends[nic]) != 2 {
+				t.Errorf("%d pairs of trees: NIC %d of as many carries %d trees, want 2", nics, nic, len(ends[nic]))
+			}
+		}
+	}
+}
