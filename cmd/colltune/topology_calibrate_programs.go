@@ -16,6 +16,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search"
@@ -63,7 +64,7 @@ func readRuns(cmd *cobra.Command, name, given string) (t measuredTable, err erro
 	if t, err = programTable(cmd, name, filepath.Base(path), ran); err != nil {
 		return t, err
 	}
-	return t, usage(f.readRows(cmd, &t, ran.Used()))
+	return t, f.readRows(cmd, &t, ran.Used())
 }
 
 // decode reads the document, without its rows.
@@ -191,18 +192,37 @@ func (f *runsFile) rows() (rows []runRow, err error) {
 	return rows, nil
 }
 
+// completes returns the sizes of rows at which the program completes on a system. That it
+// does at none is an error.
+func (f *runsFile) completes(t *topologies.Topology, k runsKnobs, rows []runRow, program *ir.Program) ([]int64, error) {
+	col, err := collective.New(program.Collective)
+	if err != nil {
+		return nil, err
+	}
+	r := runRequest{col: col, trial: executor.Trial{Topology: t, DType: f.Program.DType, Protocol: k.protocol, TileBytes: f.Program.TileBytes}}
+	for _, row := range rows {
+		r.sizes = append(r.sizes, row.Bytes)
+	}
+	err = r.refuseHangs(&programFile{name: f.path, program: program})
+	return r.sizes, err
+}
+
 // readRows sets the points of the table.
 func (f *runsFile) readRows(cmd *cobra.Command, t *measuredTable, program *ir.Program) error {
 	knobs, err := f.knobs(t.Topology)
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	rows, err := f.rows()
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	t.Elem = knobs.elem
-	wrong, simulated := 0, 0
+	completes, err := f.completes(t.Topology, knobs, rows, program)
+	if err != nil {
+		return err
+	}
+	wrong, simulated, hang := 0, 0, 0
 	for _, row := range rows {
 		if row.Executor == "sim" {
 			simulated++
@@ -210,15 +230,18 @@ func (f *runsFile) readRows(cmd *cobra.Command, t *measuredTable, program *ir.Pr
 		switch {
 		case row.Wrong != nil && *row.Wrong > 0:
 			wrong++
+		case !slices.Contains(completes, row.Bytes):
+			hang++
 		case inRange(cmd, row.Bytes):
 			c := search.LibraryCall{Bytes: row.Bytes, Name: program.Name + " " + knobs.protocol.String(), Protocol: knobs.protocol, Tile: f.Program.TileBytes, Program: program}
 			t.Points = append(t.Points, calibrate.Point{LibraryCall: c, MeasuredUS: row.TimeUS})
 		}
 	}
+	t.remark(cmd, hang, "not used, as the program hangs there with the slots of "+t.Topology.Name)
 	t.remark(cmd, wrong, "not used, as the results were wrong")
 	t.remark(cmd, simulated, notMeasured)
 	if len(t.Points) == 0 {
-		return fmt.Errorf("%s: no usable time: want rows without wrong results, of sizes from --min-bytes to --max-bytes", f.path)
+		return usagef("%s: no usable time: want rows without wrong results, of sizes from --min-bytes to --max-bytes", f.path)
 	}
 	return nil
 }
