@@ -26,10 +26,7 @@ func (c Calibration) IsZero() bool {
 // Calibrated returns a copy of the system with corrected numbers. It does not
 // change t.
 func (t *Topology) Calibrated(c Calibration) *Topology {
-	n := &Topology{
-		Name: t.Name, Nodes: t.Nodes, Ranks: t.Ranks, Vertices: t.Vertices, Edges: slices.Clone(t.Edges),
-		Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, Protocols: t.Protocols,
-	}
+	n := t.Clone()
 	for i := range n.Edges {
 		if times, ok := c.Links[n.Edges[i].Kind]; ok {
 			n.Edges[i].Bandwidth = scaled(n.Edges[i].Bandwidth, times)

@@ -27,6 +27,14 @@ type Topology struct {
 	lazy derived // computed on first use
 }
 
+// Clone returns a copy whose numbers can be changed without changing t.
+func (t *Topology) Clone() *Topology {
+	return &Topology{
+		Name: t.Name, Nodes: t.Nodes, Ranks: slices.Clone(t.Ranks), Vertices: slices.Clone(t.Vertices), Edges: slices.Clone(t.Edges),
+		Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, Protocols: t.Protocols,
+	}
+}
+
 // Rank is one GPU. Its number is its index in Topology.Ranks.
 type Rank struct {
 	Node  int // index, from 0

@@ -166,15 +166,7 @@ func (l *traffic) drain(p *Prepared, c *costs) float64 {
 		t := 0.0
 		for _, it := range l.items {
 			over := &p.bounds.lanes[it.lane]
-			t += float64(it.n) * it.each(c, s, func(one *call) float64 {
-				w := 0.0
-				for _, half := range [2]*part{&one.first, &one.second} {
-					if half.bytes > 0 {
-						w += c.occupies(over, half.wire)
-					}
-				}
-				return w
-			})
+			t += float64(it.n) * it.each(c, s, func(one *call) float64 { return c.carries(over, one) })
 		}
 		return t
 	}
@@ -192,6 +184,17 @@ func (l *traffic) drain(p *Prepared, c *costs) float64 {
 		around += c.recvCall
 	}
 	return all/l.cap + around
+}
+
+// carries returns the bytes with which a call occupies a lane's edges.
+func (c *costs) carries(l *lane, one *call) float64 {
+	w := 0.0
+	for _, half := range [2]*part{&one.first, &one.second} {
+		if half.bytes > 0 {
+			w += c.occupies(l, half.wire)
+		}
+	}
+	return w
 }
 
 // prepare groups lanes, threadblocks and edges that are alike.

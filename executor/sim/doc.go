@@ -19,7 +19,9 @@
 //	costs.go    the cost of a call, by size          bound.go   lower bounds
 //	engine.go   threadblocks and the event loop      critical.go the longest chain
 //	passes.go   LL and LL128 calls                   memory.go  traffic over a GPU's memory
-//	slices.go   Simple calls
+//	slices.go   Simple calls                         record.go  what each time consists of
+//	explain.go  why a call takes its time            changes.go what would help
+//	utilisation.go  how much of each resource a call uses
 //
 // Invariants: the same program, topology and knobs give the same time, bit for
 // bit; LowerBound is never above Run; renaming ranks, threadblocks or channels

@@ -29,6 +29,7 @@ type engine struct {
 	left    int // threadblocks that have not run them
 	events  int64
 	pattern pattern
+	rec     *recorder // of causes; nil unless the run is explained
 }
 
 // blockState is the progress of a threadblock.
@@ -124,6 +125,9 @@ func (e *engine) reset(c *costs) {
 		e.blocks[i] = blockState{op: b.from, dep: -1, published: -1}
 		e.waiters[i] = e.waiters[i][:0]
 	}
+	if e.rec != nil {
+		e.rec.reset()
+	}
 }
 
 // simulate runs the program for limit tiles, or fewer if the tile loop becomes periodic,
@@ -146,6 +150,9 @@ func (e *engine) simulate(ctx context.Context, c *costs, limit int) (float64, er
 		e.blocks[block].stage = landed
 		e.blocks[block].end = e.now
 		e.ready = append(e.ready, block)
+		if e.rec != nil {
+			e.rec.lands(block)
+		}
 	}
 	blocks := int32(len(e.blocks))
 	for {
@@ -173,6 +180,9 @@ func (e *engine) simulate(ctx context.Context, c *costs, limit int) (float64, er
 	}
 	if e.left > 0 {
 		return 0, e.deadlock()
+	}
+	if e.rec != nil {
+		e.rec.finish()
 	}
 	return e.pattern.makespan(e), nil
 }
@@ -282,6 +292,9 @@ func (e *engine) met(i int32, s *blockState, o *op) bool {
 		}
 	}
 	s.dep = -1
+	if e.rec != nil {
+		e.rec.depends(i, s.ready, e.now, e.c.dep+e.c.nop*float64(n-1))
+	}
 	s.ready = max(s.ready, e.now) + e.c.dep + e.c.nop*float64(n-1)
 	return true
 }
@@ -296,6 +309,9 @@ func (e *engine) publish(i int32, value int64) {
 			kept = append(kept, w)
 			continue
 		}
+		if e.rec != nil {
+			e.rec.wakes(i, w.block)
+		}
 		e.wake(w.block)
 	}
 	e.waiters[i] = kept
@@ -304,11 +320,17 @@ func (e *engine) publish(i int32, value int64) {
 // next goes on to the next op, or to the next tile.
 func (e *engine) next(i int32, s *blockState, b *block) {
 	s.stage, s.call, s.second = waiting, 0, false
+	if e.rec != nil {
+		e.rec.ends(i, s.ready)
+	}
 	if s.op++; s.op < b.to {
 		return
 	}
 	s.op = b.from
 	s.tile++
+	if e.rec != nil {
+		e.rec.tile(i, int(s.tile))
+	}
 	e.pattern.tile(e, i, s)
 	if int(s.tile) >= e.limit {
 		s.done = true
@@ -331,6 +353,9 @@ func (e *engine) launch(i int32, s *blockState, o *op, lane int32, p *part, unlo
 		e.flows.weights[i] = [2]int64{o.here.weight(p.bytes, p.wire, work), o.there.weight(p.bytes, p.wire, work)}
 	}
 	e.flows.start(e.now, i, lane, work, alone)
+	if e.rec != nil {
+		e.rec.begins(i, unloaded)
+	}
 	s.stage = flying
 	return true
 }
@@ -356,6 +381,9 @@ func (e *engine) credit(c *connState) (float64, bool) {
 
 // took records that the receiver has taken a message, and when its slot is free.
 func (e *engine) took(conn int32, c *connState, free float64) {
+	if e.rec != nil {
+		e.rec.takes(conn, c, free)
+	}
 	e.slot(c, c.received).free = free
 	c.received++
 	if c.txWaits {

@@ -28,7 +28,11 @@ func (e *engine) passSend(i int32, s *blockState, b *block, o *op, size *call) b
 		if !ok {
 			return false
 		}
-		return e.passStart(i, s, b, o, size, max(s.ready, free), size.first.send)
+		at := max(s.ready, free)
+		if e.rec != nil {
+			e.rec.waits(i, s.ready, at, nil, e.rec.credited(c))
+		}
+		return e.passStart(i, s, b, o, size, at, size.first.send)
 	case starting:
 		return e.passStart(i, s, b, o, size, s.ready, size.first.send)
 	case landed:
@@ -51,6 +55,9 @@ func (e *engine) passStart(i int32, s *blockState, b *block, o *op, size *call, 
 		s.stage, s.end = landed, at
 	}
 	c := &e.conns[b.tx]
+	if e.rec != nil {
+		e.rec.starts(b.tx, c)
+	}
 	e.slot(c, c.started).start = at
 	c.started++
 	e.arrives(b.tx, c)
@@ -59,12 +66,15 @@ func (e *engine) passStart(i int32, s *blockState, b *block, o *op, size *call, 
 
 // passSent records when the connection's next message has been sent.
 func (e *engine) passSent(conn int32, c *connState, at float64) {
+	if e.rec != nil {
+		e.rec.sends(conn, c, at)
+	}
 	e.slot(c, c.sent).arrive = at
 	c.sent++
 	e.arrives(conn, c)
 }
 
-func (e *engine) passReceive(_ int32, s *blockState, b *block, o *op, size *call) bool {
+func (e *engine) passReceive(i int32, s *blockState, b *block, o *op, size *call) bool {
 	c := &e.conns[b.rx]
 	if c.sent <= c.received {
 		c.rxWaits = true
@@ -73,7 +83,11 @@ func (e *engine) passReceive(_ int32, s *blockState, b *block, o *op, size *call
 	m := e.slot(c, c.received)
 	lane := e.p.conns[b.rx].lane
 	latency := e.c.latency[lane]
-	s.ready = max(max(s.ready, m.start+latency)+size.first.recv, m.arrive+latency+size.first.tail) + e.c.recvCall
+	from, end := max(s.ready, m.start+latency), m.arrive+latency+size.first.tail
+	if e.rec != nil {
+		e.rec.receives(i, s.ready, from, c, end > from+size.first.recv, m.arrive+latency)
+	}
+	s.ready = max(from+size.first.recv, end) + e.c.recvCall
 	e.took(b.rx, c, s.ready+e.c.credit[lane])
 	e.called(s, o)
 	return true
@@ -94,6 +108,9 @@ func (e *engine) passForward(i int32, s *blockState, b *block, o *op, size *call
 			return false
 		}
 		at := max(s.ready, e.slot(in, in.received).start+latency, free)
+		if e.rec != nil {
+			e.rec.waits(i, s.ready, at, &e.rec.slot(in, in.received).start, e.rec.credited(out))
+		}
 		return e.passStart(i, s, b, o, size, at, size.first.both)
 	case starting:
 		return e.passStart(i, s, b, o, size, s.ready, size.first.both)
@@ -103,7 +120,11 @@ func (e *engine) passForward(i int32, s *blockState, b *block, o *op, size *call
 			in.rxWaits = true
 			return false
 		}
-		end := max(s.end, e.slot(in, in.received).arrive+latency+size.first.tailBoth)
+		arrive := e.slot(in, in.received).arrive + latency
+		end := max(s.end, arrive+size.first.tailBoth)
+		if e.rec != nil && end > s.end {
+			e.rec.follows(i, arrive, &e.rec.slot(in, in.received).arrive)
+		}
 		e.passSent(b.tx, out, end)
 		e.took(b.rx, in, end+e.c.credit[lane])
 		s.ready = end + max(e.c.sendCall, e.c.recvCall)

@@ -73,10 +73,15 @@ func (p *Prepared) RunContext(ctx context.Context, k Knobs) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	return r, p.checkTime(r)
+}
+
+// checkTime returns an error if a result's time is no number.
+func (p *Prepared) checkTime(r Result) error {
 	if math.IsNaN(r.TimeUS) || math.IsInf(r.TimeUS, 0) {
-		return Result{}, fmt.Errorf("simulated time of %s is %v: a constant of %s is out of range", p.program.Collective.Name, r.TimeUS, p.topology.Name)
+		return fmt.Errorf("simulated time of %s is %v: a constant of %s is out of range", p.program.Collective.Name, r.TimeUS, p.topology.Name)
 	}
-	return r, nil
+	return nil
 }
 
 // operations are the reductions that the model accepts. All cost the same.
@@ -114,25 +119,35 @@ func (s *simulator) Describe(context.Context) (executor.Description, error) {
 
 // Run simulates one trial. It returns a single time, since every iteration takes the same.
 func (s *simulator) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
-	if t.Program == nil || t.Topology == nil {
-		return executor.Measurement{}, fmt.Errorf("trial lacks its program or topology")
-	}
-	elem, err := collective.ElemBytes(orDefault(t.DType, "f32"))
+	k, err := knobsOf(t)
 	if err != nil {
 		return executor.Measurement{}, err
-	}
-	if op := orDefault(t.Op, "sum"); !known(operations, op) {
-		return executor.Measurement{}, fmt.Errorf("unknown operation %q: want one of %v", op, operations)
 	}
 	p, err := s.prepared(t.Program, t.Topology)
 	if err != nil {
 		return executor.Measurement{}, err
 	}
-	r, err := p.RunContext(ctx, Knobs{Bytes: t.Bytes, Protocol: t.Protocol, TileBytes: t.TileBytes, ElemBytes: elem})
+	r, err := p.RunContext(ctx, k)
 	if err != nil {
 		return executor.Measurement{}, err
 	}
 	return executor.Measurement{TimesUS: []float64{r.TimeUS}}, nil
+}
+
+// knobsOf returns the knobs of a trial. The error says what of the trial the model does not
+// know.
+func knobsOf(t executor.Trial) (Knobs, error) {
+	if t.Program == nil || t.Topology == nil {
+		return Knobs{}, fmt.Errorf("trial lacks its program or topology")
+	}
+	elem, err := collective.ElemBytes(orDefault(t.DType, "f32"))
+	if err != nil {
+		return Knobs{}, err
+	}
+	if op := orDefault(t.Op, "sum"); !slices.Contains(operations, op) {
+		return Knobs{}, fmt.Errorf("unknown operation %q: want one of %v", op, operations)
+	}
+	return Knobs{Bytes: t.Bytes, Protocol: t.Protocol, TileBytes: t.TileBytes, ElemBytes: elem}, nil
 }
 
 // prepared prepares a program, unless it is kept from an earlier trial.
@@ -175,13 +190,4 @@ func orDefault(s, fallback string) string {
 		return fallback
 	}
 	return s
-}
-
-func known(all []string, s string) bool {
-	for _, a := range all {
-		if a == s {
-			return true
-		}
-	}
-	return false
 }

@@ -35,7 +35,7 @@ func (e *engine) slice(i int32, s *blockState, b *block, o *op, size *call) bool
 	case send:
 		ok = e.sliceSend(i, s, b, o, half)
 	case recv:
-		ok = e.sliceReceive(s, b, half)
+		ok = e.sliceReceive(i, s, b, half)
 	default:
 		ok = e.sliceForward(i, s, b, o, half)
 	}
@@ -55,7 +55,14 @@ func (e *engine) sliceSend(i int32, s *blockState, b *block, o *op, half *part) 
 	switch s.stage {
 	case slicing:
 		free, ok := e.credit(c)
-		if !ok || !e.sliceStart(i, s, b, o, half, max(s.ready, free), half.send) {
+		if !ok {
+			return false
+		}
+		at := max(s.ready, free)
+		if e.rec != nil {
+			e.rec.waits(i, s.ready, at, nil, e.rec.credited(c))
+		}
+		if !e.sliceStart(i, s, b, o, half, at, half.send) {
 			return false
 		}
 	case starting:
@@ -86,19 +93,26 @@ func (e *engine) sliceStart(i int32, s *blockState, b *block, o *op, half *part,
 
 // slicePosted records that the connection's next slice has been posted.
 func (e *engine) slicePosted(conn int32, c *connState, at float64) {
+	if e.rec != nil {
+		e.rec.sends(conn, c, at)
+	}
 	e.slot(c, c.sent).arrive = at
 	c.sent++
 	e.arrives(conn, c)
 }
 
-func (e *engine) sliceReceive(s *blockState, b *block, half *part) bool {
+func (e *engine) sliceReceive(i int32, s *blockState, b *block, half *part) bool {
 	c := &e.conns[b.rx]
 	if c.sent <= c.received {
 		c.rxWaits = true
 		return false
 	}
 	lane := e.p.conns[b.rx].lane
-	s.ready = max(s.ready, e.slot(c, c.received).arrive+e.c.latency[lane]) + half.recv + half.over(e.c.recvSlice)
+	at := max(s.ready, e.slot(c, c.received).arrive+e.c.latency[lane])
+	if e.rec != nil {
+		e.rec.waits(i, s.ready, at, &e.rec.slot(c, c.received).arrive, nil)
+	}
+	s.ready = at + half.recv + half.over(e.c.recvSlice)
 	e.took(b.rx, c, s.ready+e.c.credit[lane])
 	return true
 }
@@ -117,6 +131,9 @@ func (e *engine) sliceForward(i int32, s *blockState, b *block, o *op, half *par
 			return false
 		}
 		at := max(s.ready, free, e.slot(in, in.received).arrive+e.c.latency[lane])
+		if e.rec != nil {
+			e.rec.waits(i, s.ready, at, &e.rec.slot(in, in.received).arrive, e.rec.credited(out))
+		}
 		if !e.sliceStart(i, s, b, o, half, at, half.both) {
 			return false
 		}

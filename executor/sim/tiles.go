@@ -40,6 +40,7 @@ type pattern struct {
 	steady [maxLag + 1]int
 
 	skipped int       // tiles left out
+	lag     int       // the cycle that they repeat
 	period  []float64 // by threadblock: time of one of them
 	paces   []float64 // by edge: the period of those who use it
 }
@@ -158,7 +159,7 @@ func (w *pattern) cut(e *engine, lag int) bool {
 			return false
 		}
 	}
-	w.skipped = skip
+	w.skipped, w.lag = skip, lag
 	e.limit = w.total - skip
 	return true
 }
@@ -243,13 +244,18 @@ func (w *pattern) laneInStep(e *engine, lane int32, period float64) bool {
 func (w *pattern) makespan(e *engine) float64 {
 	last := 0.0
 	for i := range e.blocks {
-		end := e.blocks[i].ready
-		if w.skipped > 0 {
-			end += float64(w.total-int(e.blocks[i].tile)) * w.period[i]
-		}
-		last = max(last, end)
+		last = max(last, w.end(e, i))
 	}
 	return last
+}
+
+// end returns when a threadblock ends, with the tiles skipped.
+func (w *pattern) end(e *engine, i int) float64 {
+	end := e.blocks[i].ready
+	if w.skipped > 0 {
+		end += float64(w.total-int(e.blocks[i].tile)) * w.period[i]
+	}
+	return end
 }
 
 // run simulates the loop, or as much of it as determines the rest.
