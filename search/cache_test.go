@@ -489,7 +489,7 @@ func TestCostsAreCached(t *testing.T) {
 	if *got.Cost != *want {
 		t.Errorf("%s: %+v, want %+v", text, got.Cost, want)
 	}
-	fields := reflect.TypeFor[costSummary]().NumField() - 1 + len(chainChunks)*reflect.TypeFor[criticalPath]().NumField()
+	fields := reflect.TypeFor[costSummary]().NumField() - 2 + reflect.TypeFor[crossing]().NumField() + len(chainChunks)*reflect.TypeFor[criticalPath]().NumField()
 	if n := len(want.numbers()); n != fields {
 		t.Errorf("%d numbers are kept of %d", n, fields)
 	}

@@ -27,6 +27,15 @@ type costSummary struct {
 	ends          int             // the same, in both directions: it can use as many
 	sms           int             // the most threadblocks of a GPU
 	channels      int             // that the program names
+	network       crossing
+}
+
+// crossing is the load on connections that leave a node; zero where there are none.
+type crossing struct {
+	starts  int     // connections of the rank with the most, in one direction
+	calls   float64 // messages of the connection with the most
+	chunks  float64 // chunks of the connection with the most
+	latency float64 // µs: of the longest path
 }
 
 // pathCost is the path of a message from one rank to another.
@@ -88,6 +97,7 @@ func summarize(p *lang.Program, t *topologies.Topology) *costSummary {
 	}
 	of.channels = max(len(named), 1)
 	of.addMessages(t, schedule, carried, one.factors)
+	of.countStarts(schedule, one.factors)
 	of.addLocal(worked, of.countConnections(schedule))
 	return of
 }
@@ -108,6 +118,10 @@ func (of *costSummary) addMessages(t *topologies.Topology, schedule *connectionS
 				inside[e] += l.chunks / t.Edges[e].Bandwidth.PerMicro()
 			}
 			busy[e].messages += l.messages * factor * float64(t.Edges[e].Message)
+		}
+		if path.Net {
+			w := &of.network
+			w.calls, w.chunks, w.latency = max(w.calls, l.messages), max(w.chunks, l.chunks/factor), max(w.latency, float64(path.Latency))
 		}
 	}
 	for e, l := range busy {
@@ -134,6 +148,23 @@ func (of *costSummary) countConnections(schedule *connectionSchedule) map[int32]
 		of.ends = max(of.ends, used[rank]+used[-1-rank])
 	}
 	return used
+}
+
+// countStarts counts the connections of each rank that leave its node, or lead into it.
+func (of *costSummary) countStarts(schedule *connectionSchedule, factors []float64) {
+	replicas := map[[3]int32]float64{} // by rank, peer and channel; receiving ranks as -1-rank
+	starts := map[int32]float64{}
+	for n, at := range schedule.conns {
+		if !schedule.paths[n].path.Net {
+			continue
+		}
+		for _, end := range [][3]int32{{at.from, at.to, at.channel}, {-1 - at.to, at.from, at.channel}} {
+			more := max(factors[at.scope]-replicas[end], 0)
+			replicas[end] += more
+			starts[end[0]] += more
+			of.network.starts = max(of.network.starts, int(starts[end[0]]))
+		}
+	}
 }
 
 // addLocal adds the work within ranks, divided among the threadblocks that their connections

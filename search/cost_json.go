@@ -10,12 +10,13 @@ func (m *costSummary) numbers() []any {
 	all := []any{
 		&m.loop, &m.edge, &m.inside, &m.messages, &m.calls, &m.connected, &m.localCalls, &m.local,
 		&m.connections, &m.ends, &m.sms, &m.channels,
+		&m.network.starts, &m.network.calls, &m.network.chunks, &m.network.latency,
 	}
 	for i := range m.criticalPaths {
 		c := &m.criticalPaths[i]
 		all = append(all,
-			&c.messages, &c.net, &c.sums, &c.local, &c.stored, &c.queued,
-			&c.latency, &c.occupied, &c.wire, &c.chunks, &c.forwarded, &c.forwardedWire, &c.summed, &c.worked)
+			&c.messages, &c.net, &c.sums, &c.local, &c.stored, &c.queued, &c.crossings,
+			&c.latency, &c.occupied, &c.wire, &c.chunks, &c.forwarded, &c.forwardedWire, &c.summed, &c.worked, &c.crossed)
 	}
 	return all
 }

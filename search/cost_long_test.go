@@ -122,6 +122,9 @@ var choices = []choice{
 	{"dgx-a100", "broadcast", 2, 1.1},
 	{"dgx-a100", "broadcast", 4, 1.1},
 	{"dgx-a100", "reduce", 2, 1.1},
+	{"polaris", "allreduce", 4, 1.1},
+	{"polaris", "allgather", 4, 1.1},
+	{"polaris", "alltoall", 4, 1.1},
 	{"mi300x", "allreduce", 1, 1.1},
 	// Of many programs that are put at much the same, those of more instances are up to
 	// twice as slow.

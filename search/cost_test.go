@@ -60,6 +60,32 @@ func TestCostSummaries(t *testing.T) {
 	}
 }
 
+// What crosses between two DGX A100: of a ring one GPU's one connection, of an all-to-all
+// each GPU's to the 8 of the other node.
+func TestCrossings(t *testing.T) {
+	for _, c := range []struct {
+		collective, family string
+		params             script.Params
+		want               crossing
+		crossings          int32 // on the critical path with small messages
+	}{
+		{"allreduce", "ring", script.Params{"rings": 1, "channels": 1}, crossing{starts: 1, calls: 30, chunks: 30}, 4},
+		{"alltoall", "direct", nil, crossing{starts: 8, calls: 1, chunks: 1}, 1},
+	} {
+		e := onDGX(t, 2, Options{})
+		e.problem.Collective, e.problem.InPlace = c.collective, c.collective == "allreduce"
+		program, err := e.trace(familyFor(t, c.family, c.collective), c.params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := summarize(program, e.problem.Topology)
+		path, _ := e.problem.Topology.Path(7, 8)
+		if c.want.latency = float64(path.Latency); m.network != c.want || m.criticalPaths[0].crossings != c.crossings {
+			t.Errorf("%s: %+v, %d on the critical path; want %+v, %d", c.family, m.network, m.criticalPaths[0].crossings, c.want, c.crossings)
+		}
+	}
+}
+
 // Whatever a family does with whatever parameters, there is an estimate for it at
 // every size and with every protocol, and more bytes over the same links never take
 // less than what their busiest edge does.

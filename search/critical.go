@@ -14,6 +14,7 @@ type criticalPath struct {
 	local         int32   // copies and reductions between messages
 	stored        int32   // messages sent from memory, not forwarded as they arrive
 	queued        int32   // messages that wait for an earlier one on their connection
+	crossings     int32   // messages that leave a node, those that wait included
 	latency       float32 // µs: sum over the messages' paths
 	occupied      float32 // µs: waiting for one message of another instance on each path
 	wire          float32 // µs for each byte of a chunk, by the bandwidth of the paths
@@ -22,6 +23,7 @@ type criticalPath struct {
 	forwardedWire float32 // µs for each byte of a chunk in these
 	summed        float32 // chunks of the messages in sums
 	worked        float32 // chunks copied or reduced
+	crossed       float32 // chunks of the messages in crossings
 }
 
 // Costs by which chains are compared.
@@ -170,13 +172,14 @@ func (c *pathSearch) extend(to *criticalPath, i int32) {
 				c.send(to, ahead)
 			}
 			to.queued++
+			c.cross(to, i)
 			c.send(to, i)
 			return
 		}
 	}
 	w := c.schedule.paths[c.schedule.of[i]]
 	to.messages++
-	if w.path.Net {
+	if c.cross(to, i) {
 		to.net++
 	}
 	to.latency += float32(w.path.Latency)
@@ -218,6 +221,16 @@ func (c *pathSearch) forwards(i int32) bool {
 // byte of a chunk.
 func (c *pathSearch) wire(i int32) float32 {
 	return float32(float64(c.ops[i].Src.Count) * c.schedule.paths[c.schedule.of[i]].wire)
+}
+
+// cross counts a message that leaves its node, and reports whether it does.
+func (c *pathSearch) cross(to *criticalPath, i int32) bool {
+	if !c.schedule.paths[c.schedule.of[i]].path.Net {
+		return false
+	}
+	to.crossings++
+	to.crossed += float32(c.chunks(i))
+	return true
 }
 
 func (c *pathSearch) send(to *criticalPath, i int32) {

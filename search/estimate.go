@@ -63,6 +63,7 @@ func (m *costSummary) tiled(c *topologies.Protocol, tile float64, bytes int64, c
 	// A message of more than a tile takes several calls.
 	calls := func(messages, chunks float64) float64 { return max(messages, chunks*x/tile) }
 
+	net := netOf(c)
 	first, forwards := 0.0, 1.0
 	for i := range m.criticalPaths {
 		of := &m.criticalPaths[i]
@@ -76,7 +77,8 @@ func (m *costSummary) tiled(c *topologies.Protocol, tile float64, bytes int64, c
 		first = max(first, float64(of.messages)*float64(c.Latency)+float64(of.net)*float64(c.NetLatency)+float64(of.latency)+(copies-1)*float64(of.occupied)+
 			s.message*calls(float64(of.messages+of.queued), chunks)+x*max(wire*c.Wire*copies, chunks*s.aByte)+
 			s.receipt*calls(float64(of.sums), float64(of.summed))+x*float64(of.summed)*s.received+
-			s.local*float64(of.local)+x*float64(of.worked)*s.worked)
+			s.local*float64(of.local)+x*float64(of.worked)*s.worked+
+			float64(of.crossings)*net.beyond(x*float64(of.crossed)/float64(max(of.crossings, 1)), s.aByte))
 	}
 	shared := 1.0 // connection ends that a threadblock serves in turn, where there are fewer threadblocks than ends
 	if forwards == 1 && float64(m.ends)*copies > float64(m.sms) {
@@ -84,6 +86,52 @@ func (m *costSummary) tiled(c *topologies.Protocol, tile float64, bytes int64, c
 	}
 	edge := max(m.edge, m.inside*c.Packets)
 	pace := max(copies*(edge*x*c.Wire+m.messages), shared*(s.message*calls(m.calls, m.connected)+m.connected*x*s.aByte*forwards),
-		m.localCalls*float64(c.ReduceCall)+m.local*x*s.worked)
-	return float64(c.Launch) + max(first, pace) + (tiles-1)*pace
+		m.localCalls*float64(c.ReduceCall)+m.local*x*s.worked,
+		net.pace(&m.network, calls(m.network.calls, m.network.chunks), m.network.chunks*x))
+	return float64(c.Launch) + float64(c.NetStart)*max(copies*float64(m.network.starts)-1, 0) + max(first, pace) + (tiles-1)*pace
+}
+
+// net is what a protocol's messages cost on connections that leave the node.
+type net struct {
+	c     *topologies.Protocol
+	slots float64 // calls on the way before a sender waits: a FIFO at either end
+	parts float64 // messages of a call: Simple's slices
+}
+
+func netOf(c *topologies.Protocol) net {
+	n := net{c: c, slots: 2 * float64(c.Slots), parts: 1}
+	if c.Pass == 0 {
+		n.parts = 2
+	}
+	return n
+}
+
+// least returns the time that a call keeps its connection busy, in µs, beside the time on its
+// edges.
+func (n net) least(bytes float64) float64 {
+	wire, us := bytes*n.c.Wire, 0.0
+	if n.c.NetRate > 0 {
+		us = wire / n.c.NetRate.PerMicro()
+	}
+	if parts := min(n.parts, max(math.Ceil(bytes/minSlice), 1)); wire/parts > float64(n.c.NetEager) {
+		us = max(us, parts*float64(n.c.NetRendezvous))
+	}
+	return us
+}
+
+// minSlice is the least that Simple puts into the first of a call's two slices.
+const minSlice = 32 << 10
+
+// beyond returns the part of least that a threadblock's own rate, in µs a byte, does not
+// cover.
+func (n net) beyond(bytes, aByte float64) float64 { return max(n.least(bytes)-bytes*aByte, 0) }
+
+// pace returns the least time of the busiest connection for a tile, in µs: each call keeps
+// it busy, and no more calls are on the way than it has slots.
+func (n net) pace(w *crossing, calls, bytes float64) float64 {
+	if calls == 0 {
+		return 0
+	}
+	trip := float64(n.c.Latency) + float64(n.c.Credit) + 2*(float64(n.c.NetLatency)+w.latency)
+	return calls * max(n.least(bytes/calls), trip/n.slots)
 }
