@@ -7,7 +7,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Bound is a limit of a constant that a fit met: it would have been clearly better beyond.
+// Bound is a limit of a constant that a fit met: it went to it, or would be clearly better
+// beyond.
 type Bound struct {
 	Constant string // launch, threadblocks, or a kind of link
 	Limit    string // at most 80 us

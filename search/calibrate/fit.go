@@ -21,7 +21,7 @@ type Result struct {
 	topologies.Calibration                        // what the judging rows accept; zero: nothing changes
 	Tried                  topologies.Calibration // the best fit, whose times Rows have
 	Rows                   []Row                  // of all tables, in their order
-	Met                    []Bound                // where Tried would go on
+	Met                    []Bound                // limits that Tried is at
 	Told                   bool                   // the rows tell some constant
 	Left                   []Left                 // constants that they do not tell
 }
