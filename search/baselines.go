@@ -42,6 +42,7 @@ type baselinePoint struct {
 	name     string
 	standIn  bool // for what the library runs, and no program here does
 	extraUS  float64
+	leastUS  float64
 }
 
 // baseline drafts the programs that the vendor's library would choose at each
@@ -101,9 +102,9 @@ func (e *enumeration) baseline(ctx context.Context) (all []*draft, clocked []Bas
 			}
 			d := drafts[key]
 			if d != nil && !timed {
-				at := baselinePoint{bytes, chosen.Protocol, chosen.TileBytes, key + " " + chosen.Protocol.String() + instead, instead != "", 0}
+				at := baselinePoint{bytes, chosen.Protocol, chosen.TileBytes, key + " " + chosen.Protocol.String() + instead, instead != "", 0, 0}
 				if simulated {
-					at.extraUS = chosen.ExtraUS
+					at.extraUS, at.leastUS = chosen.ExtraUS, chosen.LeastUS
 				}
 				d.points = append(d.points, at)
 			}

@@ -23,6 +23,7 @@ type LibraryCall struct {
 	// program here does: then Program is nil. 0 elsewhere.
 	ClockUS float64
 	ExtraUS float64 // what the library's call takes beyond Program's simulated time, in microseconds
+	LeastUS float64 // what it takes at least
 }
 
 // TimeUS is the library's time, given the simulated time of Program.
@@ -30,7 +31,7 @@ func (c LibraryCall) TimeUS(simulatedUS float64) float64 {
 	if c.ClockUS > 0 {
 		return c.ClockUS
 	}
-	return simulatedUS + c.ExtraUS
+	return max(simulatedUS+c.ExtraUS, c.LeastUS)
 }
 
 // LibraryCalls returns the verified programs of the choices of the vendor's library, by
@@ -75,7 +76,7 @@ func ForcedLibraryCalls(ctx context.Context, p Problem, o Options, f baseline.Fo
 			continue
 		}
 		for _, at := range d.points {
-			calls = append(calls, LibraryCall{Bytes: at.bytes, Name: at.name, Protocol: at.protocol, Tile: at.tile, Program: made.program, StandIn: at.standIn, ExtraUS: at.extraUS})
+			calls = append(calls, LibraryCall{Bytes: at.bytes, Name: at.name, Protocol: at.protocol, Tile: at.tile, Program: made.program, StandIn: at.standIn, ExtraUS: at.extraUS, LeastUS: at.leastUS})
 		}
 	}
 	slices.SortFunc(calls, func(a, b LibraryCall) int { return cmp.Compare(a.Bytes, b.Bytes) })

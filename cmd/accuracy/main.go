@@ -14,7 +14,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -70,7 +69,7 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	verdicts := accuracy.LeaveOut(compared, math.Inf(1))
+	verdicts := accuracy.LeaveOut(compared)
 	if o.shipped {
 		verdicts = accuracy.Judge(compared, intervals.Shipped())
 	}

@@ -12,8 +12,8 @@
 // `make accuracy UPDATE=1` writes.
 //
 // Invariants: an interval depends on its zone's residuals alone, in any order; it is
-// at most 1.3 times as wide as from their 5th to their 95th percentile, where each data
-// set has the same weight.
+// 1.3 times as wide as from their 5th to their 95th percentile, where each data set has
+// the same weight.
 //
 // A row of the winning table gets its interval, and its speedup a verdict, in
 // results/table/bands.go (Row.addBands); the interval itself is intervalOf's.

@@ -2,6 +2,7 @@ package intervals
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -39,17 +40,19 @@ type Table struct {
 	Kinds   []string // of programs that were measured: families
 }
 
-// MostWider is the most that the ends of a shipped interval are further from the median
-// than its residuals ask. Few data sets would ask for more.
-const MostWider = 1.3
+// wider is how much further from the median the ends of an interval are than residuals
+// ask, for what the next machine adds. docs/simulator.md says what others would hold.
+const wider = 1.3
 
 // Estimate returns the table of residuals, to be shipped.
-func Estimate(all []Residual) *Table { return EstimateWithout(all, "", MostWider) }
+func Estimate(all []Residual) *Table {
+	return EstimateWithout(all, func(string) bool { return false })
+}
 
-// EstimateWithout returns the table without the residuals of one data set, to judge that
-// set by. They count for which zones there are, but not for their intervals, whose ends
-// are at most wider times as far from the median as residuals ask.
-func EstimateWithout(all []Residual, without string, wider float64) *Table {
+// EstimateWithout returns the table without the residuals of some data sets, to judge those
+// by. They count for which zones there are, but not for their intervals; a zone that no
+// other data set measured has none.
+func EstimateWithout(all []Residual, without func(set string) bool) *Table {
 	zones := map[Zone]map[string][]float64{} // residuals by set
 	t := &Table{}
 	for _, r := range all {
@@ -68,23 +71,24 @@ func EstimateWithout(all []Residual, without string, wider float64) *Table {
 		if len(sets) < minSets {
 			continue
 		}
-		delete(sets, without)
+		maps.DeleteFunc(sets, func(set string, _ []float64) bool { return without(set) })
+		if len(sets) == 0 {
+			continue
+		}
 		rows := 0
 		for _, logs := range sets {
 			rows += len(logs)
 		}
-		t.Entries = append(t.Entries, Entry{z, intervalOf(sets, wider), len(sets), rows})
+		t.Entries = append(t.Entries, Entry{z, intervalOf(sets), len(sets), rows})
 	}
 	slices.SortFunc(t.Entries, func(a, b Entry) int { return compareZones(a.Zone, b.Zone) })
 	return t
 }
 
 // intervalOf returns the interval of residuals by data set: from their 5th to their 95th
-// percentile, each further from the median by 2 ÷ sets, for what the next machine adds,
-// and at most most times as far.
-func intervalOf(sets map[string][]float64, most float64) Interval {
+// percentile, each that much further from the median.
+func intervalOf(sets map[string][]float64) Interval {
 	low, median, high := spread(sets)
-	wider := min(1+2/float64(len(sets)), most)
 	return Interval{math.Exp(median - wider*(median-low)), math.Exp(median), math.Exp(median + wider*(high-median))}
 }
 

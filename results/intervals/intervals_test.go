@@ -85,9 +85,12 @@ func TestEstimate(t *testing.T) {
 		t.Errorf("%+v: want %v", e, want)
 	}
 	// Without one set, two say where the third may lie.
-	e, _, ok = EstimateWithout(all, "c", 9).At(all[0].Zones)
-	if !ok || e.Sets != 2 || e.Rows != 2 || math.Abs(math.Log(e.High)-(-0.05+2*0.05)) > 1e-12 {
+	e, _, ok = EstimateWithout(all, func(set string) bool { return set == "c" }).At(all[0].Zones)
+	if !ok || e.Sets != 2 || e.Rows != 2 || math.Abs(math.Log(e.High)-(-0.05+1.3*0.05)) > 1e-12 {
 		t.Errorf("%+v: want the two sets that are left", e)
+	}
+	if none := EstimateWithout(all, func(string) bool { return true }); len(none.Entries) != 0 {
+		t.Errorf("%v: want no zone without any set", none.Entries)
 	}
 	if _, _, ok := Estimate(all).At(System{"PCIe", "none"}.Zones(Program, "allreduce", 1024)); ok {
 		t.Error("a program has the library's interval")

@@ -125,6 +125,31 @@ func TestLeaderboard(t *testing.T) {
 	}
 }
 
+// TestLeaveOutMachines: data sets of one machine do not judge one another.
+func TestLeaveOutMachines(t *testing.T) {
+	m := &Manifest{Sets: []Set{{Name: "a", Machine: "one"}, {Name: "b", Machine: "one"}, {Name: "c", Machine: "other"}}}
+	var all []Compared
+	for _, row := range []struct {
+		set string
+		us  float64
+	}{{"a", 20}, {"b", 20}, {"c", 10}} {
+		all = append(all, Compared{
+			Row:         Row{Set: row.set, Collective: "allreduce", Nodes: 1, GPUs: 8, Bytes: 1024, TimeUS: row.us},
+			SimulatedUS: 10, System: intervals.System{Kind: "NVLink", Network: "none"},
+		})
+	}
+	for i, v := range LeaveOut(all) {
+		if want := i < 2; v.Inside != want || v.Zone.Sets != 2 {
+			t.Errorf("%s without its set: inside %t of %d sets, want %t of 2", v.Set, v.Inside, v.Zone.Sets, want)
+		}
+	}
+	for i, v := range LeaveOutMachines(m, all) {
+		if want := []int{1, 1, 2}[i]; v.Inside || v.Zone.Sets != want {
+			t.Errorf("%s without its machine: inside %t of %d sets, want outside of %d", v.Set, v.Inside, v.Zone.Sets, want)
+		}
+	}
+}
+
 func TestCompareStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -37,15 +37,26 @@ func Judge(all []Compared, table *intervals.Table) []Verdict {
 }
 
 // LeaveOut leaves out one data set at a time, and holds its rows to what the others say.
-// wider is that of intervals.EstimateWithout.
-func LeaveOut(all []Compared, wider float64) []Verdict {
+func LeaveOut(all []Compared) []Verdict {
+	return leaveOut(all, func(set string) string { return set })
+}
+
+// LeaveOutMachines is LeaveOut of all data sets of a machine at a time: those that m calls
+// the same.
+func LeaveOutMachines(m *Manifest, all []Compared) []Verdict {
+	return leaveOut(all, func(set string) string { return m.Set(set).Machine })
+}
+
+// leaveOut leaves out the data sets that have one key at a time.
+func leaveOut(all []Compared, key func(set string) string) []Verdict {
 	residuals := Residuals(all)
 	tables := map[string]*intervals.Table{}
 	return judge(all, func(set string) *intervals.Table {
-		if tables[set] == nil {
-			tables[set] = intervals.EstimateWithout(residuals, set, wider)
+		of := key(set)
+		if tables[of] == nil {
+			tables[of] = intervals.EstimateWithout(residuals, func(s string) bool { return key(s) == of })
 		}
-		return tables[set]
+		return tables[of]
 	})
 }
 
@@ -74,6 +85,9 @@ type Count struct {
 
 // Share returns the share of the supported rows that lie inside.
 func (c *Count) Share() float64 { return float64(c.Inside) / float64(max(c.Rows-c.Unsupported, 1)) }
+
+// few reports whether there are rows enough, and fewer inside than there should be.
+func (c *Count) few() bool { return c.Rows >= 20 && c.Share() < 0.75 }
 
 // CountBy sums up verdicts by a key.
 func CountBy[K comparable](all []Verdict, key func(*Verdict) K) map[K]*Count {

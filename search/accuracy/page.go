@@ -19,15 +19,17 @@ const (
 // used.
 func Page(m *Manifest, compared []Compared) string {
 	var b strings.Builder
-	table, verdicts := intervals.Estimate(Residuals(compared)), LeaveOut(compared, math.Inf(1))
-	cut := CountBy(LeaveOut(compared, intervals.MostWider), func(*Verdict) bool { return true })[true]
-	all := CountBy(verdicts, func(*Verdict) bool { return true })[true]
-	if all == nil {
-		all, cut = &Count{}, &Count{}
+	table, verdicts := intervals.Estimate(Residuals(compared)), LeaveOut(compared)
+	whole := func(all []Verdict) *Count {
+		if c := CountBy(all, func(*Verdict) bool { return true })[true]; c != nil {
+			return c
+		}
+		return &Count{}
 	}
+	all, machines := whole(verdicts), whole(LeaveOutMachines(m, compared))
 	inside, pairs := Speedups(verdicts)
-	fmt.Fprintf(&b, "%d rows of %d data sets, of which none was fitted to the intervals that judge it: leaving out one data set at a time, %.0f %% of the rows lie inside their 90 %% intervals (%.0f %% where those of the fewer sets are not widened by more than 1.3, as the shipped ones); %d take the interval of a wider zone, and %d have none. Of %d measured speedups of a program over the library, %.0f %% lie inside.\n\n",
-		all.Rows, len(CountBy(verdicts, func(v *Verdict) string { return v.Set })), 100*all.Share(), 100*cut.Share(), all.Wider, all.Unsupported, pairs, 100*float64(inside)/float64(max(pairs, 1)))
+	fmt.Fprintf(&b, "%d rows of %d data sets, of which none was fitted to the intervals that judge it: leaving out one data set at a time, %.0f %% of the rows lie inside their 90 %% intervals; %d take the interval of a wider zone, and %d have none. Leaving out one machine at a time, of which some data sets share one, it is %.0f %%. Of %d measured speedups of a program over the library, %.0f %% lie inside.\n\n",
+		all.Rows, len(CountBy(verdicts, func(v *Verdict) string { return v.Set })), 100*all.Share(), all.Wider, all.Unsupported, 100*machines.Share(), pairs, 100*float64(inside)/float64(max(pairs, 1)))
 
 	b.WriteString("| ran | system | nodes | collective | size | sets | rows | median | 90 % | inside, left out |\n|---|---|---|---|---|--:|--:|--:|--:|--:|\n")
 	judged := CountBy(verdicts, func(v *Verdict) intervals.Zone { return v.Zone.Zone })
@@ -39,6 +41,9 @@ func Page(m *Manifest, compared []Compared) string {
 		held := "not used"
 		if c := judged[e.Zone]; c != nil {
 			held = fmt.Sprintf("%.0f %% of %d", 100*c.Share(), c.Rows)
+			if c.few() {
+				held = "**" + held + "**"
+			}
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d | %d | %.2f | %.2f to %.2f | %s |\n", e.Ran, e.System, network, e.Collective, e.Sizes, e.Sets, e.Rows, e.Median, e.Low, e.High, held)
 	}
@@ -93,7 +98,7 @@ func Sheet(verdicts []Verdict, unused []Unused) string {
 			name = z.String()
 		}
 		mark := ""
-		if c.Rows >= 20 && c.Share() < 0.75 && c.Unsupported == 0 {
+		if c.few() && c.Unsupported == 0 {
 			mark = "  below 75 %"
 		}
 		lines = append(lines, fmt.Sprintf("%-75s %5d rows, median error %5.1f %%, inside %5.1f %%%s", name, c.Rows, 100*c.MedianError, 100*c.Share(), mark))

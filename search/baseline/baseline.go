@@ -25,6 +25,9 @@ type Choice struct {
 	// ExtraUS is what the library's call takes beyond the same instructions, run as a
 	// program, in microseconds: below 0 where it takes less, 0 where nothing is known.
 	ExtraUS float64
+	// LeastUS is what the library's call takes at least, in microseconds; 0 where nothing
+	// is known.
+	LeastUS float64
 	// Parameters of the family: rings or trees that leave a node by different
 	// GPUs. The data is divided between them.
 	Parameters map[string]int

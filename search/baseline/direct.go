@@ -82,6 +82,9 @@ func (s *system) direct(w traffic, bytes int64, f Forced) Choice {
 		c.Channels *= 2 // with more, peers share channels, and none is faster
 	}
 	c.ExtraUS = s.directExtra(min(w.peers, s.n/s.nodes-1), c.Protocol, c.Channels, each/int64(c.Channels), step)
+	if f.Before222 && s.nodes == 1 {
+		c.LeastUS = partsLeast + partLeast*float64(min(directChannels, (each+stepInside/8-1)/(stepInside/8)))
+	}
 	c.ModelUS = baseRing[c.Protocol] + latency + float64(each)*float64(w.peers)/(1000*bw)
 	return c
 }
