@@ -24,7 +24,7 @@ The times are the library's or programs':
   --measured FILE   nccl-tests' output: the library's own choice at each size
   --runs FILE       the JSON of colltune run -o json: one program
   --campaign DIR    a campaign's measured trials: many programs
-The library's times alone do not change the speed of threadblocks, nor a number that
+The library's times do not change the speed of threadblocks, nor a number that
 the file has from programs, by its source. With both, neither comes out worse.
 
 Half of the times is fitted to and the other half judges: where it comes out worse for

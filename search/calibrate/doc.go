@@ -12,15 +12,15 @@
 // A row's origin is the library or a program. Of a program every instruction is known, so
 // its rows tell every constant. What the library ran is known by its cost model alone: its
 // rows tell the launch where they are short, and a link where their time grows as their
-// size does; never the speed of threadblocks, nor, alone, a constant that the topology's
-// sources have from programs.
+// size does; never the speed of threadblocks, nor a constant that the topology's sources
+// have from programs.
 //
 // Several tables, of any collectives and numbers of nodes, are fitted at once, each
 // with the same weight.
 //
 // Invariants: the fit is a function of the topology and the rows, whatever the
-// number of jobs; with it neither the library's errors nor the programs' are larger than
-// without, in either half, nor those of a band of sizes beyond what measuring again would
+// number of jobs; with it neither the library's mean error nor the programs' is larger than
+// without, in either half, nor that of a band of sizes beyond what measuring again would
 // change; a number is left alone unless changing it makes the errors clearly smaller; each
 // is within the limits of bounds.go.
 //

@@ -11,7 +11,7 @@ import (
 // Request says what to fit to.
 type Request struct {
 	Tables   []Table            // of systems that differ in nothing but the number of nodes
-	Settled  topologies.Settled // constants that the library's rows alone do not change
+	Settled  topologies.Settled // constants that the library's rows do not change
 	Jobs     int                // simulations at a time; never changes the result
 	Progress func(done, of int) // told of simulations of all rows, and the most there can be; may be nil
 }

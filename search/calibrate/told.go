@@ -29,23 +29,21 @@ const (
 func (f *fitting) choose(ctx context.Context, us []float64) error {
 	m := f.machine()
 	programs := slices.ContainsFunc(f.fitted, f.ofProgram)
-	settled := func(constant string, is bool) bool {
-		if is = is && !programs; is {
-			f.leave(constant, "the file has it from programs, whose times tell it better than the library's")
-		}
-		return is
-	}
-	if !settled(launch, f.Settled.Launch) {
-		told := f.telling(func(i int) bool { return f.ofFile(i) >= ofLaunch*f.whole(us[i], i, 0) })
+	const settled = "the file has it from programs, whose times tell it better than the library's"
+	told := f.telling(func(i int) bool { return !f.Settled.Launch && f.ofFile(i) >= ofLaunch*f.whole(us[i], i, 0) })
+	switch {
+	case len(told) > 0:
 		f.launch = &factor{name: launch, limits: limitsOf(launch, m), told: told}
-		if len(told) == 0 {
-			f.launch = nil
-			f.leave(launch, fmt.Sprintf("it takes less than %.0f %% of every call", 100*ofLaunch))
-		}
+	case f.Settled.Launch:
+		f.leave(launch, settled)
+	default:
+		f.leave(launch, fmt.Sprintf("it takes less than %.0f %% of every call", 100*ofLaunch))
 	}
 	saturated := f.saturated()
 	for _, kind := range m.Kinds() {
-		if settled(kind.String(), slices.Contains(f.Settled.Links, kind)) {
+		has := slices.Contains(f.Settled.Links, kind)
+		if has && !programs {
+			f.leave(kind.String(), settled)
 			continue
 		}
 		half, err := f.simulate(ctx, topologies.Calibration{Links: map[topologies.LinkKind]float64{kind: 0.5}}, f.fitted)
@@ -53,7 +51,7 @@ func (f *fitting) choose(ctx context.Context, us []float64) error {
 			return err
 		}
 		told := f.telling(func(i int) bool {
-			return saturated[i] && math.Log2(f.whole(half[i], i, 0)/f.whole(us[i], i, 0)) >= ofLink
+			return !has && saturated[i] && math.Log2(f.whole(half[i], i, 0)/f.whole(us[i], i, 0)) >= ofLink
 		})
 		if len(told) == 0 {
 			f.leave(kind.String(), "no call of the library takes its time by these links' bandwidth alone")
