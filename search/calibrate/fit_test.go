@@ -218,6 +218,7 @@ func TestLibraryAndPrograms(t *testing.T) {
 	for name, r := range map[string]Request{
 		"settled": {Tables: []Table{{top, Library, 4, library}}, Settled: settled},
 		"both":    {Tables: []Table{{top, Library, 4, library}, {top, Program, 4, programs}}},
+		"few":     {Tables: []Table{{top, Library, 4, library}, {top, Program, 4, programs[:4]}}, Settled: settled},
 	} {
 		if got := fit(t, r); !got.Tried.IsZero() {
 			t.Errorf("%s: tried %+v", name, got.Tried)
