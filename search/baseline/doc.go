@@ -10,10 +10,12 @@
 // (graph/search.cc), a latency and bandwidth for each algorithm and protocol
 // (graph/tuning.cc), the least time, and fewer channels where the size does not
 // fill them (enqueue.cc). Collectives that NCCL builds of sends and receives
-// are direct, LL up to 16 KiB a peer and Simple above.
+// are direct, with LL up to 16 KiB for each channel that a peer may have and Simple
+// above (direct.go).
 //
 // The model tells what the library selects. It is no clock: measured times are
-// up to twice as long at small sizes. Only NVLS and PAT have a clock here (nvls.go, pat.go).
+// up to twice as long at small sizes. What a call takes beyond a program's simulated time
+// is in extra.go; only NVLS and PAT have a clock here (nvls.go, pat.go).
 //
 // Invariants: a choice depends on the topology, the collective and the size
 // alone; a graph search is replaced by counting what each GPU's links, those
