@@ -3,6 +3,7 @@ package calibrate
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/colltune/colltune/topologies"
 )
@@ -11,7 +12,7 @@ import (
 // beyond.
 type Bound struct {
 	Constant string // launch, threadblocks, or a kind of link
-	Limit    string // at most 80 us
+	Limit    string // at most 28.3 us longer than in the file
 	Because  string
 }
 
@@ -22,15 +23,15 @@ const (
 	links        = "links"
 )
 
-// bounds is what physics says of the constants: of a launch in microseconds, of the
-// others as a multiple of what the file says. The tightest of a side holds.
+// bounds is what physics says of the constants: of launches in microseconds more than the
+// file says, of the others as a multiple of it. The tightest of a side holds.
 var bounds = []struct {
 	of      string
 	side    side
 	at      func(*machine) float64
 	because string
 }{
-	{launch, least, fixed(0), "nothing runs before it is called"},
+	{launch, least, (*machine).none, "nothing runs before it is called"},
 	{launch, most, (*machine).shortest, "no call is shorter than its launch"},
 	{launch, most, (*machine).inTurn, "a thread that launches on a node's GPUs in turn was measured to take 2.9 to 6.3 us for each, and 10 is more than any"},
 	{threadblocks, least, fixed(0.5), "GPUs of one architecture differ by less than a generation does, from A100 to H100, which is 2"},
@@ -75,7 +76,7 @@ func limitsOf(of string, m *machine) limits {
 func (l limits) bound(s side, name string) Bound {
 	text := fmt.Sprintf("%v %.3g times as fast as in the file", s, l.at[s])
 	if l.constant == launch {
-		text = fmt.Sprintf("%v %.1f us", s, l.at[s])
+		text = fmt.Sprintf("at most %.1f us %s than in the file", math.Abs(l.at[s]), [...]string{least: "shorter", most: "longer"}[s])
 	}
 	return Bound{name, text, l.because[s]}
 }
@@ -83,14 +84,33 @@ func (l limits) bound(s side, name string) Bound {
 // machine is what bounds depend on.
 type machine struct {
 	*topologies.Topology
-	shortestUS float64 // of the calls that are fitted to
+	shortestUS [3]float64 // of the calls that are fitted to, by protocol; infinite of none
 }
 
-// shortest is the least time of a call, in microseconds.
-func (m *machine) shortest() float64 { return m.shortestUS }
+// launches is those of the system's protocols in microseconds, as the file says.
+func (m *machine) launches() (all []float64) {
+	for _, p := range m.HasProtocols() {
+		all = append(all, float64(m.Protocols[p].Launch))
+	}
+	return all
+}
 
-// inTurn is the longest launch on all GPUs of a node one after the other, in microseconds.
-func (m *machine) inTurn() float64 { return 10 * float64(len(m.NodeRanks(0))) }
+// none is what makes the shortest launch none.
+func (m *machine) none() float64 { return -slices.Min(m.launches()) }
+
+// shortest is what makes a launch as long as the shortest call with its protocol.
+func (m *machine) shortest() float64 {
+	more := math.Inf(1)
+	for _, p := range m.HasProtocols() {
+		more = min(more, m.shortestUS[p]-float64(m.Protocols[p].Launch))
+	}
+	return max(more, 0)
+}
+
+// inTurn is what makes the longest launch that of all GPUs of a node one after the other.
+func (m *machine) inTurn() float64 {
+	return max(10*float64(len(m.NodeRanks(0)))-slices.Max(m.launches()), 0)
+}
 
 // sends is how many times as fast threadblocks could send, for the widest link out of a
 // GPU.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"math"
-	"slices"
 
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
@@ -180,15 +179,9 @@ func (f *fitting) launched(us []float64) float64 {
 	return best
 }
 
-// mostLess and mostMore are what can be added to the launches of all protocols, within
-// the limits: at most to tenths of a microsecond.
-func (f *fitting) mostLess() float64 {
-	return -math.Floor(max(0, slices.Min(f.launches())-f.launch.at[least])*10) / 10
-}
-
-func (f *fitting) mostMore() float64 {
-	return math.Floor(max(0, f.launch.at[most]-slices.Max(f.launches()))*10) / 10
-}
+// mostLess and mostMore are the limits of the launch, within tenths of a microsecond.
+func (f *fitting) mostLess() float64 { return math.Ceil(f.launch.at[least]*10) / 10 }
+func (f *fitting) mostMore() float64 { return math.Floor(f.launch.at[most]*10) / 10 }
 
 // met returns the limits that a candidate is at: where it went to them, or would be better
 // beyond.

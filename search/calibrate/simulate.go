@@ -64,14 +64,15 @@ func newFitting(r Request) *fitting {
 
 // machine is the system with most nodes, which has every kind of link.
 func (f *fitting) machine() *machine {
-	m := &machine{shortestUS: math.Inf(1)}
+	m := &machine{shortestUS: [3]float64{math.Inf(1), math.Inf(1), math.Inf(1)}}
 	for _, t := range f.Tables {
 		if m.Topology == nil || t.Topology.Nodes > m.Nodes {
 			m.Topology = t.Topology
 		}
 	}
 	for _, i := range f.fitted {
-		m.shortestUS = min(m.shortestUS, f.rows[i].MeasuredUS)
+		r := &f.rows[i]
+		m.shortestUS[r.Protocol] = min(m.shortestUS[r.Protocol], r.MeasuredUS)
 	}
 	return m
 }
@@ -80,15 +81,6 @@ func (f *fitting) machine() *machine {
 func (f *fitting) ofFile(row int) float64 {
 	r := &f.rows[row]
 	return float64(f.Tables[r.Table].Topology.Protocols[r.Protocol].Launch)
-}
-
-// launches is those of all protocols in microseconds, as the file says.
-func (f *fitting) launches() (all []float64) {
-	t := f.Tables[0].Topology
-	for _, p := range t.HasProtocols() {
-		all = append(all, float64(t.Protocols[p].Launch))
-	}
-	return all
 }
 
 // whole is a time with its launch, which is longer by more than the file says.

@@ -12,32 +12,34 @@ import (
 // Left is a constant that was not fitted.
 type Left struct{ Constant, Because string }
 
-// What rows of the library tell. A program's rows tell every constant.
+// What rows tell.
 const (
-	// ofLaunch is the least part of a call's simulated time that its launch takes.
-	ofLaunch = 0.2
-	// ofLink is how much of a call's simulated time goes by a link's bandwidth, at least:
-	// where it is 1, the call takes twice as long on links half as fast.
-	ofLink = 0.8
-	// grown is the least power of a call's size by which its measured time grows from the
-	// size before: by the time that it takes for each byte alone, it is 1.
+	// tells is the least part of a simulated time that goes by a constant in a row that
+	// tells it: where it is 1, the call takes twice as long with links half as fast.
+	tells = 0.2
+	// ofLibrary is the same of a link in a row of the library, whose algorithm is not known.
+	ofLibrary = 0.8
+	// grown is the least power of such a row's size by which its measured time grows from
+	// the size before: where bytes alone take time, it is 1.
 	grown = 0.9
 )
 
 // choose selects the constants that rows tell, with their limits. us is the rows' times
 // without launch, with the file's constants.
 func (f *fitting) choose(ctx context.Context, us []float64) error {
+	const settled = "the file has it from programs, whose times tell it better than the library's"
 	m := f.machine()
 	programs := slices.ContainsFunc(f.fitted, f.ofProgram)
-	const settled = "the file has it from programs, whose times tell it better than the library's"
-	told := f.telling(func(i int) bool { return !f.Settled.Launch && f.ofFile(i) >= ofLaunch*f.whole(us[i], i, 0) })
+	told := f.which(func(i int) bool {
+		return (f.ofProgram(i) || !f.Settled.Launch) && f.ofFile(i) >= tells*f.whole(us[i], i, 0)
+	})
 	switch {
 	case len(told) > 0:
 		f.launch = &factor{name: launch, limits: limitsOf(launch, m), told: told}
-	case f.Settled.Launch:
+	case !programs && f.Settled.Launch:
 		f.leave(launch, settled)
 	default:
-		f.leave(launch, fmt.Sprintf("it takes less than %.0f %% of every call", 100*ofLaunch))
+		f.leave(launch, fmt.Sprintf("it takes less than %.0f %% of every call", 100*tells))
 	}
 	saturated := f.saturated()
 	for _, kind := range m.Kinds() {
@@ -46,15 +48,18 @@ func (f *fitting) choose(ctx context.Context, us []float64) error {
 			f.leave(kind.String(), settled)
 			continue
 		}
-		half, err := f.simulate(ctx, topologies.Calibration{Links: map[topologies.LinkKind]float64{kind: 0.5}}, f.fitted)
+		part, err := f.part(ctx, us, topologies.Calibration{Links: map[topologies.LinkKind]float64{kind: 0.5}})
 		if err != nil {
 			return err
 		}
-		told := f.telling(func(i int) bool {
-			return !has && saturated[i] && math.Log2(f.whole(half[i], i, 0)/f.whole(us[i], i, 0)) >= ofLink
+		told := f.which(func(i int) bool {
+			if f.ofProgram(i) {
+				return part[i] >= tells
+			}
+			return !has && saturated[i] && part[i] >= ofLibrary
 		})
 		if len(told) == 0 {
-			f.leave(kind.String(), "no call of the library takes its time by these links' bandwidth alone")
+			f.leave(kind.String(), "no call goes by these links' bandwidth for long enough")
 			continue
 		}
 		f.factors = append(f.factors, factor{kind, kind.String(), limitsOf(links, m), told})
@@ -63,8 +68,28 @@ func (f *fitting) choose(ctx context.Context, us []float64) error {
 		f.leave(threadblocks, "how many the library ran is not known; programs tell it (--runs, --campaign)")
 		return nil
 	}
-	f.factors = append(f.factors, factor{speed, threadblocks, limitsOf(threadblocks, m), f.telling(func(int) bool { return false })})
+	part, err := f.part(ctx, us, topologies.Calibration{Speed: 0.5})
+	if err != nil {
+		return err
+	}
+	if told = f.which(func(i int) bool { return f.ofProgram(i) && part[i] >= tells }); len(told) == 0 {
+		f.leave(threadblocks, "no program goes by their speed for long enough")
+		return nil
+	}
+	f.factors = append(f.factors, factor{speed, threadblocks, limitsOf(threadblocks, m), told})
 	return nil
+}
+
+// part is how much of each row's time goes by what a calibration makes half as fast.
+func (f *fitting) part(ctx context.Context, us []float64, half topologies.Calibration) ([]float64, error) {
+	slow, err := f.simulate(ctx, half, f.fitted)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range f.fitted {
+		slow[i] = math.Log2(f.whole(slow[i], i, 0) / f.whole(us[i], i, 0))
+	}
+	return slow, nil
 }
 
 func (f *fitting) leave(constant, because string) { f.left = append(f.left, Left{constant, because}) }
@@ -72,11 +97,10 @@ func (f *fitting) leave(constant, because string) { f.left = append(f.left, Left
 // ofProgram reports whether a row is a program's.
 func (f *fitting) ofProgram(row int) bool { return f.rows[row].Origin == Program }
 
-// telling returns the rows that are fitted to and tell a constant: all of programs, and
-// those of the library that do.
-func (f *fitting) telling(library func(row int) bool) (some []int) {
+// which returns those rows that are fitted to for which is holds.
+func (f *fitting) which(is func(row int) bool) (some []int) {
 	for _, i := range f.fitted {
-		if f.ofProgram(i) || library(i) {
+		if is(i) {
 			some = append(some, i)
 		}
 	}
