@@ -29,7 +29,8 @@
 //	              resume_folder_linux.go resume_folder_unix.go
 //	              resume_folder_other.go resume_private_unix.go
 //	programs      compile.go compile_holes.go compile_passes.go compile_target.go
-//	              verify.go verify_folder.go run.go synth.go
+//	              verify.go verify_folder.go run.go run_explain.go
+//	              synth.go
 //	systems       topology.go topology_bounds.go topology_calibrate.go
 //	              topology_calibrate_tables.go topology_calibrate_programs.go
 //	              topology_calibrate_output.go topology_import.go

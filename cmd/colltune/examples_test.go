@@ -148,7 +148,7 @@ func (e example) run(t *testing.T) {
 		}
 	}
 	if e.args[0] == "run" {
-		args = append(args, "-e", "4K", "-n", "1", "-w", "0")
+		args = append(args, "-b", "4K", "-e", "4K", "-n", "1", "-w", "0")
 	}
 	var out, told bytes.Buffer
 	if code := Main(args, strings.NewReader(""), &out, &told); code != e.code {

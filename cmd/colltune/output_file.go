@@ -36,30 +36,35 @@ func checkOutputPaths(cmd *cobra.Command) error {
 		}
 		return nil
 	}
+	return checkOutputFile("out", path)
+}
+
+// checkOutputFile returns an error if the file that a flag names could not be written.
+func checkOutputFile(flag, path string) error {
 	if isFolder(path) {
-		return usagef("--out %s: is a folder: want a file", path)
+		return usagef("--%s %s: is a folder: want a file", flag, path)
 	}
 	if dir := filepath.Dir(path); !isFolder(dir) {
 		if _, err := os.Stat(dir); err == nil {
-			return usagef("--out %s: %s is not a folder", path, dir)
+			return usagef("--%s %s: %s is not a folder", flag, path, dir)
 		}
-		return fmt.Errorf("--out %s: no such folder: %s", path, dir)
+		return fmt.Errorf("--%s %s: no such folder: %s", flag, path, dir)
 	}
-	return checkWritable(path)
+	return checkWritable(flag, path)
 }
 
 // checkWritable returns an error if no file can be made beside path to replace it.
 // It accepts a path that is not a regular file, which is written in place.
-func checkWritable(path string) error {
+func checkWritable(flag, path string) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".colltune-*")
 	if err != nil {
-		return fmt.Errorf("--out %w", withPath(path, err))
+		return fmt.Errorf("--%s %w", flag, withPath(path, err))
 	}
 	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
-		return fmt.Errorf("--out %w", withPath(path, err))
+		return fmt.Errorf("--%s %w", flag, withPath(path, err))
 	}
 	return nil
 }

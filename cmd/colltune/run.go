@@ -18,6 +18,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/executor/sim"
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/intervals"
@@ -35,7 +36,8 @@ to whole elements, and equal sizes run once. Without -t, the system has a link b
 every two ranks.
 
   colltune run ring.json -t dgx-a100 -b 1K -e 1G --protocol LL128
-  colltune run ring.json --executor cpu -e 64M`,
+  colltune run ring.json --executor cpu -e 64M
+  colltune run ring.json -t dgx-a100 -b 16M -e 16M --explain`,
 		Args: exactArgs("the program's FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := readProgram(cmd, args[0])
@@ -57,6 +59,7 @@ every two ranks.
 	trialFlags(cmd)
 	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "wire protocol (default: what the file says, else Simple)")
 	cmd.Flags().Var(&size{}, "tile-bytes", "tile size (default: the runtime's own)")
+	explainFlags(cmd)
 	outputFlags(cmd)
 	return cmd
 }
@@ -84,6 +87,7 @@ type runRow struct {
 	Note     string   `json:"note,omitempty"` // the executor's, on how it ran
 	Executor string   `json:"executor"`
 	runBand
+	Explanation *explanation `json:"explanation,omitempty"` // with --explain
 }
 
 // runBand says how far a simulated time may be off.
@@ -126,9 +130,18 @@ func (r *runRequest) program(f *programFile) ranProgram {
 // runProgram times a program at every size, and prints the table of what was measured
 // before any error.
 func runProgram(cmd *cobra.Command, f *programFile) error {
+	explain, err := explainOptionsOf(cmd)
+	if err != nil {
+		return err
+	}
 	r, err := runRequestOf(cmd, f)
 	if err != nil {
 		return err
+	}
+	if explain.trace != "" {
+		if err := r.checkOneSize(); err != nil {
+			return err
+		}
 	}
 	if flagValue(cmd, "topology") == "" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "no -t/--topology: using %s, with a link between every two ranks\n", r.trial.Topology.Name)
@@ -152,6 +165,19 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 	notes := runNotes(d, r.trial.Topology, rows)
 	s := r.sheet(rows)
 	s.notes = notes
+	if explain.on {
+		if e := r.explainRows(cmd.Context(), explain.timeout, rows); e != nil {
+			return errors.Join(err, e)
+		}
+		s.explain(rows)
+	}
+	if explain.trace != "" {
+		note, e := r.writeTrace(cmd.Context(), explain.timeout, explain.trace)
+		if e != nil {
+			return errors.Join(err, e)
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), safe.Line(note))
+	}
 	if e := printResult(cmd, "run", struct {
 		Program ranProgram `json:"program"`
 		Notes   []string   `json:"notes"`

@@ -22,6 +22,7 @@
 //	slices.go   Simple calls                         record.go  what each time consists of
 //	explain.go  why a call takes its time            changes.go what would help
 //	utilisation.go  how much of each resource a call uses
+//	trace.go    what happens when, for Perfetto
 //
 // Invariants: the same program, topology and knobs give the same time, bit for
 // bit; LowerBound is never above Run; renaming ranks, threadblocks or channels

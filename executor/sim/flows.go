@@ -25,6 +25,7 @@ type flows struct {
 	// weights of each threadblock's flow on the memories at both ends
 	weights [][2]int64
 	rates   rates
+	watch   *tracer // told of new rates; nil unless there is a trace
 }
 
 // rates caches results of soft. Where every two ranks are linked, hundreds of
@@ -266,11 +267,17 @@ func (f *flows) flush(now float64) {
 		l := &f.lanes[lane]
 		if l.flows == 0 {
 			l.share, l.touched = 0, false // its keys stay until they are visited
+			if f.watch != nil {
+				f.watch.rated(lane)
+			}
 			continue
 		}
 		f.hasten(now, lane, l)
 	}
 	f.dirty, f.moved = f.dirty[:0], f.moved[:0]
+	if f.watch != nil {
+		f.watch.flushed()
+	}
 }
 
 // hasten gives the flows of a lane its present share.
@@ -298,6 +305,19 @@ func (f *flows) hasten(now float64, lane int32, l *laneState) {
 		g.rate = f.rates.soft(g.alone, l.share)
 		f.q.set(f.first+i, now+(g.ends[0].end-g.clock)/g.rate)
 	}
+	if f.watch != nil {
+		f.watch.rated(lane)
+	}
+}
+
+// rate returns the rate of all flows of a lane together, in bytes a microsecond.
+func (f *flows) rate(lane int32) float64 {
+	rate := 0.0
+	for _, i := range f.lanes[lane].groups {
+		g := &f.groups[i]
+		rate += g.rate * float64(len(g.ends))
+	}
+	return rate
 }
 
 // narrowest finds a lane's narrowest edge: the one that gives a flow the least share.

@@ -65,6 +65,7 @@ type recorder struct {
 	tiles  []account       // by threadblock: at the ends of its last tiles, as pattern.ends
 	seen   []int           // by threadblock: tiles ended before any were skipped
 	runs   []outcome       // of the simulations of the run, in order
+	trace  *tracer         // of the first of them; nil: no trace is asked for
 }
 
 // slotAccounts are the accounts of a slot's times.
@@ -88,6 +89,9 @@ func (r *recorder) reset() {
 	}
 	clear(r.blocks)
 	r.slots = make([]*slotAccounts, len(r.e.slots))
+	if r.trace != nil {
+		r.e.flows.watch = r.trace
+	}
 }
 
 // slot returns the accounts of a connection's n-th message.
@@ -117,15 +121,24 @@ func (r *recorder) credited(c *connState) *account {
 func (r *recorder) waits(i int32, ready, at float64, message, slot *account) {
 	a := &r.blocks[i]
 	a.until(ready, CauseThreadblock)
-	switch {
-	case at <= ready:
-	case message == nil || slot != nil && slot.at >= at:
-		*a = *slot
-		a.until(at, CauseSlots)
-	default:
+	if at <= ready {
+		return
+	}
+	why := CauseLatency
+	if message == nil || slot != nil && slot.at >= at {
+		*a, why = *slot, CauseSlots
+	} else {
 		*a = *message
 		a.hops++
-		a.until(at, CauseLatency)
+	}
+	a.until(at, why)
+	r.shows(i, ready, at, why)
+}
+
+// shows adds a wait to the trace.
+func (r *recorder) shows(i int32, ready, until float64, why Cause) {
+	if r.trace != nil {
+		r.trace.waits(i, ready, until, why)
 	}
 }
 
@@ -134,8 +147,9 @@ func (r *recorder) waits(i int32, ready, at float64, message, slot *account) {
 func (r *recorder) receives(i int32, ready, from float64, c *connState, trails bool, arrive float64) {
 	m := r.slot(c, c.received)
 	if trails {
-		r.ends(i, ready)
+		r.blocks[i].until(ready, CauseThreadblock)
 		r.follows(i, arrive, &m.arrive)
+		r.shows(i, ready, from, CauseLatency)
 		return
 	}
 	r.waits(i, ready, from, &m.start, nil)
@@ -156,19 +170,20 @@ func (r *recorder) depends(i int32, ready, now, cost float64) {
 	if now > ready {
 		*a = r.woke[i]
 		a.until(now, CauseDependency)
+		r.shows(i, ready, now, CauseDependency)
 	}
 	a.until(a.at+cost, CauseDependency)
 }
 
 // wakes records that a threadblock's step lets another one go on.
 func (r *recorder) wakes(i, waiter int32) {
-	r.ends(i, r.e.blocks[i].ready)
+	r.blocks[i].until(r.e.blocks[i].ready, CauseThreadblock)
 	r.woke[waiter] = r.blocks[i]
 }
 
 // begins records that a threadblock's flow starts.
 func (r *recorder) begins(i int32, alone float64) {
-	r.ends(i, r.e.now)
+	r.blocks[i].until(r.e.now, CauseThreadblock)
 	r.begun[i] = begin{r.e.now, alone}
 }
 
@@ -222,7 +237,12 @@ func (r *recorder) takes(conn int32, c *connState, free float64) {
 }
 
 // ends records that a threadblock has ended an op.
-func (r *recorder) ends(i int32, ready float64) { r.blocks[i].until(ready, CauseThreadblock) }
+func (r *recorder) ends(i int32, ready float64) {
+	r.blocks[i].until(ready, CauseThreadblock)
+	if r.trace != nil {
+		r.trace.works(i, ready)
+	}
+}
 
 // tile records that a threadblock has ended its m-th tile.
 func (r *recorder) tile(i int32, m int) {
@@ -249,6 +269,7 @@ func (r *recorder) finish() {
 		a.more(&now, &before, w.end(r.e, last))
 	}
 	r.runs = append(r.runs, outcome{last, a})
+	r.trace, r.e.flows.watch = nil, nil
 }
 
 // more extends the account to a time by repeating what happened between two others.

@@ -35,7 +35,7 @@ func (p *Prepared) utilisations(c *costs, timeUS float64) []Utilisation {
 		timeUS = math.Inf(1) // nothing costs anything
 	}
 	all := []Utilisation{p.ofBlocks(c, timeUS)}
-	carried, edges := p.carried(c)
+	carried, edges := p.carried(c), p.linkEdges()
 	byEdge := make(map[int]float64, len(edges)) // edges of the topology
 	for i, e := range edges {
 		byEdge[e] = carried[i] / p.edges[i].cap / timeUS
@@ -98,9 +98,9 @@ func (p *Prepared) ofBlocks(c *costs, timeUS float64) Utilisation {
 	})
 }
 
-// carried returns the bytes over each link of p.edges, and its number in the topology.
-func (p *Prepared) carried(c *costs) (bytes []float64, edges []int) {
-	bytes, edges = make([]float64, p.links), make([]int, p.links)
+// linkEdges returns the edge of the topology that each link of an unfolded program is.
+func (p *Prepared) linkEdges() []int {
+	edges := make([]int, p.links)
 	for i := range p.lanes[:p.sending] {
 		l := &p.lanes[i]
 		path, _ := p.topology.Path(int(l.from), int(l.to))
@@ -108,6 +108,12 @@ func (p *Prepared) carried(c *costs) (bytes []float64, edges []int) {
 			edges[l.edges[j]] = e
 		}
 	}
+	return edges
+}
+
+// carried returns the bytes over each link of an unfolded program.
+func (p *Prepared) carried(c *costs) []float64 {
+	bytes := make([]float64, p.links)
 	for _, at := range p.conns {
 		l := &p.lanes[at.lane]
 		sent := p.overOps(c, at.tx, func(o *op, one *call) float64 {
@@ -120,10 +126,10 @@ func (p *Prepared) carried(c *costs) (bytes []float64, edges []int) {
 			bytes[e] += sent
 		}
 	}
-	return bytes, edges
+	return bytes
 }
 
-// remembered returns the traffic of each GPU's memory in bytes.
+// remembered returns the traffic of each GPU's memory in bytes, of an unfolded program.
 func (p *Prepared) remembered(c *costs) []float64 {
 	bytes := make([]float64, len(p.topology.Ranks))
 	for i := range p.blocks {
