@@ -25,7 +25,7 @@
 //	              flags_run.go flags_settings.go flags_settings_executor.go
 //	              completion.go
 //	campaigns     campaign.go search_request.go search.go results.go compare.go
-//	              export.go report.go resume.go resume_trust.go resume_history.go
+//	              export.go report.go report_explain.go resume.go resume_trust.go resume_history.go
 //	              resume_folder_linux.go resume_folder_unix.go
 //	              resume_folder_other.go resume_private_unix.go
 //	programs      compile.go compile_holes.go compile_passes.go compile_target.go

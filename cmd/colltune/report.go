@@ -16,8 +16,8 @@ func reportCommand() *cobra.Command {
 		Use:   "report DIR --out FILE.html",
 		Short: "Write a campaign as one page, for people who did not run it",
 		Long: `report writes one self-contained HTML page on a campaign: the system, the winner and
-its speedup at every size, all algorithms, the winners' routings, and which
-candidates were refused or failed, and why. The page needs no network and no script.
+its speedup at every size, all algorithms, the winners' routings, where simulated
+time goes, and which candidates were refused or failed, and why. The page needs no network and no script.
 
   colltune report campaigns/dgx-a100-1x-allreduce --out allreduce.html`,
 		Args: exactArgs("the campaign's folder DIR"),
@@ -27,7 +27,9 @@ candidates were refused or failed, and why. The page needs no network and no scr
 			}
 			var lost error // of winners' programs
 			err := writeTable(cmd, args[0], func(w io.Writer, c *results.Campaign, t *table.Table) error {
-				err := report.Write(w, c, t)
+				explain, done := winnersExplained(cmd.Context(), c)
+				defer done()
+				err := report.Write(w, c, t, explain)
 				lost = checkWinners(c, t.Rows) // afterwards, in case a program is lost meanwhile
 				return err
 			})

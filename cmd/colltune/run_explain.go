@@ -108,9 +108,11 @@ func (r *runRequest) explainRows(ctx context.Context, timeout time.Duration, row
 		t.Bytes = rows[i].Bytes
 		err := within(ctx, timeout, func(ctx context.Context) error {
 			x, err := sim.Explain(ctx, t)
-			if err == nil {
-				rows[i].Explanation = newExplanation(x)
+			if err != nil {
+				return err
 			}
+			changes, err := sim.Changes(ctx, t)
+			rows[i].Explanation = newExplanation(x, changes)
 			return err
 		})
 		if err != nil {
@@ -164,7 +166,7 @@ func (r *runRequest) writeTrace(ctx context.Context, timeout time.Duration, path
 	return note, nil
 }
 
-func newExplanation(x *sim.Explanation) *explanation {
+func newExplanation(x *sim.Explanation, changes []sim.Change) *explanation {
 	e := &explanation{
 		Path:  pathOf{x.Messages, x.Rank, x.TB},
 		Tiles: tilesOf{x.Tiles, x.Simulated, x.Method.String()},
@@ -183,7 +185,7 @@ func newExplanation(x *sim.Explanation) *explanation {
 		}
 		e.Resources = append(e.Resources, of)
 	}
-	for _, c := range x.Changes {
+	for _, c := range changes {
 		e.Changes = append(e.Changes, changeOf{c.What, c.TimeUS, c.Gain})
 	}
 	return e

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -98,32 +99,44 @@ func double(all ...*units.Bandwidth) bool {
 	return any
 }
 
-// changes simulates the call once with each change that the system has room for, and lists
-// them by gain.
-func (p *Prepared) changes(ctx context.Context, k Knobs, timeUS float64) ([]Change, error) {
+// Changes simulates a trial on systems of which one cost is halved or one capacity doubled,
+// about a dozen, and lists them by gain. Errors are those of a run.
+func Changes(ctx context.Context, t executor.Trial) ([]Change, error) {
+	k, err := knobsOf(t)
+	if err != nil {
+		return nil, err
+	}
+	run := func(on *topologies.Topology) (float64, error) {
+		p, err := Prepare(t.Program, on)
+		if err != nil {
+			return 0, err
+		}
+		r, err := p.RunContext(ctx, k)
+		return r.TimeUS, err
+	}
+	before, err := run(t.Topology)
+	if err != nil {
+		return nil, err
+	}
 	var all []Change
 	possible := slices.Clone(protocolChanges)
-	for _, kind := range p.topology.Kinds() {
+	for _, kind := range t.Topology.Kinds() {
 		possible = append(possible, linkChange(kind))
 	}
 	for _, ch := range possible {
-		t := p.topology.Clone()
-		if !ch.make(t, &t.Protocols[k.Protocol]) {
+		on := t.Topology.Clone()
+		if !ch.make(on, &on.Protocols[k.Protocol]) {
 			continue
 		}
-		other, err := Prepare(p.program, t)
-		if err != nil {
-			return nil, err
-		}
-		r, err := other.RunContext(ctx, k)
+		after, err := run(on)
 		if err != nil {
 			return nil, err
 		}
 		gain := 1.0
-		if r.TimeUS > 0 {
-			gain = timeUS / r.TimeUS
+		if after > 0 {
+			gain = before / after
 		}
-		all = append(all, Change{ch.what, r.TimeUS, gain})
+		all = append(all, Change{ch.what, after, gain})
 	}
 	slices.SortStableFunc(all, func(a, b Change) int { return cmp.Compare(b.Gain, a.Gain) })
 	return all, nil

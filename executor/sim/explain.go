@@ -14,7 +14,6 @@ type Explanation struct {
 	Rank      int           // where it ends
 	TB        int           // the same, of the rank
 	Resources []Utilisation // threadblocks, kinds of link, memories
-	Changes   []Change      // what would help, the most helpful first
 }
 
 // Part is the part of the time that a cause takes.
@@ -24,8 +23,7 @@ type Part struct {
 }
 
 // Explain simulates a trial, and says why it takes its time, which is the same as that of
-// a run. Errors are those of a run. Part of the explanation are a dozen simulations of
-// systems of which one constant is changed.
+// a run. Errors are those of a run.
 func Explain(ctx context.Context, t executor.Trial) (*Explanation, error) {
 	k, err := knobsOf(t)
 	if err != nil {
@@ -35,15 +33,10 @@ func Explain(ctx context.Context, t executor.Trial) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := p.explain(ctx, k)
-	if err != nil {
-		return nil, err
-	}
-	x.Changes, err = p.changes(ctx, k, x.TimeUS)
-	return x, err
+	return p.explain(ctx, k)
 }
 
-// explain is Explain for a prepared program, without the changes.
+// explain is Explain for a prepared program.
 func (p *Prepared) explain(ctx context.Context, k Knobs) (*Explanation, error) {
 	c, err := p.costs(k)
 	if err != nil {

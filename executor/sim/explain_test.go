@@ -305,21 +305,25 @@ func TestChanges(t *testing.T) {
 	} {
 		top := system(t, "ring:8", 1)
 		top.Protocols = ideal(1 << 40)
-		x, err := Explain(context.Background(), executor.Trial{Program: program, Topology: top, Bytes: c.bytes})
+		changes, err := Changes(context.Background(), executor.Trial{Program: program, Topology: top, Bytes: c.bytes})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := x.Changes[0]; got.What != c.most || math.Abs(got.Gain-c.gain) > 1e-3*c.gain {
+		if got := changes[0]; got.What != c.most || math.Abs(got.Gain-c.gain) > 1e-3*c.gain {
 			t.Errorf("%d bytes: %+v helps most, want %s, %v times", c.bytes, got, c.most, c.gain)
 		}
-		for _, ch := range x.Changes {
+		for _, ch := range changes {
 			if ch.What == "half the launch" || ch.What == "twice the memory's rate" {
 				t.Errorf("%d bytes: %+v of a system without", c.bytes, ch)
 			}
 		}
 	}
-	if _, err := Explain(context.Background(), executor.Trial{Program: program}); err == nil {
+	none := executor.Trial{Program: program}
+	if _, err := Explain(context.Background(), none); err == nil {
 		t.Error("a trial without a system is explained")
+	}
+	if _, err := Changes(context.Background(), none); err == nil {
+		t.Error("a trial without a system is changed")
 	}
 }
 
@@ -334,7 +338,11 @@ func TestExplainNothing(t *testing.T) {
 	if err != nil || x.TimeUS != 0 {
 		t.Fatalf("%+v, %v", x, err)
 	}
-	if _, err := json.Marshal(x); err != nil {
+	changes, err := Changes(context.Background(), executor.Trial{Program: ringAllGather(4, 1, 1, false), Topology: top})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := json.Marshal([]any{x, changes}); err != nil {
 		t.Error(err)
 	}
 }

@@ -3,11 +3,11 @@
 //
 //	the request ─ a picture of the system ─ the winner of each range of sizes ─
 //	bandwidth, speedup and every algorithm over size ─ the winning table ─ each
-//	winner's routing and steps ─ candidates, trials and failures
+//	winner's routing, steps and causes of its time ─ candidates, trials and failures
 //
 // Invariants: equal campaigns give equal bytes, whatever the folder's name and however
 // long the trials took; every figure is one of the winning table's, which
-// `results -o json` prints, or follows from them; the page loads nothing over the
+// `results -o json` prints, follows from them, or explains one of them; the page loads nothing over the
 // network and runs no script; text of journals, topologies and programs appears as text
 // and never as markup; the page of a large campaign stays small, and says what it leaves
 // out.

@@ -31,7 +31,7 @@ func ExampleWrite() {
 		return
 	}
 	var page bytes.Buffer
-	if err := report.Write(&page, c, winners); err != nil {
+	if err := report.Write(&page, c, winners, nil); err != nil {
 		fmt.Println(err)
 		return
 	}

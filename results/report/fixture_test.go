@@ -104,7 +104,7 @@ func pageOf(t testing.TB, c *results.Campaign) (string, *table.Table) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := Write(&b, c, winners); err != nil {
+	if err := Write(&b, c, winners, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.String(), winners

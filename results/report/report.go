@@ -69,8 +69,8 @@ var pixels = template.FuncMap{
 
 // Write writes the page of a campaign and its winning table as one HTML file. The table
 // may have another baseline than the campaign (Table.Compare). A campaign without winners
-// has a page, too. The error is that of writing.
-func Write(w io.Writer, c *results.Campaign, t *table.Table) error {
+// has a page, too. explain explains winners; nil: none is. The error is that of writing.
+func Write(w io.Writer, c *results.Campaign, t *table.Table, explain Explain) error {
 	plan := c.Plan()
 	executor, known := c.Executor()
 	trials := c.Trials()
@@ -96,7 +96,7 @@ func Write(w io.Writer, c *results.Campaign, t *table.Table) error {
 		}
 	}
 	p.Two = len(p.Placements) > 1
-	p.Winners, p.MoreWon = winners(c, t)
+	p.Winners, p.MoreWon = winners(c, t, explain)
 	p.Commands = exportCommands(t, p.Winners)
 	p.Parts, p.Refused = candidates(t.Candidates)
 	p.Counts, p.Failures, p.MoreFailed = outcomes(trials)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
@@ -21,7 +22,8 @@ type winner struct {
 	Details    []detail
 	Traffic    *traffic
 	Steps      *steps
-	Missing    string // why there is no picture
+	Missing    string      // why there is no picture
+	program    *ir.Program // nil where Missing says why
 	Loads      []load
 }
 
@@ -50,7 +52,7 @@ func identity(source, algorithm, hash string, parameters map[string]any) string 
 }
 
 // winners lists the winners of a table, by their first size. more is the number left out.
-func winners(c *results.Campaign, t *table.Table) (all []winner, more int) {
+func winners(c *results.Campaign, t *table.Table, explain Explain) (all []winner, more int) {
 	trials := trialsAt(c)
 	at := map[string]int{}
 	for i := range t.Ranges {
@@ -72,6 +74,12 @@ func winners(c *results.Campaign, t *table.Table) (all []winner, more int) {
 			w.Wins = append(w.Wins, win{"…", ""})
 		} else if len(w.Wins) < mostWins {
 			w.Wins = append(w.Wins, win{rangeText(r.MinBytes, lastMeasured(t, r)) + " " + placementText(r.Placement), knobs(r.Protocol, r.TileBytes)})
+			if len(w.Wins) > mostExplained {
+				continue
+			}
+			if d, ok := explained(t, r, w.program, explain); ok {
+				w.Details = append(w.Details, d)
+			}
 		}
 	}
 	return all, len(at) - len(all)
@@ -152,7 +160,7 @@ func newWinner(c *results.Campaign, r *table.Range, number int, trials map[confi
 	if trial != nil {
 		w.Traffic = trafficOf(p, trial.LoopChunks)
 	}
-	w.Steps = stepsOf(p)
+	w.Steps, w.program = stepsOf(p), p
 	for _, runtime := range export.Runtimes() {
 		why := runtime.Loads(p, r.Protocol, c.Plan())
 		w.Loads = append(w.Loads, load{runtime.Name, clip(why, noteRoom), why == ""})
