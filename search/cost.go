@@ -36,6 +36,7 @@ type crossing struct {
 	calls   float64 // messages of the connection with the most
 	chunks  float64 // chunks of the connection with the most
 	latency float64 // µs: of the longest path
+	wire    float64 // µs for each byte, on the narrowest edge
 }
 
 // pathCost is the path of a message from one rank to another.
@@ -122,6 +123,7 @@ func (of *costSummary) addMessages(t *topologies.Topology, schedule *connectionS
 		if path.Net {
 			w := &of.network
 			w.calls, w.chunks, w.latency = max(w.calls, l.messages), max(w.chunks, l.chunks/factor), max(w.latency, float64(path.Latency))
+			w.wire = max(w.wire, schedule.paths[n].wire)
 		}
 	}
 	for e, l := range busy {

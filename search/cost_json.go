@@ -10,7 +10,7 @@ func (m *costSummary) numbers() []any {
 	all := []any{
 		&m.loop, &m.edge, &m.inside, &m.messages, &m.calls, &m.connected, &m.localCalls, &m.local,
 		&m.connections, &m.ends, &m.sms, &m.channels,
-		&m.network.starts, &m.network.calls, &m.network.chunks, &m.network.latency,
+		&m.network.starts, &m.network.calls, &m.network.chunks, &m.network.latency, &m.network.wire,
 	}
 	for i := range m.criticalPaths {
 		c := &m.criticalPaths[i]

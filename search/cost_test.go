@@ -80,6 +80,7 @@ func TestCrossings(t *testing.T) {
 		}
 		m := summarize(program, e.problem.Topology)
 		path, _ := e.problem.Topology.Path(7, 8)
+		c.want.wire = 1 / e.problem.Topology.Edges[path.Edges[len(path.Edges)-1]].Bandwidth.PerMicro()
 		if c.want.latency = float64(path.Latency); m.network != c.want || m.criticalPaths[0].crossings != c.crossings {
 			t.Errorf("%s: %+v, %d on the critical path; want %+v, %d", c.family, m.network, m.criticalPaths[0].crossings, c.want, c.crossings)
 		}

@@ -78,7 +78,8 @@ func (m *costSummary) tiled(c *topologies.Protocol, tile float64, bytes int64, c
 			s.message*calls(float64(of.messages+of.queued), chunks)+x*max(wire*c.Wire*copies, chunks*s.aByte)+
 			s.receipt*calls(float64(of.sums), float64(of.summed))+x*float64(of.summed)*s.received+
 			s.local*float64(of.local)+x*float64(of.worked)*s.worked+
-			float64(of.crossings)*net.beyond(x*float64(of.crossed)/float64(max(of.crossings, 1)), s.aByte))
+			float64(of.crossings)*net.beyond(x*float64(of.crossed)/float64(max(of.crossings, 1)), s.aByte)+
+			x*float64(of.crossed)*net.whole*(m.network.wire*c.Wire+s.aByte))
 	}
 	shared := 1.0 // connection ends that a threadblock serves in turn, where there are fewer threadblocks than ends
 	if forwards == 1 && float64(m.ends)*copies > float64(m.sms) {
@@ -96,12 +97,13 @@ type net struct {
 	c     *topologies.Protocol
 	slots float64 // calls on the way before a sender waits: a FIFO at either end
 	parts float64 // messages of a call: Simple's slices
+	whole float64 // part of a message that has to be there before it leaves, and that did not count before
 }
 
 func netOf(c *topologies.Protocol) net {
-	n := net{c: c, slots: 2 * float64(c.Slots), parts: 1}
+	n := net{c: c, slots: 2 * float64(c.Slots), parts: 1, whole: 1}
 	if c.Pass == 0 {
-		n.parts = 2
+		n.parts, n.whole = 2, 0 // its slices are sent whole anyway
 	}
 	return n
 }

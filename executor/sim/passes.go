@@ -7,7 +7,8 @@ package sim
 //	                          ts                te
 //	receiver       ts + L ────├─ P·b ... ───────├ te + L + b ┤ cr
 //
-// and a call that receives and sends forwards each pass as it arrives.
+// and a call that receives and sends forwards each pass as it arrives. What leaves the node
+// is sent by the host, which waits for all of a message.
 
 // pass continues a call. It returns false if the threadblock must wait.
 func (e *engine) pass(i int32, s *blockState, b *block, o *op, size *call) bool {
@@ -36,7 +37,7 @@ func (e *engine) passSend(i int32, s *blockState, b *block, o *op, size *call) b
 	case starting:
 		return e.passStart(i, s, b, o, size, s.ready, size.first.send)
 	case landed:
-		e.passSent(b.tx, c, s.end)
+		e.passSent(b.tx, c, s.end, size.first.send, 0, &size.first)
 		s.ready = s.end + e.c.sendCall
 		e.called(s, o)
 		return true
@@ -64,12 +65,22 @@ func (e *engine) passStart(i int32, s *blockState, b *block, o *op, size *call, 
 	return s.stage == landed
 }
 
-// passSent records when the connection's next message has been sent.
-func (e *engine) passSent(conn int32, c *connState, at float64) {
+// passSent records when the connection's next message has been sent. One to another node is
+// written first, which alone takes the time own, and then sent by the host. Its flow is the
+// longer of the two; the shorter comes on top. It is not written before a given time.
+func (e *engine) passSent(conn int32, c *connState, at, own, written float64, p *part) {
+	m, l := e.slot(c, c.sent), &e.p.lanes[e.p.conns[conn].lane]
+	if m.arrive = at; l.net {
+		wire := p.wire / l.cap
+		m.start = max(m.start+own, written)
+		m.arrive = max(at+min(own, wire), m.start+wire)
+	}
 	if e.rec != nil {
 		e.rec.sends(conn, c, at)
+		if l.net {
+			e.rec.leaves(c, m)
+		}
 	}
-	e.slot(c, c.sent).arrive = at
 	c.sent++
 	e.arrives(conn, c)
 }
@@ -99,7 +110,7 @@ func (e *engine) passForward(i int32, s *blockState, b *block, o *op, size *call
 	latency := e.c.latency[lane]
 	switch s.stage {
 	case calling:
-		if in.started <= in.received {
+		if in.started <= in.received || in.sent <= in.received && e.p.lanes[lane].net {
 			in.rxWaits = true
 			return false
 		}
@@ -125,7 +136,7 @@ func (e *engine) passForward(i int32, s *blockState, b *block, o *op, size *call
 		if e.rec != nil && end > s.end {
 			e.rec.follows(i, arrive, &e.rec.slot(in, in.received).arrive)
 		}
-		e.passSent(b.tx, out, end)
+		e.passSent(b.tx, out, end, size.first.both, arrive+size.first.tailBoth, &size.first)
 		e.took(b.rx, in, end+e.c.credit[lane])
 		s.ready = end + max(e.c.sendCall, e.c.recvCall)
 		e.called(s, o)

@@ -227,6 +227,13 @@ func (r *recorder) sends(conn int32, c *connState, at float64) {
 	s.until(at, CauseThreadblock)
 }
 
+// leaves records when the message of sends has been written, and when the host has sent it.
+func (r *recorder) leaves(c *connState, m *slot) {
+	s := r.slot(c, c.sent)
+	s.start.until(m.start, CauseThreadblock)
+	s.arrive.until(m.arrive, CauseLink)
+}
+
 // takes records that a connection's next message has been taken, and when its slot is free.
 func (r *recorder) takes(conn int32, c *connState, free float64) {
 	credit := r.e.c.credit[r.e.p.conns[conn].lane]

@@ -209,6 +209,35 @@ func TestNetRendezvous(t *testing.T) {
 	}
 }
 
+// TestNetSendsWhole: a message of LL leaves its node once its threadblock has written it: on a
+// chain over nodes one rank after another writes it, while it arrives; within a node all write at once, a pass behind each other.
+func TestNetSendsWhole(t *testing.T) {
+	const m, pass = 1 << 20, 3.0 // µs for each 64 KiB
+	for _, c := range []struct {
+		top *topologies.Topology
+		net bool
+	}{{network(t, 4), true}, {idealised(t, "ring:4@25GB/s"), false}} {
+		p := &c.top.Protocols[topologies.LL]
+		p.Pass, p.MinPass, p.SendPass, p.RecvPass, p.Fused = 1<<16, 1, pass, pass, 1
+		path, _ := c.top.Path(0, 1)
+		write, wire := m/(1<<16)*pass, m/c.top.Edges[path.Edges[0]].Bandwidth.PerMicro()
+		b := build("broadcast", 4, 1, true)
+		b.tb(0, 1, -1, 0, ir.Send)
+		b.tb(1, 2, 0, 0, ir.RecvCopySend)
+		b.tb(2, 3, 1, 0, ir.RecvCopySend)
+		b.tb(3, -1, 2, 0, ir.Recv)
+		got := timeAndBound(t, b.p, c.top, Knobs{Bytes: m, Protocol: topologies.LL, TileBytes: m}, 0)
+		want := soft(m/write, m/wire)
+		if c.net {
+			if least := 3*write + wire; got < least || got > 1.12*least {
+				t.Errorf("over nodes: %v us, want some %v", got, least)
+			}
+		} else if most := m/want + 3*pass + 3*float64(path.Latency); got > 1.01*most {
+			t.Errorf("in a node: %v us, want at most %v", got, most)
+		}
+	}
+}
+
 // TestNetSlots: a connection out of a node holds twice as many messages as its protocol
 // has slots. With one slot a tile's message waits for its credit; over the network two
 // are in flight.
