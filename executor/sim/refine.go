@@ -48,7 +48,7 @@ func refine(keys []uint64, arcs func(read)) (class []int32) {
 		r.readers[next[other]] = reader{node, role}
 		next[other]++
 	})
-	// One class of all, which the keys part.
+	// One class of all is parted by keys, then by what is read.
 	all := make([]int32, n)
 	for i := range all {
 		all[i] = int32(i)
@@ -57,8 +57,11 @@ func refine(keys []uint64, arcs func(read)) (class []int32) {
 	copy(r.at, all)
 	r.first, r.size = []int32{0}, []int32{int32(n)}
 	copy(r.reads, keys)
-	for _, x := range r.readers {
-		r.reads[x.node] += mixed(x.role, 0)
+	r.part(all)
+	for i, class := range r.class {
+		for _, x := range r.readers[r.from[i]:r.from[i+1]] {
+			r.reads[x.node] += mixed(x.role, uint64(class))
+		}
 	}
 	touched := make([]bool, n)
 	for concerned := all; len(concerned) > 0; {
