@@ -43,6 +43,7 @@ type baselinePoint struct {
 	standIn  bool // for what the library runs, and no program here does
 	extraUS  float64
 	leastUS  float64
+	choice   baseline.Choice
 }
 
 // baseline drafts the programs that the vendor's library would choose at each
@@ -88,6 +89,28 @@ func (e *enumeration) baseline(ctx context.Context) (all []*draft, clocked []Bas
 				continue
 			}
 			key := routingName(chosen)
+			at := baselinePoint{bytes, chosen.Protocol, chosen.TileBytes, key + " " + chosen.Protocol.String() + instead, instead != "", 0, 0, chosen}
+			if simulated {
+				at.extraUS, at.leastUS = chosen.ExtraUS, chosen.LeastUS
+			}
+			if simulated && e.outgrown(chosen) {
+				if timed {
+					break
+				}
+				b, why, err := e.steadyBaseline(ctx, at)
+				if err != nil {
+					return nil, nil, err
+				}
+				if why == "" {
+					clocked = append(clocked, b)
+					break
+				}
+				if of := chosen.Family + why; !said[of] {
+					said[of] = true
+					e.options.Observer.notice(fmt.Sprintf("baseline %s has no program here: %s", key, why))
+				}
+				continue
+			}
 			if _, known := drafts[key]; !known {
 				d, why, err := e.baselineDraft(ctx, chosen)
 				if err != nil {
@@ -102,10 +125,6 @@ func (e *enumeration) baseline(ctx context.Context) (all []*draft, clocked []Bas
 			}
 			d := drafts[key]
 			if d != nil && !timed {
-				at := baselinePoint{bytes, chosen.Protocol, chosen.TileBytes, key + " " + chosen.Protocol.String() + instead, instead != "", 0, 0}
-				if simulated {
-					at.extraUS, at.leastUS = chosen.ExtraUS, chosen.LeastUS
-				}
 				d.points = append(d.points, at)
 			}
 			if d != nil {

@@ -21,7 +21,8 @@
 //
 // The baseline is the times in a file (baselinefile.go), or the executor's library left to
 // choose (natives.go), or what a model of the library chooses (baselines.go): a program
-// with its protocol and tile, whose time is that of its trial. space.go decides between the
+// with its protocol and tile, whose time is that of its trial, or of its steady state where
+// it is too large to be one of the candidates (steady.go). space.go decides between the
 // last two. Package results/table compares each winner with it.
 //
 // Refusals: build.go, from compiling to the comparison with equal programs (collect);
@@ -35,7 +36,7 @@
 //	cost          instance.go schedule.go critical.go cost.go cost_json.go estimate.go
 //	drafts        routing.go memory.go size.go cache.go enumerate.go
 //	              holes.go hole_rings.go hole_nics.go hole_trees.go
-//	              synthesised.go baselines.go shortlist.go
+//	              synthesised.go baselines.go steady.go shortlist.go
 //	candidates    build.go natives.go space.go check.go
 //	search        tune.go run.go library.go
 package search

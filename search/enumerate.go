@@ -15,6 +15,7 @@ import (
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/rings"
 	"github.com/colltune/colltune/constraints/solver"
+	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/search/baseline"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
@@ -33,10 +34,11 @@ type enumeration struct {
 	forced    baseline.Forced // what is left of the choice of the library
 
 	// What is found once, when it is first needed; nil until then.
-	solvers *solver.Pool // see solver
-	holes   map[hole]found
-	blocks  *rings.Blocks
-	choice  *chosenNICs
+	solvers  *solver.Pool // see solver
+	holes    map[hole]found
+	blocks   *rings.Blocks
+	choice   *chosenNICs
+	steadies map[int]map[string]*sim.Prepared // by number of nodes and routing: see steady
 }
 
 // late returns a function that reports whether a stage begins nothing more, once a part

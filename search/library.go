@@ -19,8 +19,9 @@ type LibraryCall struct {
 	Tile     int64 // its chunk; 0: the protocol's own
 	Program  *ir.Program
 	StandIn  bool // the library runs what no program here does, as NVLS, and otherwise this
-	// ClockUS is the library's time by a closed form, in microseconds, where it runs what no
-	// program here does: then Program is nil. 0 elsewhere.
+	// ClockUS is the library's time by a closed form or a steady state, in microseconds,
+	// where it runs what no program here does, or one larger than is compiled: then Program
+	// is nil. 0 elsewhere.
 	ClockUS float64
 	ExtraUS float64 // what the library's call takes beyond Program's simulated time, in microseconds
 	LeastUS float64 // what it takes at least
@@ -60,9 +61,6 @@ func ForcedLibraryCalls(ctx context.Context, p Problem, o Options, f baseline.Fo
 		return nil, err
 	}
 	var calls []LibraryCall
-	for _, b := range clocked {
-		calls = append(calls, LibraryCall{Bytes: b.Bytes, Name: b.Name, Protocol: b.Protocol, ClockUS: b.clockUS})
-	}
 	for _, d := range drafts {
 		if len(d.points) == 0 {
 			continue
@@ -72,6 +70,13 @@ func ForcedLibraryCalls(ctx context.Context, p Problem, o Options, f baseline.Fo
 			return nil, err
 		}
 		if made.refusal != nil {
+			timed, err := e.steadyInstead(ctx, []*draft{d}, []*built{made})
+			if err != nil {
+				return nil, err
+			}
+			if clocked = append(clocked, timed...); len(d.points) == 0 {
+				continue
+			}
 			e.options.Observer.notice("baseline " + d.String() + " has no program here: " + made.refusal.Detail)
 			continue
 		}
@@ -79,6 +84,9 @@ func ForcedLibraryCalls(ctx context.Context, p Problem, o Options, f baseline.Fo
 			calls = append(calls, LibraryCall{Bytes: at.bytes, Name: at.name, Protocol: at.protocol, Tile: at.tile, Program: made.program, StandIn: at.standIn, ExtraUS: at.extraUS, LeastUS: at.leastUS})
 		}
 	}
-	slices.SortFunc(calls, func(a, b LibraryCall) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	for _, b := range clocked {
+		calls = append(calls, LibraryCall{Bytes: b.Bytes, Name: b.Name, Protocol: b.Protocol, ClockUS: b.clockUS})
+	}
+	slices.SortStableFunc(calls, func(a, b LibraryCall) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	return calls, nil
 }

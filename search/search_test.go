@@ -45,7 +45,7 @@ func (p problem) String() string {
 	return fmt.Sprintf("%s on %d × %s", p.collective, p.nodes, p.topology)
 }
 
-func (p problem) resolve(t *testing.T) (Problem, Source) {
+func (p problem) resolve(t testing.TB) (Problem, Source) {
 	t.Helper()
 	s := Source{Text: p.topology, Nodes: p.nodes}
 	if text, ok := topologies.Source(p.topology); ok {

@@ -150,7 +150,11 @@ func (e *enumeration) programs(ctx context.Context, asked []*templates.Family) (
 	if err != nil {
 		return nil, err
 	}
-	space := &Space{Refusals: slices.Concat(all.refusals, short.refusals), Baselines: clocked, unexplored: all.unexplored}
+	instead, err := e.steadyInstead(ctx, drafts, built)
+	if err != nil {
+		return nil, err
+	}
+	space := &Space{Refusals: slices.Concat(all.refusals, short.refusals), Baselines: append(clocked, instead...), unexplored: all.unexplored}
 	space.add(e.collect(drafts, built))
 	return space, nil
 }

@@ -28,6 +28,9 @@ type Choice struct {
 	// LeastUS is what the library's call takes at least, in microseconds; 0 where nothing
 	// is known.
 	LeastUS float64
+	// TurnsUS is what the busiest channel takes for its peers one after another, in
+	// microseconds, where peers share channels; 0 where none do. No program here shares them.
+	TurnsUS float64
 	// Parameters of the family: rings or trees that leave a node by different
 	// GPUs. The data is divided between them.
 	Parameters map[string]int

@@ -146,7 +146,7 @@ func TestKnownChoices(t *testing.T) {
 		{"dgx-a100", 1, "sendrecv", 1 << 20, "direct", topologies.Simple, 4, nil},
 	} {
 		got := choose(t, resolve(t, c.topology, c.nodes), c.collective, c.bytes)
-		want := Choice{Family: c.family, Parameters: c.parameters, Protocol: c.protocol, Channels: c.channels, TileBytes: got.TileBytes, ModelUS: got.ModelUS, ExtraUS: got.ExtraUS}
+		want := Choice{Family: c.family, Parameters: c.parameters, Protocol: c.protocol, Channels: c.channels, TileBytes: got.TileBytes, ModelUS: got.ModelUS, ExtraUS: got.ExtraUS, TurnsUS: got.TurnsUS}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s of %d bytes on %d x %s (-want +got):\n%s", c.collective, c.bytes, c.nodes, c.topology, diff)
 		}
@@ -234,6 +234,37 @@ func TestExtra(t *testing.T) {
 			if got := all[0].LeastUS; math.Abs(got-want) > 1e-9 {
 				t.Errorf("alltoall of %d bytes, %+v: at least %v us, want %v", bytes, f, got, want)
 			}
+		}
+	}
+}
+
+// TestPeersTakeTurns: where there are more peers than channels, a call takes its launch, the
+// starts of connections, and each of the busiest channel's messages.
+func TestPeersTakeTurns(t *testing.T) {
+	const channels = 16 // of sends and receives, over nodes of 8 A100
+	for _, c := range []struct {
+		nodes       int
+		each        int64
+		connections int // of the busiest channel
+	}{
+		{2, 4 << 10, 0}, // 15 peers
+		{4, 4 << 10, 2}, // 31
+		{32, 4 << 10, 16},
+		{32, 1 << 20, 16},
+	} {
+		top := resolve(t, "dgx-a100", c.nodes)
+		got := choose(t, top, "alltoall", c.each*int64(len(top.Ranks)))
+		want, p := 0., top.Protocols[got.Protocol]
+		if c.connections > 0 {
+			message := float64(p.SendCall) + float64(c.each)/float64(p.Pass)*float64(p.SendPass) // LL
+			if got.Protocol == topologies.Simple {
+				calls := float64(c.each / got.TileBytes)
+				message = calls*float64(p.SendCall+p.SendSlice) + float64(c.each)/p.SendRate.PerMicro()
+			}
+			want = float64(p.Launch) + float64(p.NetStart)*float64(8*(c.nodes-1)-1) + float64(c.connections)*message
+		}
+		if math.Abs(got.TurnsUS-want) > 1e-6*want {
+			t.Errorf("%d nodes, %d bytes a peer, %v in %d channels a peer: %v us, want %v", c.nodes, c.each, got.Protocol, got.Channels, got.TurnsUS, want)
 		}
 	}
 }

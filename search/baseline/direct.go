@@ -1,8 +1,10 @@
 package baseline
 
 import (
+	"cmp"
 	"math"
 
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -81,12 +83,47 @@ func (s *system) direct(w traffic, bytes int64, f Forced) Choice {
 	for each > part.most*int64(c.Channels) && c.Channels <= most/2 && 2*c.Channels*w.peers <= s.directChannels() {
 		c.Channels *= 2 // with more, peers share channels, and none is faster
 	}
+	c.TurnsUS = s.inTurns(w.peers*c.Channels, c, each/int64(c.Channels))
 	c.ExtraUS = s.directExtra(min(w.peers, s.n/s.nodes-1), c.Protocol, c.Channels, each/int64(c.Channels), step)
 	if f.Before222 && s.nodes == 1 {
 		c.LeastUS = partsLeast + partLeast*float64(min(directChannels, (each+stepInside/8-1)/(stepInside/8)))
 	}
 	c.ModelUS = baseRing[c.Protocol] + latency + float64(each)*float64(w.peers)/(1000*bw)
 	return c
+}
+
+// inTurns is the time of a call, in microseconds, in which channels serve that many
+// connections of so many bytes one after another; 0 where each has a channel. A channel
+// sends and receives at once, each with threads of its own, and goes on with the next peer
+// while messages are under way. The host starts those that leave the node.
+func (s *system) inTurns(connections int, c Choice, part int64) float64 {
+	turns := copies(connections, s.directChannels())
+	if turns < 2 {
+		return 0
+	}
+	p, bytes := s.t.Protocols[c.Protocol], float64(part)
+	calls := math.Ceil(bytes / float64(cmp.Or(c.TileBytes, int64(p.Tile))))
+	send, receive := calls*float64(p.SendCall), calls*float64(p.RecvCall)
+	if p.Pass > 0 {
+		passes := bytes / float64(p.Pass)
+		send, receive = send+passes*float64(p.SendPass), receive+passes*float64(p.RecvPass)
+	} else {
+		send += calls*float64(p.SendSlice) + micros(bytes, p.SendRate)
+		receive += calls*float64(p.RecvSlice) + micros(bytes, p.RecvRate)
+	}
+	started := connections
+	if s.nodes > 1 {
+		started -= connections * (s.n/s.nodes - 1) / (s.n - 1)
+	}
+	return float64(p.Launch) + float64(p.NetStart)*float64(started-1) + float64(turns)*max(send, receive)
+}
+
+// micros is how long bytes take at a rate, in microseconds; 0 where there is no limit.
+func micros(bytes float64, rate units.Bandwidth) float64 {
+	if rate == 0 {
+		return 0
+	}
+	return bytes / rate.PerMicro()
 }
 
 // directChannels is how many channels sends and receives have in all.
