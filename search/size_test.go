@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/topologies"
 )
 
 // What is too large, and what is taken all the same because it was asked for.
@@ -29,7 +30,7 @@ func TestTooLarge(t *testing.T) {
 		{1<<21 + 1, 1, Options{Families: []string{"bruck", "ring"}}, 0, ""},
 		{1<<21 + 1, 2, Options{Families: []string{"ring"}}, 0, "--instances 2"},
 	} {
-		e := &enumeration{options: &c.o}
+		e := &enumeration{options: &c.o, problem: &Problem{Topology: &topologies.Topology{Ranks: make([]topologies.Rank, 16)}}}
 		d := &draft{name: "ring", instances: c.instances, points: make([]baselinePoint, c.points),
 			routing: &routing{program: &lang.Program{Ops: make([]lang.Op, c.operations)}}}
 		r := e.tooLarge(d)
@@ -39,10 +40,21 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// On many ranks, a program of few operations on each has any number of instances.
+func TestManyRanksOfFewOperations(t *testing.T) {
+	for _, c := range []struct{ ranks, instances int }{{512, 8}, {1024, 16}, {2048, 32}} {
+		e := &enumeration{options: &Options{}, problem: &Problem{Topology: &topologies.Topology{Ranks: make([]topologies.Rank, c.ranks)}}}
+		all := e.draft(&draft{name: "multi-level", routing: &routing{size: 1 << 15}})
+		if n := len(all.drafts); n == 0 || all.drafts[n-1].instances != c.instances {
+			t.Errorf("%d ranks: %d drafts, want up to %d instances", c.ranks, n, c.instances)
+		}
+	}
+}
+
 // Of a large routing the few instances that fit are drafted, and every other is
 // refused, by name.
 func TestLargeRoutingIsDraftedOnce(t *testing.T) {
-	e := &enumeration{options: &Options{}}
+	e := &enumeration{options: &Options{}, problem: &Problem{Topology: &topologies.Topology{Ranks: make([]topologies.Rank, 512)}}}
 	all := e.draft(&draft{name: "ring", routing: &routing{program: &lang.Program{Ops: make([]lang.Op, 1<<16)}}})
 	if n := len(all.drafts); n != 3 || all.drafts[n-1].instances != 4 {
 		t.Errorf("%d drafts: want 1, 2 and 4 instances", n)
