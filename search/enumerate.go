@@ -350,16 +350,17 @@ func (e *enumeration) trace(f *templates.Family, params script.Params) (*lang.Pr
 }
 
 // traceError turns a mistake in a routing into a refusal, unless the program is
-// the user's own: then the user should see the error with its line.
+// the user's own: then the user should see the error with its line. A link that it lacks
+// may be a refusal all the same.
 func (e *enumeration) traceError(f *templates.Family, err error) error {
 	var wrong *lang.Error
 	switch {
 	case errors.As(err, &wrong) && (wrong.Large || wrong.Ops > 0):
 		return e.tooMany(f, wrong.Ops)
+	case errors.As(err, &wrong) && wrong.NoLink && (f.Source == "builtin" || e.options.RefuseMissingLinks):
+		return &Refusal{Reason: NoLink, Detail: err.Error()}
 	case f.Source != "builtin":
 		return err
-	case errors.As(err, &wrong) && wrong.NoLink:
-		return &Refusal{Reason: NoLink, Detail: err.Error()}
 	}
 	return &Refusal{Reason: BadProgram, Detail: err.Error()}
 }

@@ -17,7 +17,7 @@ func (o Observer) refused(r Refusal) {
 
 func (o Observer) notice(s string) {
 	if o.Notice != nil {
-		o.Notice(s)
+		o.Notice(shortLists(s))
 	}
 }
 

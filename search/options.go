@@ -9,20 +9,23 @@ import (
 
 // Options narrow a search, and say how it is run.
 type Options struct {
-	Families   []string           // only these; empty means all that apply
-	Exclude    []string           // not these
-	Templates  []Template         // the user's own, in addition to the built-in ones
-	Parameters map[string]string  // template parameters that are fixed
-	Channels   int                // fixes the parameter of that name; 0: tuned
-	Instances  int                // fixes the number of instances; 0: tuned
-	Protocols  []topologies.Proto // none: all
-	TileBytes  int64              // fixes the tile, in bytes; 0: tuned
-	Runtime    string             // only programs that this runtime would load and run
-	Executor   string             // sim or a plugin; it decides which bounds hold
-	Solver     string             // auto, z3 or pb
-	Timeout    time.Duration      // of a solver's query; 0: the solvers' default
-	Memory     int64              // bytes that the whole search may use; 0: no limit. What needs more is refused
-	Jobs       int                // programs compiled at the same time; never changes the answer
+	Families  []string   // only these; empty means all that apply
+	Exclude   []string   // not these
+	Templates []Template // the user's own, in addition to the built-in ones
+	// RefuseMissingLinks makes a link that a program of Templates lacks a refusal, not an
+	// error.
+	RefuseMissingLinks bool
+	Parameters         map[string]string  // template parameters that are fixed
+	Channels           int                // fixes the parameter of that name; 0: tuned
+	Instances          int                // fixes the number of instances; 0: tuned
+	Protocols          []topologies.Proto // none: all
+	TileBytes          int64              // fixes the tile, in bytes; 0: tuned
+	Runtime            string             // only programs that this runtime would load and run
+	Executor           string             // sim or a plugin; it decides which bounds hold
+	Solver             string             // auto, z3 or pb
+	Timeout            time.Duration      // of a solver's query; 0: the solvers' default
+	Memory             int64              // bytes that the whole search may use; 0: no limit. What needs more is refused
+	Jobs               int                // programs compiled at the same time; never changes the answer
 
 	// Baseline is a file of times to compare with; nil: the modelled choice of the
 	// vendor's library.

@@ -2,7 +2,9 @@ package search
 
 import (
 	"fmt"
+	"regexp"
 	"sort"
+	"strings"
 )
 
 // Reason is why a candidate was refused; its text is a key of the tables.
@@ -35,7 +37,34 @@ type Refusal struct {
 
 // String returns the line that -v prints: candidate, reason and detail.
 func (r Refusal) String() string {
-	return fmt.Sprintf("%s: %s: %s", r.Candidate, r.Reason, r.Detail)
+	return shortLists(fmt.Sprintf("%s: %s: %s", r.Candidate, r.Reason, r.Detail))
+}
+
+// remedies are what to try where every candidate was refused, by reason.
+var remedies = map[Reason]string{
+	NotApplicable: "other families (no --family), or template show FAMILY for what it needs",
+	NoHole:        "other families (no --family)",
+	NoLink:        "a family that goes over other ranks, such as routed",
+	BadProgram:    "template check, which names the line",
+	TooLarge:      "fewer nodes, or --instances 1",
+	NoMemory:      "a larger --memory",
+	Threadblocks:  "--instances 1",
+	Uncompiled:    "--instances 1",
+	Slots:         "another --protocol",
+	Runtime:       "another --runtime",
+}
+
+// longList is a list of more numbers than a line should have, as of ranks.
+var longList = regexp.MustCompile(`\d+(?:[,;]\d+){31,}`)
+
+// shortLists leaves the first numbers of long lists in a text for people, and counts the
+// others.
+func shortLists(text string) string {
+	return longList.ReplaceAllStringFunc(text, func(list string) string {
+		const shown = 8
+		numbers := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ';' })
+		return fmt.Sprintf("%s,… (%d more)", strings.Join(numbers[:shown], ","), len(numbers)-shown)
+	})
 }
 
 // ByReason counts refusals for the tables.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 )
 
@@ -119,29 +121,27 @@ func (s *session) enumerate(ctx context.Context) (*Space, error) {
 	return space, err
 }
 
-// refusedAll is the error of a space without candidates. It gives a few refusals: the
-// first of each reason, and then others.
+// refusedAll is the error of a space without candidates: the three commonest reasons, each
+// with its first refusal, and what to try.
 func refusedAll(s *Space) error {
-	const named = 5
-	var first, others []Refusal
-	seen := map[Reason]bool{}
-	for _, r := range s.Refusals {
-		if seen[r.Reason] {
-			others = append(others, r)
-		} else {
-			first = append(first, r)
-		}
-		seen[r.Reason] = true
-	}
-	var why []string
-	for i, r := range append(first, others...) {
-		if i == named {
-			why = append(why, fmt.Sprintf("and %d more (-v names them)", len(s.Refusals)-named))
+	count := ByReason(s.Refusals)
+	var why, try []string
+	for i, reason := range Reasons(count) {
+		if i == 3 {
+			why = append(why, fmt.Sprintf("and %s (-v names all)", units.Count(len(count)-i, "other reason")))
 			break
 		}
-		why = append(why, r.String())
+		first := s.Refusals[slices.IndexFunc(s.Refusals, func(r Refusal) bool { return string(r.Reason) == reason })]
+		why = append(why, fmt.Sprintf("%s %d, such as %s: %s", reason, count[reason], first.Candidate, first.Detail))
+		if remedy := remedies[Reason(reason)]; remedy != "" && !slices.Contains(try, remedy) {
+			try = append(try, remedy)
+		}
 	}
-	return &NothingFound{"every candidate was refused: " + strings.Join(why, "; ")}
+	text := fmt.Sprintf("%s, all refused: %s", units.Count(len(s.Refusals), "candidate"), strings.Join(why, "; "))
+	if len(try) > 0 {
+		text += "; try " + strings.Join(try, ", or ")
+	}
+	return &NothingFound{shortLists(text)}
 }
 
 // contenders counts the candidates that can win.

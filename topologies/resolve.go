@@ -20,7 +20,7 @@ var embedded embed.FS
 // Options select a part of a topology. The zero value selects all of it.
 type Options struct {
 	Nodes int   // number of nodes; 0 means the file's
-	GPUs  []int // local numbers of GPUs in each node; nil means all
+	GPUs  []int // local numbers of GPUs in each node, rising; nil means all
 }
 
 // Resolve makes a topology of the name a user gives: that of a catalogue entry
@@ -110,7 +110,9 @@ func lay(b *blueprint, r *reader, o Options) (*Topology, error) {
 		if err := b.only(gpus); err != nil {
 			return nil, fmt.Errorf("topology %s: %w", b.name, err)
 		}
-		slices.Sort(gpus)
+		if !slices.IsSorted(gpus) {
+			return nil, fmt.Errorf("topology %s: GPUs %v of it: want them rising, as ranks are numbered so", b.name, gpus)
+		}
 	}
 	t, err := b.build(gpus)
 	if err != nil {

@@ -32,7 +32,7 @@ func TestResolve(t *testing.T) {
 	}{
 		{"dgx-a100", Options{}, "dgx-a100", 8, 9, 16, 56},
 		{"dgx-a100", Options{Nodes: 2}, "dgx-a100", 16, 16 + 2*9 + 1, 2 * (16 + 32), 240},
-		{"dgx-a100", Options{GPUs: []int{5, 3, 0}}, "dgx-a100", 3, 4, 6, 6},
+		{"dgx-a100", Options{GPUs: []int{0, 3, 5}}, "dgx-a100", 3, 4, 6, 6},
 		{"dgx-1", Options{}, "dgx-1", 8, 8, 32, 32},
 		{"dgx-1", Options{Nodes: 2}, "dgx-1", 16, 16 + 8 + 1, 2 * (32 + 16 + 8), 2*32 + 2*64},
 		{"dgx-1", Options{GPUs: []int{0, 1, 2, 3}}, "dgx-1", 4, 4, 12, 12},
@@ -108,6 +108,7 @@ func TestResolveRefuses(t *testing.T) {
 		{"ring:8", Options{GPUs: []int{0, 8}}, "gpu 8 is not there: a node of ring:8 has GPUs 0 to 7"},
 		{"ring:8", Options{GPUs: []int{0, 0}}, "named twice"},
 		{"ring:8", Options{GPUs: []int{}}, "at least one"},
+		{"frontier", Options{GPUs: []int{0, 1, 3, 2}}, "GPUs [0 1 3 2] of it: want them rising"},
 		{"dgx-1", Options{GPUs: []int{0, 5}}, "gpu 5 cannot be reached from gpu 0"},
 		{"dgx-a100", Options{Nodes: -1}, "want 1 to 65536"},
 		{"dgx-a100", Options{Nodes: 8193}, "want at most 65536"},
@@ -164,7 +165,7 @@ func TestCatalogue(t *testing.T) {
 }
 
 func TestLocalNumbers(t *testing.T) {
-	top := must(t, "dgx-a100", Options{Nodes: 3, GPUs: []int{6, 1, 4}})
+	top := must(t, "dgx-a100", Options{Nodes: 3, GPUs: []int{1, 4, 6}})
 	for _, c := range []struct{ node, gpu, rank int }{
 		{0, 1, 0}, {0, 4, 1}, {0, 6, 2}, {2, 1, 6}, {2, 6, 8}, {1, 0, -1}, {1, 7, -1}, {3, 1, -1}, {-1, 1, -1},
 	} {

@@ -23,7 +23,7 @@ func topologyFlags(cmd *cobra.Command) {
 // topology.
 func topologyPartFlags(cmd *cobra.Command) {
 	cmd.Flags().Int("nodes", 0, "number of nodes (default: as many as the topology says)")
-	cmd.Flags().IntSlice("gpus", nil, "only these GPUs of each node, by local number")
+	cmd.Flags().IntSlice("gpus", nil, "only these GPUs of each node, by rising local number")
 }
 
 // topology resolves the system that the argument, or else -t, names.

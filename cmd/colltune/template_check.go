@@ -30,6 +30,7 @@ type systemSpec struct {
 var checkSystems = []systemSpec{
 	{"fullmesh:2", 1}, {"fullmesh:3", 1}, {"fullmesh:8", 1}, {"ring:4", 1}, {"mesh:2x3", 1}, {"hypercube:3", 1}, {"hub:8", 1},
 	{"dgx-1", 1}, {"mi300x", 1}, {"dgx-a100", 1}, {"dgx-a100", 2}, {"dgx-a100", 3}, {"dgx-a100", 4},
+	{"dgx-1", 2}, {"ndv2", 2}, {"frontier", 2}, {"lassen", 2}, {"perlmutter", 4},
 }
 
 // templateCheckRow is the result for a collective of a template on a system, in JSON.
@@ -48,7 +49,8 @@ func templateCheckCommand() *cobra.Command {
 		Short: "Test a template on a grid of systems",
 		Long: `check traces, compiles and verifies a template's programs: for every collective that
 it declares, on a grid of systems, with every set of its parameters. The first
-mistake is reported at its line. -t checks that system only, -p those values only.`,
+mistake is reported at its line; a system without a link that it uses is refused, and
+the check goes on. -t checks that system only, -p those values only.`,
 		Args: exactArgs("the template's FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			families, err := loadFamilies(cmd, args[0])
@@ -122,7 +124,7 @@ func checkTemplate(ctx context.Context, f *templates.Family, systems []*topologi
 		return nil, err
 	}
 	o := search.Options{
-		Families: []string{f.Name}, Instances: 1, Executor: "sim",
+		Families: []string{f.Name}, Instances: 1, Executor: "sim", RefuseMissingLinks: true,
 		Templates: []search.Template{{Name: filepath.Base(f.Source), Text: program}},
 	}
 	if err := o.Assign(assignments); err != nil {
