@@ -6,7 +6,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// TestFirstNodes: the first nodes of a catalogue's system are the system with so many.
+// TestFirstNodes: the first n nodes of a catalogue's system are the system of n nodes.
 func TestFirstNodes(t *testing.T) {
 	for _, name := range topologies.Names() {
 		all, err := topologies.Resolve(name, topologies.Options{Nodes: 6})

@@ -92,8 +92,8 @@ func (s *system) direct(w traffic, bytes int64, f Forced) Choice {
 	return c
 }
 
-// inTurns is the time of a call, in microseconds, in which channels serve that many
-// connections of so many bytes one after another; 0 where each has a channel. A channel
+// inTurns returns the time of a call, in microseconds, in which channels serve a number of
+// connections, of part bytes each, one after another; 0 where each has a channel. A channel
 // sends and receives at once, each with threads of its own, and goes on with the next peer
 // while messages are under way. The host starts those that leave the node.
 func (s *system) inTurns(connections int, c Choice, part int64) float64 {

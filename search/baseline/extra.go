@@ -53,15 +53,15 @@ func (s *system) extra(c call, p topologies.Proto, channels int, f Forced) float
 	return us
 }
 
-// copyUS is what a threadblock takes to copy so many bytes, in microseconds.
+// copyUS returns the microseconds that a threadblock takes to copy a number of bytes.
 func copyUS(p topologies.Protocol, bytes float64) float64 {
 	pass := 16 * float64(p.Threads) // bytes
 	tiles := math.Ceil(bytes / float64(p.Tile))
 	return math.Ceil(bytes/pass)*float64(cmp.Or(p.CopyPass, p.ReducePass)) + tiles*float64(p.ReduceCall)
 }
 
-// directExtra is the same of sends and receives of which a channel has so many bytes. With
-// Simple a step is one slice there, where a call of a program is two.
+// directExtra is extra for sends and receives, of part bytes a channel, that are cut into
+// steps. With Simple a step is one slice there, where a call of a program is two.
 func (s *system) directExtra(peers int, p topologies.Proto, channels int, part, step int64) float64 {
 	us := peerExtra * float64(max(peers-1, 0))
 	switch {

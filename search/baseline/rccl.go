@@ -157,8 +157,8 @@ func (r *rccl) tile(s *system, a *algorithm, p topologies.Proto, channels int, b
 	return tile
 }
 
-// chunksFrom says that a chunk is halved while a channel has fewer than that many, and
-// it is of more than so many bytes.
+// chunksFrom says that a chunk is halved while a channel has fewer than chunks of it, and it
+// is larger than bytes.
 type chunksFrom struct{ chunks, bytes int64 }
 
 var (
