@@ -1,0 +1,37 @@
+package strategy
+
+import "fmt"
+
+// Options are what a strategy may be told besides its space.
+type Options struct {
+	Seed int64
+	Gain float64 // a size is done when less than this part of its time is expected to be gained
+}
+
+// Strategy decides on one space.
+type Strategy interface {
+	// Next returns at most n points to measure, none if the strategy is done. Points of
+	// the history may be among them: they are measured again.
+	Next(history []Observation, n int) []Point
+	// Outlook returns what is to be expected, by size.
+	Outlook(history []Observation) []Outlook
+}
+
+// Row is a strategy of the table.
+type Row struct {
+	Name string
+	Doc  string
+	New  func(*Space, Options) Strategy
+}
+
+// Named returns the strategy of a name.
+func Named(name string) (Row, error) {
+	var names []string
+	for _, r := range Table {
+		if r.Name == name {
+			return r, nil
+		}
+		names = append(names, r.Name)
+	}
+	return Row{}, fmt.Errorf("strategy %q: want one of %v", name, names)
+}
