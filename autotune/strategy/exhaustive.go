@@ -7,7 +7,15 @@ var Table = []Row{
 	{"exhaustive", "every configuration at every size", func(s *Space, _ Options) Strategy { return &listed{s, s.points()} }},
 	{"random", "the points in random order", func(s *Space, o Options) Strategy {
 		all := s.points()
-		rand.New(rand.NewPCG(uint64(o.Seed), 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		first := len(all)
+		for i, p := range all {
+			if !s.Configs[p.Config].Baseline {
+				first = i
+				break
+			}
+		}
+		rest := all[first:]
+		rand.New(rand.NewPCG(uint64(o.Seed), 0)).Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 		return &listed{s, all}
 	}},
 }

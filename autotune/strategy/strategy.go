@@ -4,8 +4,14 @@ import "fmt"
 
 // Options are what a strategy may be told besides its space.
 type Options struct {
-	Seed int64
-	Gain float64 // a size is done when less than this part of its time is expected to be gained
+	Seed int64 // decides among equals
+	// Gain: a size is done when less than this part of its time is expected to be gained.
+	// 0: 0.01.
+	Gain float64
+	// Earlier are trials of an earlier campaign on the same space. They are no part of the
+	// history, and no incumbent is chosen by them alone; strategies without a model ignore
+	// them.
+	Earlier []Observation
 }
 
 // Strategy decides on one space.
