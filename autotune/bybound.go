@@ -17,42 +17,46 @@ const (
 	minBatch      = 4
 )
 
-// measureByBound runs every trial of a cell that could win one of its classes, by
-// rising bound. The baselines run first, so that an interrupted campaign still has its
-// comparison; with them run the winners of the next smaller size.
-func (r *run) measureByBound(ctx context.Context, c *cell) error {
+// measureByBound runs the trials of a cell that could win one of its classes, by rising
+// bound, and stops after most of them: finished reports whether none is left. The
+// baselines run first, so that an interrupted campaign still has its comparison; with them
+// run the winners so far of the next smaller size.
+func (r *run) measureByBound(ctx context.Context, c *cell, most int) (finished bool, err error) {
 	var first []*trial
 	for _, t := range c.trials {
-		if t.baseline {
+		if t.baseline && !t.done {
 			first = append(first, t)
 		}
 	}
-	if r.before != nil {
-		for _, t := range c.carriedOver(r.before) {
-			if !slices.Contains(first, t) {
-				first = append(first, t)
-			}
+	for _, t := range c.carriedOver() {
+		if !t.done && !slices.Contains(first, t) {
+			first = append(first, t)
 		}
 	}
 	if err := r.measure(ctx, first, 0); err != nil {
-		return err
+		return false, err
 	}
 	// Incumbents only get faster, so a trial that is hopeless remains so, and one
 	// pass is enough.
-	for next := 0; next < len(c.trials); {
-		var batch []*trial
-		batch, next = c.batch(next)
-		if err := r.measure(ctx, batch, 0); err != nil {
-			return err
+	for c.next < len(c.trials) {
+		if most == 0 {
+			return false, nil
 		}
+		batch, next := c.batch(c.next, most)
+		if err := r.measure(ctx, batch, 0); err != nil {
+			return false, err
+		}
+		c.next = next
+		most -= len(batch)
 	}
-	return nil
+	return true, nil
 }
 
-// batch returns the next trials to run, from index next on, and the index after them.
-func (c *cell) batch(next int) (batch []*trial, after int) {
+// batch returns the next trials to run, at most a number from index next on, and the index
+// after them.
+func (c *cell) batch(next, most int) (batch []*trial, after int) {
 	steps := 0
-	for ; next < len(c.trials) && len(batch) < batchSize; next++ {
+	for most = min(most, batchSize); next < len(c.trials) && len(batch) < most; next++ {
 		t := c.trials[next]
 		if t.done || c.hopeless(t) {
 			continue

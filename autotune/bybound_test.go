@@ -32,7 +32,7 @@ func TestBatchesOfLargePrograms(t *testing.T) {
 		seen := 0
 		for i, next := 0, 0; next < len(of.trials); i++ {
 			var batch []*trial
-			batch, next = of.batch(next)
+			batch, next = of.batch(next, 40)
 			if i >= len(c.want) || len(batch) != c.want[i] {
 				t.Fatalf("%d steps each: batch %d has %d trials, want %v", c.steps, i, len(batch), c.want)
 			}
@@ -89,7 +89,7 @@ func TestBudgetAbandonsComputedTrials(t *testing.T) {
 	candidates := f.candidates(6, true, true)
 	problem := testProblem()
 	whole := newCampaign(t, "in")
-	want, _ := tuned(t, whole, candidates, optionsFor(whole, fakeOf(f), 2))
+	tuned(t, whole, candidates, optionsFor(whole, fakeOf(f), 2))
 
 	c := newCampaign(t, "in")
 	var calls atomic.Int32
@@ -115,7 +115,8 @@ func TestBudgetAbandonsComputedTrials(t *testing.T) {
 			t.Errorf("a trial that was given up is in the journal: %s, %s", trial.Outcome, trial.Note)
 		}
 	}
-	if got, _ := tuned(t, c, candidates, optionsFor(c, fakeOf(f), 2)); got != want {
+	tuned(t, c, candidates, optionsFor(c, fakeOf(f), 2))
+	if got, want := tableOf(t, c, true), tableOf(t, whole, true); got != want {
 		t.Errorf("after a budget:\n%s\nwithout one:\n%s", got, want)
 	}
 
@@ -156,6 +157,7 @@ func TestUselessBoundsDoNotOrder(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
+	of.sorted = false
 	if err := of.sortByBound(cancelled, 3); !errors.Is(err, ErrInterrupted) {
 		t.Errorf("%v, want ErrInterrupted", err)
 	}
@@ -183,5 +185,47 @@ func TestTilesThatRunAlikeAreOneTrial(t *testing.T) {
 		if !slices.Equal(tiles, want) {
 			t.Errorf("%d bytes: tiles %v, want %v", bytes, tiles, want)
 		}
+	}
+}
+
+// A budget that ends early has looked at all sizes: soon at each of them, and when the first
+// one is completed each has had half of its part of the trials. To its end, the winners are those of
+// a run without one.
+func TestBudgetLooksAtAllSizes(t *testing.T) {
+	f := field{6}
+	candidates := f.candidates(12, true, true)
+	whole := newCampaign(t, "in")
+	tuned(t, whole, candidates, optionsFor(whole, fakeOf(f), 1))
+
+	c := newCampaign(t, "in")
+	o := optionsFor(c, fakeOf(f), 1)
+	o.Budget = time.Hour
+	var order []int64 // the size of each trial
+	var finished int  // trials before the first size was completed
+	o.Progress = func(e Event) {
+		switch {
+		case e.Kind == TrialDone && finished == 0:
+			order = append(order, e.Bytes)
+		case e.Kind == CellFinished && finished == 0:
+			finished = len(order)
+		}
+	}
+	tuned(t, c, candidates, o)
+	for _, bytes := range testSizes {
+		if !slices.Contains(order[:2*len(testSizes)], bytes) {
+			t.Errorf("the first trials are not at %d bytes: %v", bytes, order)
+		}
+		made := 0
+		for _, at := range order {
+			if at == bytes {
+				made++
+			}
+		}
+		if len(testSizes)*made*2 < finished {
+			t.Errorf("%d of %d trials are at %d bytes when the first size is completed", made, finished, bytes)
+		}
+	}
+	if got, want := tableOf(t, c, true), tableOf(t, whole, true); got != want {
+		t.Errorf("with a budget:\n%s\nwithout one:\n%s", got, want)
 	}
 }

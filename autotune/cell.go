@@ -16,14 +16,18 @@ import (
 
 // cell is one size and placement, at which trials compete.
 type cell struct {
+	index         int // among the run's cells
 	bytes         int64
 	elem          int64 // bytes of an element
 	placement     string
-	trials        []*trial // by bound, then in the order of newCell
+	trials        []*trial // once sorted by bound, then in the order of newCell
 	classes       []class
 	best          []*trial // the incumbent of each class; nil while there is none
 	requiredClass int      // the class that a trial must belong to
 	unbounded     bool     // bounds exclude nothing; they only order the trials
+	before        *cell    // of the same placement, a size below; nil at the least size
+	sorted        bool     // trials are by bound
+	next          int      // the trials before this one were measured or can't win
 }
 
 // trial is one program with its knobs, in a cell.
@@ -97,8 +101,11 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 }
 
 // sortByBound computes the bounds of all trials, jobs at a time, and sorts the trials
-// by them. The first bound of a program is the expensive one: it reads all of it.
+// by them, once. The first bound of a program is the expensive one: it reads all of it.
 func (c *cell) sortByBound(ctx context.Context, jobs int) error {
+	if c.sorted {
+		return nil
+	}
 	var asking errgroup.Group
 	asking.SetLimit(max(jobs, 1))
 	for from := 0; from < len(c.trials); {
@@ -121,6 +128,7 @@ func (c *cell) sortByBound(ctx context.Context, jobs int) error {
 		return err
 	}
 	slices.SortStableFunc(c.trials, func(a, b *trial) int { return cmp.Compare(a.bound, b.bound) })
+	c.sorted = true
 	return nil
 }
 
@@ -134,12 +142,15 @@ func (t *trial) setBound(bytes int64) {
 	}
 }
 
-// carriedOver returns the trials of this cell whose configuration won the cell before,
-// at the next smaller size. They are likely to be fast, and a fast incumbent excludes
-// more trials.
-func (c *cell) carriedOver(before *cell) []*trial {
+// carriedOver returns the trials of this cell whose configuration is the best so far of
+// the cell before, at the next smaller size. They are likely to be fast, and a fast
+// incumbent excludes more trials.
+func (c *cell) carriedOver() []*trial {
+	if c.before == nil {
+		return nil
+	}
 	var all []*trial
-	for _, best := range before.best {
+	for _, best := range c.before.best {
 		if best == nil {
 			continue
 		}

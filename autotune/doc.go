@@ -10,7 +10,8 @@
 //	                 └── a bound above the incumbent's time: stop ◀──┘
 //
 // The first trials are the vendor's library's and the winners at the next smaller size.
-// A batch of large programs has fewer than 16.
+// A batch of large programs has fewer than 16. Under a budget the sizes take turns, so that
+// each has a good program wherever it ends (tuneAll).
 //
 // A cell is one size and placement. A trial belongs to one or more classes (classes.go):
 // every trial to "any", and those that a runtime would itself run to that runtime's. Each
@@ -19,7 +20,8 @@
 // fastest measured program.
 //
 // Invariants: which trials are made does not depend on the number of jobs, nor on kills
-// and resumes: batches have a fixed size, and trials in the journal are not repeated.
+// and resumes: batches have a fixed size, and trials in the journal are not repeated. A
+// budget may add trials, and changes no winner.
 // Whatever an executor does to a trial is that trial's outcome. All outcomes are in the
 // journal before Run returns.
 //
@@ -28,7 +30,7 @@
 // Files, in an order to read them in:
 //
 //	problem.go             what is tuned, and the options of a run
-//	run.go                 Run: the cells one after another
+//	run.go                 Run: the cells one after another, or in turns
 //	candidates.go          equal programs merged; what can be run nowhere, and why
 //	classes.go             for whom a trial counts
 //	cell.go bybound.go     one size and placement; the next trials by their bounds

@@ -5,7 +5,7 @@ type EventKind uint8
 
 // The kinds of event, in the order in which a cell has them.
 const (
-	CellStarted  EventKind = iota // a cell begins
+	CellStarted  EventKind = iota // a cell begins, or goes on
 	TrialDone                     // a trial has an outcome, new or known
 	CellFinished                  // no trial left in the cell can win
 )
@@ -17,8 +17,8 @@ type Event struct {
 	Placement string
 	Cell      int    // index of the cell, from 0
 	Cells     int    // number of cells
-	Trials    int    // of the cell, before pruning
-	Done      int    // of the cell's trials, those with an outcome or bounded out
+	Trials    int    // of all cells, before pruning
+	Done      int    // of these, with an outcome or bounded out
 	Made      int    // trials made by this run so far, in all cells
 	Known     int    // found in the journal so far
 	Failed    int    // of Made and Known, those without a result

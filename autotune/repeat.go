@@ -41,6 +41,7 @@ func repeatContenders(ctx context.Context, r *run, c *cell) error {
 		if len(close) == 0 {
 			return nil
 		}
+		r.event.Trials += len(close)
 		if err := r.measure(ctx, close, repeat); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -27,13 +28,13 @@ type run struct {
 	started       time.Time
 	summary       Summary
 	cell          *cell
-	before        *cell // of the same placement, a size below
 	event         Event
 	unanswered    UnansweredError
 }
 
-// Run tunes candidates over the problem's sizes, rising, and records every trial
-// in the campaign's journal. With an error, the summary says how far it came.
+// Run tunes candidates over the problem's sizes and records every trial in the
+// campaign's journal. The sizes are completed one after another, rising; under a budget
+// they take turns. With an error, the summary says how far it came.
 // After a LimitError, ErrInterrupted or a lost executor (executor.ErrLost) the
 // campaign goes on when Run is called again. An UnansweredError comes after
 // everything was tried: at some sizes nothing can win.
@@ -63,20 +64,17 @@ func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Sum
 	few := limitedRuntimes(classes, len(places))
 	var cells []*cell
 	before := map[string]*cell{} // by placement
-	r.event.Cells, r.summary.Cells = len(places), len(places)
 	for i, at := range places {
 		c := newCell(&p, classes, prepared, at.bytes, elem, at.placement)
-		r.before = before[at.placement]
-		if err := r.tune(ctx, c, i); err != nil {
-			r.countCandidates(prepared, false)
-			return r.summary, err
-		}
+		c.index, c.before = i, before[at.placement]
 		before[at.placement] = c
-		r.summary.Finished++
-		if len(few) > 0 {
-			c.dropUnexportable(few)
-			cells = append(cells, c)
-		}
+		cells = append(cells, c)
+		r.event.Trials += len(c.trials)
+	}
+	r.event.Cells, r.summary.Cells = len(cells), len(cells)
+	if err := r.tuneAll(ctx, cells, few); err != nil {
+		r.countCandidates(prepared, false)
+		return r.summary, err
 	}
 	if err := r.chooseFiles(ctx, few, cells); err != nil {
 		r.countCandidates(prepared, false)
@@ -140,26 +138,63 @@ func cellsOf(p *Problem, candidates []*candidate) []cellKey {
 	return all
 }
 
-// tune completes one cell.
-func (r *run) tune(ctx context.Context, c *cell, index int) error {
+// tuneAll completes all cells, one after another. A budget may end a run at any time, and
+// by then every size should have a good program: so under a budget the cells take turns,
+// each turn of twice as many trials as the one before.
+//
+//	turn      1   2   3   …
+//	1 KiB     1   2   4       trials by their bounds, after the baseline and the winner so
+//	  …       1   2   4       far at the size below
+//	1 GiB     1   2   4
+func (r *run) tuneAll(ctx context.Context, cells []*cell, few []int) error {
+	most := math.MaxInt
+	if r.options.Budget > 0 {
+		most = 1
+	}
+	for open := slices.Clone(cells); len(open) > 0; most *= 2 {
+		var left []*cell
+		for _, c := range open {
+			finished, err := r.tune(ctx, c, most)
+			switch {
+			case err != nil:
+				return err
+			case finished:
+				c.dropUnexportable(few)
+			default:
+				left = append(left, c)
+			}
+		}
+		open = left
+	}
+	return nil
+}
+
+// tune measures at most a number of a cell's trials by their bounds, and reports whether
+// no other can win. Then the cell is finished.
+func (r *run) tune(ctx context.Context, c *cell, most int) (finished bool, err error) {
 	r.cell = c
-	r.event.Cell, r.event.Bytes, r.event.Placement, r.event.Trials, r.event.Done = index, c.bytes, c.placement, len(c.trials), 0
+	r.event.Cell, r.event.Bytes, r.event.Placement = c.index, c.bytes, c.placement
 	r.emit(CellStarted, nil)
 	if err := c.sortByBound(ctx, r.options.Jobs); err != nil {
-		return err
+		return false, err
 	}
-	if err := r.measureByBound(ctx, c); err != nil {
-		return err
+	if finished, err = r.measureByBound(ctx, c, most); !finished || err != nil {
+		return false, err
 	}
 	if !r.deterministic {
 		if err := repeatContenders(ctx, r, c); err != nil {
-			return err
+			return false, err
 		}
 	}
 	r.noteUnanswered(c)
-	r.event.Done = len(c.trials)
+	r.summary.Finished++
+	for _, t := range c.trials {
+		if !t.done {
+			r.event.Done++
+		}
+	}
 	r.emit(CellFinished, nil)
-	return nil
+	return true, nil
 }
 
 // countCandidates sums up what became of the candidates. finished: all cells were

@@ -370,10 +370,12 @@ func TestBaselineIsAlwaysMeasured(t *testing.T) {
 		c := newCampaign(t, "in")
 		var first []string
 		o := optionsFor(c, fakeOf(f), 1)
+		var before EventKind
 		o.Progress = func(e Event) {
-			if e.Kind == TrialDone && e.Done == 1 {
+			if e.Kind == TrialDone && before == CellStarted {
 				first = append(first, fmt.Sprintf("%s %d", e.Protocol, e.TileBytes))
 			}
+			before = e.Kind
 		}
 		tuned(t, c, candidates, o)
 		want := fmt.Sprint([]string{"Simple 2097152", "Simple 2097152", "Simple 2097152", "Simple 2097152"})

@@ -69,11 +69,7 @@ func isTerminal(w io.Writer) bool {
 
 // event shows a step of the tuning.
 func (p *progress) event(e autotune.Event) {
-	within := 1.0
-	if e.Kind != autotune.CellFinished {
-		within = float64(e.Done) / float64(max(e.Trials, 1))
-	}
-	p.show(progressLine(e), (float64(e.Cell)+within)/float64(max(e.Cells, 1)))
+	p.show(progressLine(e), float64(e.Done)/float64(max(e.Trials, 1)))
 }
 
 // stage shows a step before the tuning. It never fills the bar, because a full bar
