@@ -35,7 +35,6 @@ func goList(t *testing.T, args ...string) string {
 
 // testOnly lists the packages that only tests need, and that only tests may import.
 var testOnly = []string{
-	"autotune/strategy", // until a command uses it
 	"compiler/ir/irtest",
 	"constraints/internal/contexttest",
 	"constraints/internal/formulatest",

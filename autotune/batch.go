@@ -30,8 +30,8 @@ type batch struct {
 
 // measure gives every trial an outcome: the journal's where it has one, else an
 // executor's. A journaled failure that may be retried does not count.
-func (r *run) measure(ctx context.Context, trials []*trial, repeat int) error {
-	b := r.newBatch(trials, repeat)
+func (r *run) measure(ctx context.Context, trials []*trial) error {
+	b := r.newBatch(trials)
 	if len(b.pending) == 0 {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (r *run) measure(ctx context.Context, trials []*trial, repeat int) error {
 
 // newBatch records the outcomes that the journal knows, and prepares records for the
 // other trials.
-func (r *run) newBatch(trials []*trial, repeat int) *batch {
+func (r *run) newBatch(trials []*trial) *batch {
 	b := &batch{run: r, quarantined: map[*trial]bool{}}
 	// Looked up once, before anything runs: otherwise a crash in this batch could
 	// stop some of its trials in one run and, after a kill, others in the next.
@@ -65,15 +65,18 @@ func (r *run) newBatch(trials []*trial, repeat int) *batch {
 	}
 	deadline := r.options.deadline()
 	for _, t := range trials {
-		key := r.key(t, repeat)
-		known, ok := r.options.Campaign.Lookup(key)
+		record := t.record
+		record.Repeat, record.Fingerprint = t.next(), r.fingerprint
+		if iters, warmup := r.effort(record.Bytes, record.Repeat); iters != r.problem.Iters || warmup != r.problem.Warmup {
+			record.Iters, record.Warmup = iters, warmup
+		}
+		record.Key = r.key(&record)
+		known, ok := r.options.Campaign.Lookup(record.Key)
 		if ok && !known.Retryable(deadline) {
 			r.summary.Known++
 			r.recordOutcome(t, known)
 			continue
 		}
-		record := t.record
-		record.Key, record.Repeat, record.Fingerprint = key, repeat, r.fingerprint
 		if ok {
 			record.Attempt = known.Attempt + 1
 		}
@@ -117,9 +120,10 @@ func (b *batch) runAll(ctx context.Context) {
 			continue
 		}
 		indices = append(indices, i)
+		iters, warmup := b.effort(t.record.Bytes, b.records[i].Repeat)
 		work = append(work, executor.Trial{
 			Program: t.Program, Native: t.Native, Collective: t.Collective, Topology: p.Topology, Bytes: t.record.Bytes, Protocol: t.proto, TileBytes: t.tile,
-			DType: p.DType, Op: p.Op, Iters: p.Iters, Warmup: p.Warmup, Seed: p.Seed,
+			DType: p.DType, Op: p.Op, Iters: iters, Warmup: warmup, Seed: p.Seed,
 		})
 	}
 	more := func() bool { return !b.budgetSpent() }
@@ -189,13 +193,10 @@ func (r *run) savePrograms(trials []*trial) error {
 }
 
 // key is the content address of a trial.
-func (r *run) key(t *trial, repeat int) string {
-	return results.Key{
-		Program: t.Hash, Bytes: t.record.Bytes, DType: r.problem.DType, Op: r.problem.Op, Placement: t.placement,
-		Protocol: t.record.Protocol, TileBytes: t.tile,
-		Iters: r.problem.Iters, Warmup: r.problem.Warmup, Seed: r.problem.Seed, Repeat: repeat,
-		Fingerprint: r.fingerprint, Topology: r.problem.TopologyHash,
-	}.Hash()
+func (r *run) key(t *results.Trial) string {
+	p := &r.problem
+	plan := results.Plan{Call: p.Call, Iters: p.Iters, Warmup: p.Warmup, Seed: p.Seed, Topology: results.Topology{Hash: p.TopologyHash}}
+	return plan.Key(t).Hash()
 }
 
 // jobs returns the number of trials that run at a time: one if they would disturb each

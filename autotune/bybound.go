@@ -2,6 +2,7 @@ package autotune
 
 import (
 	"context"
+	"math"
 	"slices"
 )
 
@@ -16,6 +17,58 @@ const (
 	maxBatchSteps = 1 << 22
 	minBatch      = 4
 )
+
+// tuneByBound completes all cells, one after another. A budget may end a run at any time, and
+// by then every size should have a good program: so under a budget the cells take turns,
+// each turn of twice as many trials as the one before.
+//
+//	turn      1   2   3   …
+//	1 KiB     1   2   4       trials by their bounds, after the baseline and the winner so
+//	  …       1   2   4       far at the size below
+//	1 GiB     1   2   4
+func (r *run) tuneByBound(ctx context.Context, cells []*cell, few []int) error {
+	most := math.MaxInt
+	if r.options.Budget > 0 {
+		most = 1
+	}
+	for open := slices.Clone(cells); len(open) > 0; most *= 2 {
+		var left []*cell
+		for _, c := range open {
+			finished, err := r.tuneCell(ctx, c, most)
+			switch {
+			case err != nil:
+				return err
+			case finished:
+				c.dropUnexportable(few)
+			default:
+				left = append(left, c)
+			}
+		}
+		open = left
+	}
+	return nil
+}
+
+// tuneCell measures at most a number of a cell's trials by their bounds, and reports whether
+// no other can win. Then the cell is finished.
+func (r *run) tuneCell(ctx context.Context, c *cell, most int) (finished bool, err error) {
+	r.emit(CellStarted, c, nil)
+	if err := c.sortByBound(ctx, r.options.Jobs); err != nil {
+		return false, err
+	}
+	if finished, err = r.measureByBound(ctx, c, most); !finished || err != nil {
+		return false, err
+	}
+	r.noteUnanswered(c)
+	r.summary.Finished++
+	for _, t := range c.trials {
+		if !t.done {
+			r.event.Done++
+		}
+	}
+	r.emit(CellFinished, c, nil)
+	return true, nil
+}
 
 // measureByBound runs the trials of a cell that could win one of its classes, by rising
 // bound, and stops after most of them: finished reports whether none is left. The
@@ -33,7 +86,7 @@ func (r *run) measureByBound(ctx context.Context, c *cell, most int) (finished b
 			first = append(first, t)
 		}
 	}
-	if err := r.measure(ctx, first, 0); err != nil {
+	if err := r.measure(ctx, first); err != nil {
 		return false, err
 	}
 	// Incumbents only get faster, so a trial that is hopeless remains so, and one
@@ -43,7 +96,7 @@ func (r *run) measureByBound(ctx context.Context, c *cell, most int) (finished b
 			return false, nil
 		}
 		batch, next := c.batch(c.next, most)
-		if err := r.measure(ctx, batch, 0); err != nil {
+		if err := r.measure(ctx, batch); err != nil {
 			return false, err
 		}
 		c.next = next

@@ -67,6 +67,14 @@ func (t *trial) ok() bool { return len(t.times) > 0 && !t.wrong }
 // competes reports whether the trial can win anything.
 func (t *trial) competes() bool { return t.ok() && !t.reference }
 
+// next is the number of the trial's next repetition.
+func (t *trial) next() int {
+	if !t.done {
+		return 0
+	}
+	return t.repeat + 1
+}
+
 // newCell lists the trials of one size and placement, in a fixed order. Tiles with
 // which a program runs alike make one trial, under the runtime's own tile if that
 // is among them.

@@ -96,7 +96,7 @@ func (r *run) undecided(class int, cells []*cell) []*trial {
 			case n < 0:
 			case !cells[i].inClass(class, from[i][n]):
 				refused = true
-			case r.nextRepeat(from[i][n]) < r.repeats():
+			case from[i][n].next() < r.repeats():
 				open = append(open, from[i][n])
 			}
 		}
@@ -111,26 +111,16 @@ func (r *run) repeats() int {
 	if r.deterministic {
 		return 1
 	}
-	return maxRepeats
+	return minMeasured
 }
 
-// nextRepeat is the number of a trial's next repetition.
-func (r *run) nextRepeat(t *trial) int {
-	if !t.done {
-		return 0
-	}
-	return t.repeat + 1
-}
-
-// measureNext runs the next repetition of each trial.
+// measureNext measures each trial as often as is left.
 func (r *run) measureNext(ctx context.Context, open []*trial) error {
-	r.event.Trials += len(open)
-	for repeat := range r.repeats() {
-		batch := slices.DeleteFunc(slices.Clone(open), func(t *trial) bool { return r.nextRepeat(t) != repeat })
-		open = slices.DeleteFunc(open, func(t *trial) bool { return r.nextRepeat(t) == repeat })
-		if err := r.measure(ctx, batch, repeat); err != nil {
+	for len(open) > 0 {
+		if err := r.measure(ctx, open); err != nil {
 			return err
 		}
+		open = slices.DeleteFunc(open, func(t *trial) bool { return t.next() >= r.repeats() })
 	}
 	return nil
 }

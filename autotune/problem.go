@@ -91,6 +91,7 @@ type Options struct {
 	// vary always runs one. It never changes the answer.
 	Jobs     int
 	Campaign *results.Campaign
+	Strategy string        // one of Strategies; empty: bounded where times are exact, else model
 	Trials   int           // most new trials; 0: no limit
 	Budget   time.Duration // no trial begins after this time, and none goes on if its time is computed; 0: no limit
 	Timeout  time.Duration // of a trial; 0: none but the executor's own
@@ -115,7 +116,7 @@ type Summary struct {
 	Tuned      int            // candidates with at least one trial
 	BoundedOut int            // candidates that could win nowhere
 	Refused    map[string]int // candidates that can be run nowhere, by reason
-	Untried    int            // candidates that a limit or an interrupt came before
+	Untried    int            // candidates that a limit or an interrupt came before, or a strategy expected little of
 	Cells      int            // sizes and placements to tune at
 	Finished   int            // of these, those that were completed
 	Duplicates int            // candidates with the same program as another

@@ -1,14 +1,16 @@
 package autotune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/colltune/colltune/autotune/strategy"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
@@ -27,14 +29,20 @@ type run struct {
 	simulated     bool // the executor's times are a model's
 	started       time.Time
 	summary       Summary
-	cell          *cell
 	event         Event
+	made          []outcome                      // in the order of the journal
+	observers     []func(*trial, *results.Trial) // of further outcomes
 	unanswered    UnansweredError
 }
 
+// outcome is a trial that was made, and its record.
+type outcome struct {
+	*trial
+	record results.Trial
+}
+
 // Run tunes candidates over the problem's sizes and records every trial in the
-// campaign's journal. The sizes are completed one after another, rising; under a budget
-// they take turns. With an error, the summary says how far it came.
+// campaign's journal, in the order of a strategy. With an error, the summary says how far it came.
 // After a LimitError, ErrInterrupted or a lost executor (executor.ErrLost) the
 // campaign goes on when Run is called again. An UnansweredError comes after
 // everything was tried: at some sizes nothing can win.
@@ -72,11 +80,7 @@ func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Sum
 		r.event.Trials += len(c.trials)
 	}
 	r.event.Cells, r.summary.Cells = len(cells), len(cells)
-	if err := r.tuneAll(ctx, cells, few); err != nil {
-		r.countCandidates(prepared, false)
-		return r.summary, err
-	}
-	if err := r.chooseFiles(ctx, few, cells); err != nil {
+	if err := r.tune(ctx, cells, few); err != nil {
 		r.countCandidates(prepared, false)
 		return r.summary, err
 	}
@@ -138,63 +142,40 @@ func cellsOf(p *Problem, candidates []*candidate) []cellKey {
 	return all
 }
 
-// tuneAll completes all cells, one after another. A budget may end a run at any time, and
-// by then every size should have a good program: so under a budget the cells take turns,
-// each turn of twice as many trials as the one before.
-//
-//	turn      1   2   3   …
-//	1 KiB     1   2   4       trials by their bounds, after the baseline and the winner so
-//	  …       1   2   4       far at the size below
-//	1 GiB     1   2   4
-func (r *run) tuneAll(ctx context.Context, cells []*cell, few []int) error {
-	most := math.MaxInt
-	if r.options.Budget > 0 {
-		most = 1
+// tune measures in all cells what the strategy chooses, and confirms the winners.
+func (r *run) tune(ctx context.Context, cells []*cell, few []int) error {
+	err := r.choose(ctx, cells, few)
+	if r.deterministic {
+		return err
 	}
-	for open := slices.Clone(cells); len(open) > 0; most *= 2 {
-		var left []*cell
-		for _, c := range open {
-			finished, err := r.tune(ctx, c, most)
-			switch {
-			case err != nil:
-				return err
-			case finished:
-				c.dropUnexportable(few)
-			default:
-				left = append(left, c)
-			}
-		}
-		open = left
+	if err != nil && (!errors.Is(err, ErrLimit) || r.limitReached(1) != nil) {
+		return err
 	}
-	return nil
+	return cmp.Or(r.confirm(ctx, cells), err)
 }
 
-// tune measures at most a number of a cell's trials by their bounds, and reports whether
-// no other can win. Then the cell is finished.
-func (r *run) tune(ctx context.Context, c *cell, most int) (finished bool, err error) {
-	r.cell = c
-	r.event.Cell, r.event.Bytes, r.event.Placement = c.index, c.bytes, c.placement
-	r.emit(CellStarted, nil)
-	if err := c.sortByBound(ctx, r.options.Jobs); err != nil {
-		return false, err
-	}
-	if finished, err = r.measureByBound(ctx, c, most); !finished || err != nil {
-		return false, err
+// choose measures what the strategy chooses, until it expects no more.
+func (r *run) choose(ctx context.Context, cells []*cell, few []int) error {
+	name := r.strategyName()
+	if name != Bounded {
+		row, err := strategy.Named(name)
+		if err != nil {
+			return err
+		}
+		return r.follow(ctx, row, cells)
 	}
 	if !r.deterministic {
-		if err := repeatContenders(ctx, r, c); err != nil {
-			return false, err
+		r.recall(cells)
+	}
+	if err := r.tuneByBound(ctx, cells, few); err != nil {
+		return err
+	}
+	if !r.deterministic {
+		if err := r.confirm(ctx, cells); err != nil {
+			return err
 		}
 	}
-	r.noteUnanswered(c)
-	r.summary.Finished++
-	for _, t := range c.trials {
-		if !t.done {
-			r.event.Done++
-		}
-	}
-	r.emit(CellFinished, nil)
-	return true, nil
+	return r.chooseFiles(ctx, few, cells)
 }
 
 // countCandidates sums up what became of the candidates. finished: all cells were
@@ -206,6 +187,8 @@ func (r *run) countCandidates(candidates []*candidate, finished bool) {
 		case c.tried:
 			r.summary.Tuned++
 		case !finished:
+			r.summary.Untried++
+		case c.possible && r.strategyName() != Bounded:
 			r.summary.Untried++
 		case c.possible:
 			r.summary.BoundedOut++
@@ -243,23 +226,45 @@ func (r *run) budgetSpent() bool {
 	return r.options.Budget > 0 && time.Since(r.started) >= r.options.Budget
 }
 
+// limitReached returns a limit of which this part is used up, from 0 to 1.
+func (r *run) limitReached(part float64) error {
+	o := &r.options
+	switch {
+	case o.Trials > 0 && float64(r.summary.Trials) >= part*float64(o.Trials):
+		return &LimitError{"trials", strconv.Itoa(o.Trials)}
+	case o.Budget > 0 && time.Since(r.started).Seconds() >= part*o.Budget.Seconds():
+		return r.overBudget()
+	}
+	return nil
+}
+
 // recordOutcome enters a trial's record, and reports it.
 func (r *run) recordOutcome(t *trial, record results.Trial) {
 	t.addResult(record)
+	r.made = append(r.made, outcome{t, record})
+	for _, observe := range r.observers {
+		observe(t, &record)
+	}
 	if record.Outcome != results.OK {
 		r.summary.Failed++
 	}
 	r.event.Done++
-	t.cell.updateIncumbents([]*trial{t})
-	r.emit(TrialDone, &record)
+	if record.Repeat > 0 { // its time has changed
+		r.event.Trials++
+		t.cell.recomputeIncumbents()
+	} else {
+		t.cell.updateIncumbents([]*trial{t})
+	}
+	r.emit(TrialDone, t.cell, &record)
 }
 
 // emit reports an event.
-func (r *run) emit(kind EventKind, t *results.Trial) {
+func (r *run) emit(kind EventKind, c *cell, t *results.Trial) {
 	if r.options.Progress == nil {
 		return
 	}
 	e := r.event
+	e.Cell, e.Bytes, e.Placement = c.index, c.bytes, c.placement
 	e.Kind, e.Made, e.Known, e.Failed = kind, r.summary.Trials, r.summary.Known, r.summary.Failed
 	if t != nil {
 		e.Algorithm, e.Protocol, e.TileBytes, e.Outcome, e.Note = t.Algorithm, t.Protocol, t.TileBytes, string(t.Outcome), t.Note
@@ -267,7 +272,7 @@ func (r *run) emit(kind EventKind, t *results.Trial) {
 			e.TimeUS = results.Median(t.TimesUS)
 		}
 	}
-	if best := r.cell.best[0]; best != nil {
+	if best := c.best[0]; best != nil {
 		e.IncumbentUS, e.Incumbent = best.time, best.Algorithm
 	}
 	r.options.Progress(e)

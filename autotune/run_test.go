@@ -517,7 +517,7 @@ func TestVaryingTimes(t *testing.T) {
 		if trial.Repeat > 0 {
 			repeated++
 		}
-		if trial.Repeat >= maxRepeats {
+		if trial.Repeat >= maxMeasured {
 			t.Errorf("repetition %d", trial.Repeat)
 		}
 	}

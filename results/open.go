@@ -221,7 +221,7 @@ func (c *Campaign) checkRecord(r record) error {
 }
 
 // addRecord enters a journalled record into memory. The first record of a key counts,
-// unless its outcome is not final: then a later one replaces it.
+// unless its outcome is not final: then a later one replaces it, also in the order.
 func (c *Campaign) addRecord(r record) {
 	switch {
 	case r.Executor != nil:
@@ -236,6 +236,7 @@ func (c *Campaign) addRecord(r record) {
 			c.order = append(c.order, r.Trial)
 		case !known.Outcome.Final():
 			*known = *r.Trial
+			c.order = append(slices.DeleteFunc(c.order, func(t *Trial) bool { return t == known }), known)
 		}
 	}
 }

@@ -89,11 +89,15 @@ type Key struct {
 
 // Key returns the key of a trial in a campaign of this plan.
 func (p *Plan) Key(t *Trial) Key {
-	return Key{
+	k := Key{
 		Program: t.Program, Bytes: t.Bytes, DType: p.DType, Op: p.Op, Placement: t.Placement,
 		Protocol: t.Protocol, TileBytes: t.TileBytes, Iters: p.Iters, Warmup: p.Warmup, Seed: p.Seed,
 		Repeat: t.Repeat, Fingerprint: t.Fingerprint, Topology: p.Topology.Hash,
 	}
+	if t.Iters > 0 {
+		k.Iters, k.Warmup = t.Iters, t.Warmup
+	}
+	return k
 }
 
 // Hash returns the key's content address, 64 hexadecimal digits. It covers the version of
@@ -157,6 +161,8 @@ type Trial struct {
 	Threadblocks int            `json:"threadblocks"`      // most on one GPU
 	Steps        int            `json:"steps"`             // of the longest threadblock
 	Fingerprint  string         `json:"fingerprint"`       // Executor.Hash
+	Iters        int            `json:"iters,omitempty"`   // timed iterations; 0: the plan's, and its Warmup
+	Warmup       int            `json:"warmup,omitempty"`  // iterations before those, where Iters is not 0
 	Repeat       int            `json:"repeat,omitempty"`
 	Attempt      int            `json:"attempt,omitempty"`   // number of earlier attempts without a result
 	Reference    bool           `json:"reference,omitempty"` // run for comparison only; it cannot win
@@ -202,6 +208,7 @@ type Tally struct {
 	Refused    map[string]int `json:"refused,omitempty"` // by reason
 	BoundedOut int            `json:"bounded_out"`
 	Tuned      int            `json:"tuned"`
+	Untried    int            `json:"untried,omitempty"` // left out by a strategy that expected little of them
 	Points     []Point        `json:"points,omitempty"`
 
 	// Labels has the labels of programs, by hash. SetTally keeps only those that differ
@@ -255,7 +262,7 @@ func (t *Trial) check() error {
 		return fmt.Errorf("max_count %d: want at least 1", t.MaxCount)
 	case t.Granularity < 1:
 		return fmt.Errorf("granularity_bytes %d: want at least 1", t.Granularity)
-	case t.Channels < 0 || t.Instances < 0 || t.Threadblocks < 0 || t.Steps < 0 || t.Repeat < 0 || t.Attempt < 0:
+	case t.Channels < 0 || t.Instances < 0 || t.Threadblocks < 0 || t.Steps < 0 || t.Iters < 0 || t.Warmup < 0 || t.Repeat < 0 || t.Attempt < 0:
 		return fmt.Errorf("negative count")
 	case !slices.Contains(outcomes, t.Outcome):
 		return fmt.Errorf("outcome %.80q: want one of %v", t.Outcome, outcomes)
@@ -307,7 +314,7 @@ func (e *Executor) check() error {
 
 // check refuses a tally that would make a table say something false.
 func (t *Tally) check() error {
-	if t.Enumerated < 0 || t.BoundedOut < 0 || t.Tuned < 0 {
+	if t.Enumerated < 0 || t.BoundedOut < 0 || t.Tuned < 0 || t.Untried < 0 {
 		return fmt.Errorf("negative count of candidates")
 	}
 	for program, n := range t.Labels {

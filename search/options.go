@@ -21,6 +21,7 @@ type Options struct {
 	Protocols          []topologies.Proto // none: all
 	TileBytes          int64              // fixes the tile, in bytes; 0: tuned
 	Runtime            string             // only programs that this runtime would load and run
+	Strategy           string             // which trial is made next, one of autotune.Strategies; empty: the executor's
 	Executor           string             // sim or a plugin; it decides which bounds hold
 	Solver             string             // auto, z3 or pb
 	Timeout            time.Duration      // of a solver's query; 0: the solvers' default

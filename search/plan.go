@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
@@ -70,6 +71,8 @@ var flagTable = []flagRow{
 		}},
 	{"runtime", func(o *Options, _ *Source) []string { return words(o.Runtime) },
 		func(o *Options, _ *Source, v string) error { o.Runtime = v; return nil }},
+	{"strategy", func(o *Options, _ *Source) []string { return words(o.Strategy) },
+		func(o *Options, _ *Source, v string) error { o.Strategy = v; return autotune.CheckStrategy(v) }},
 	{"solver", func(o *Options, _ *Source) []string { return words(o.Solver) },
 		func(o *Options, _ *Source, v string) error { o.Solver = v; return nil }},
 }

@@ -51,7 +51,7 @@ func (s *session) tune(ctx context.Context, space *Space) error {
 	for reason, n := range summary.Refused {
 		tally.Refused[reason] += n
 	}
-	tally.BoundedOut, tally.Tuned = summary.BoundedOut, summary.Tuned
+	tally.BoundedOut, tally.Tuned, tally.Untried = summary.BoundedOut, summary.Tuned, summary.Untried
 	tally.Finished = err == nil && len(space.unexplored) == 0
 	return errors.Join(err, s.campaign.SetTally(tally))
 }
@@ -119,7 +119,7 @@ func (s *session) trials(p *Problem, least leastTime) autotune.Problem {
 func (s *session) limits(space *Space) (autotune.Options, error) {
 	how := s.how
 	limits := autotune.Options{
-		Executors: s.how.Executors, Jobs: s.parallelTrials(space, how.Jobs), Campaign: s.campaign,
+		Executors: s.how.Executors, Jobs: s.parallelTrials(space, how.Jobs), Campaign: s.campaign, Strategy: s.options.Strategy,
 		Deadline: how.Timeout, Progress: how.Progress,
 	}
 	if how.Budget > 0 {

@@ -94,6 +94,7 @@ func candidateFlags(cmd *cobra.Command) {
 	cmd.Flags().Var(&size{}, "tile-bytes", "fix the tile size (default: tuned)")
 	choiceFlag(cmd, "runtime", "", "", export.RuntimeNames(), "try only programs that this runtime would load and run")
 	baselineFlag(cmd)
+	choiceFlag(cmd, "strategy", "", "", autotune.Strategies(), "how trials are chosen (default: "+autotune.Bounded+"; "+autotune.MeasuredStrategy+" where times are measured)")
 	choiceFlag(cmd, "solver", "", "auto", solver.Names, "which solver fills the holes of templates")
 }
 

@@ -119,7 +119,7 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 	o.Channels, _ = cmd.Flags().GetInt("channels")
 	o.Instances, _ = cmd.Flags().GetInt("instances")
 	o.TileBytes = sizeOf(cmd, "tile-bytes")
-	o.Runtime, o.Solver = flagValue(cmd, "runtime"), flagValue(cmd, "solver")
+	o.Runtime, o.Solver, o.Strategy = flagValue(cmd, "runtime"), flagValue(cmd, "solver"), flagValue(cmd, "strategy")
 	if err := checkSolver(o.Solver); err != nil {
 		return o, err
 	}

@@ -103,6 +103,7 @@ type Candidates struct {
 	Refused    map[string]int `json:"refused"` // by reason
 	BoundedOut int            `json:"bounded_out"`
 	Tuned      int            `json:"tuned"`
+	Untried    int            `json:"untried,omitempty"` // of which a strategy expected little
 }
 
 // Spent is the effort of a campaign.
@@ -159,7 +160,7 @@ func Build(c *results.Campaign) (*Table, error) {
 
 // candidatesOf is what a tally says of the candidates.
 func candidatesOf(tally results.Tally) Candidates {
-	c := Candidates{tally.Enumerated, tally.Refused, tally.BoundedOut, tally.Tuned}
+	c := Candidates{tally.Enumerated, tally.Refused, tally.BoundedOut, tally.Tuned, tally.Untried}
 	if c.Refused == nil {
 		c.Refused = map[string]int{}
 	}

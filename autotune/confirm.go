@@ -1,0 +1,98 @@
+package autotune
+
+import (
+	"cmp"
+	"context"
+	"hash/fnv"
+	"slices"
+
+	"github.com/colltune/colltune/results"
+)
+
+// Where times are measured, the fastest of many trials is partly the luckiest. So the
+// incumbent, the runner-up and the baseline of each cell are measured again, with all
+// iterations and in random order, until a rank test tells the incumbent from the others or
+// they were measured often enough: then it is a tie, and the table says so.
+const (
+	minMeasured = 2 // measurements of an incumbent, including the first
+	maxMeasured = 4 // of a contender that can't be told from it
+)
+
+// confirm measures contenders again, one at a time. Which is next depends on the trials so
+// far alone.
+func (r *run) confirm(ctx context.Context, cells []*cell) error {
+	for {
+		var open []*trial
+		for _, c := range cells {
+			open = append(open, c.unconfirmed()...)
+		}
+		if len(open) == 0 {
+			return nil
+		}
+		next := slices.MinFunc(open, func(a, b *trial) int {
+			return cmp.Or(cmp.Compare(a.next(), b.next()), cmp.Compare(r.lot(a), r.lot(b)), cmp.Compare(a.record.Program, b.record.Program))
+		})
+		if err := r.measure(ctx, []*trial{next}); err != nil {
+			return err
+		}
+	}
+}
+
+// lot is a trial's place in a random order, another one for each of its repetitions.
+func (r *run) lot(t *trial) uint64 {
+	record := t.record
+	record.Repeat, record.Fingerprint = t.next(), r.fingerprint
+	h := fnv.New64a()
+	h.Write([]byte(r.key(&record)))
+	return h.Sum64()
+}
+
+// unconfirmed lists the trials of a cell that are to be measured again.
+func (c *cell) unconfirmed() (all []*trial) {
+	best := c.best[c.requiredClass]
+	if best == nil {
+		return nil
+	}
+	if best.next() < minMeasured {
+		all = append(all, best)
+	}
+	for _, t := range c.rivals(best) {
+		if told(best, t) {
+			continue
+		}
+		for _, t := range []*trial{best, t} {
+			if t.next() < maxMeasured && !slices.Contains(all, t) {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
+// rivals returns the runner-up and the baseline, where they are there and have a time.
+func (c *cell) rivals(best *trial) (all []*trial) {
+	var second *trial
+	for _, t := range c.trials {
+		if t == best || !t.ok() {
+			continue
+		}
+		if t.baseline {
+			all = append(all, t)
+		}
+		if !t.reference && (second == nil || faster(t, second) < 0) && c.inClass(c.requiredClass, t) {
+			second = t
+		}
+	}
+	if second != nil && !slices.Contains(all, second) {
+		all = append(all, second)
+	}
+	return all
+}
+
+// told reports whether two trials differ: by a rank test of their iterations, after both
+// were measured more than once, or by so much that once is enough.
+func told(best, t *trial) bool {
+	const much = 1.2
+	again := best.next() >= minMeasured && t.next() >= minMeasured
+	return (again || t.time > much*best.time) && results.RankSum(best.times, t.times) < results.Significant
+}

@@ -1,0 +1,153 @@
+package autotune
+
+import (
+	"context"
+	"slices"
+
+	"github.com/colltune/colltune/autotune/strategy"
+	"github.com/colltune/colltune/results"
+)
+
+// forConfirming is the part of a limit that is left for measuring contenders again.
+const forConfirming = 0.2
+
+// follower measures what a strategy chooses in the cells of a placement.
+type follower struct {
+	*space
+	strategy.Strategy
+	history []strategy.Observation
+}
+
+// follow measures the baselines, from coarse sizes to fine ones, and then what a strategy
+// of package strategy chooses until it expects no more, or a limit is near. Where there is
+// an incumbent in every cell by then, any end leaves a whole table.
+func (r *run) follow(ctx context.Context, row strategy.Row, cells []*cell) error {
+	r.recall(cells)
+	if err := r.measureBaselines(ctx, cells); err != nil {
+		return err
+	}
+	all := r.followers(row, cells)
+	err := r.measureChosen(ctx, all)
+	for _, f := range all {
+		for _, at := range f.Outlook(f.history) {
+			if at.Done {
+				r.summary.Finished++
+			}
+		}
+	}
+	if err == nil {
+		for _, c := range cells {
+			r.noteUnanswered(c)
+		}
+	}
+	return err
+}
+
+// measureChosen measures what strategies choose, one after another, until none has more.
+func (r *run) measureChosen(ctx context.Context, all []*follower) error {
+	for open := true; open; {
+		open = false
+		for _, f := range all {
+			next := f.next(r.batch())
+			if len(next) == 0 {
+				continue
+			}
+			if limit := r.limitNear(); limit != nil {
+				return limit
+			}
+			open = true
+			if err := r.measure(ctx, next); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// followers starts a strategy in each placement's cells.
+func (r *run) followers(row strategy.Row, cells []*cell) (all []*follower) {
+	for _, placement := range []string{"in", "out"} {
+		of := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return c.placement != placement })
+		if len(of) == 0 {
+			continue
+		}
+		s := newSpace(of)
+		f := &follower{space: s, Strategy: row.New(&s.Space, strategy.Options{Seed: r.problem.Seed})}
+		for i := range r.made {
+			f.observed(r.made[i].trial, &r.made[i].record)
+		}
+		r.observers = append(r.observers, f.observed)
+		all = append(all, f)
+	}
+	return all
+}
+
+// observed adds a trial's outcome to the history.
+func (f *follower) observed(t *trial, record *results.Trial) {
+	if o, ok := f.observe(t, record); ok {
+		f.history = append(f.history, o)
+	}
+}
+
+// next returns at most n trials to measure.
+func (f *follower) next(n int) (all []*trial) {
+	for _, p := range f.Next(f.history, n) {
+		all = append(all, f.trials[p.Config][p.Size])
+	}
+	return all
+}
+
+// batch is the number of trials that are chosen at a time. It does not depend on the number
+// of jobs. A trial that is measured runs alone, and is chosen by all before it.
+func (r *run) batch() int {
+	if r.deterministic {
+		return batchSize
+	}
+	return 1
+}
+
+// measureBaselines measures what the vendor's library would run.
+func (r *run) measureBaselines(ctx context.Context, cells []*cell) error {
+	for _, i := range coarseFirst(len(cells)) {
+		var first []*trial
+		for _, t := range cells[i].trials {
+			if t.baseline && !t.done {
+				first = append(first, t)
+			}
+		}
+		if err := r.measure(ctx, first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// coarseFirst lists the numbers below n so that the first of them, however few, are spread
+// over all: the ends, then the middles of what is between.
+func coarseFirst(n int) (order []int) {
+	step := 1
+	for step < n-1 {
+		step *= 2
+	}
+	taken := make([]bool, n)
+	take := func(i int) {
+		if i < n && !taken[i] {
+			taken[i], order = true, append(order, i)
+		}
+	}
+	for ; n > 0 && step > 0; step /= 2 {
+		for i := 0; i < n; i += step {
+			take(i)
+		}
+		take(n - 1)
+	}
+	return order
+}
+
+// limitNear returns a limit of the run once only the part for confirming is left of it.
+func (r *run) limitNear() error {
+	if r.deterministic {
+		return r.limitReached(1)
+	}
+	return r.limitReached(1 - forConfirming)
+}

@@ -1,0 +1,113 @@
+package autotune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/results"
+)
+
+// noisyFake measures a field with noise that depends on the trial and the number of its
+// iterations and of its earlier measurements, so that a resumed run meets the same.
+func noisyFake(f field, repeats func(executor.Trial) int) *fake {
+	e := newFake(nil)
+	e.description.Deterministic = false
+	e.run = func(_ context.Context, t executor.Trial) (executor.Measurement, error) {
+		r := rand.New(rand.NewPCG(uint64(t.Bytes+t.TileBytes), uint64(repeats(t))))
+		times := make([]float64, t.Iters)
+		for i := range times {
+			times[i] = f.time(t) * (1 + r.ExpFloat64()/8)
+		}
+		return executor.Measurement{TimesUS: times, Checked: true}, nil
+	}
+	return e
+}
+
+// order names a campaign's trials in the order in which they were made.
+func order(c *results.Campaign) (all []string) {
+	for _, t := range c.Trials() {
+		all = append(all, fmt.Sprintf("%.8s %d %s %d #%d", t.Program, t.Bytes, t.Protocol, t.TileBytes, t.Repeat))
+	}
+	return all
+}
+
+// Strategies that measure everything find the winners of the bounded one.
+func TestStrategiesAgree(t *testing.T) {
+	f := field{5}
+	candidates := f.candidates(8, true, true)
+	bounded := newCampaign(t, "in")
+	tuned(t, bounded, candidates, optionsFor(bounded, fakeOf(f), 2))
+	want := tableOf(t, bounded, true)
+	for _, name := range []string{"exhaustive", "random"} {
+		c := newCampaign(t, "in")
+		o := optionsFor(c, fakeOf(f), 2)
+		o.Strategy = name
+		_, summary := tuned(t, c, candidates, o)
+		if got := tableOf(t, c, true); got != want {
+			t.Errorf("%s finds\n%s\nbounded\n%s", name, got, want)
+		}
+		if summary.Finished != len(testSizes) || summary.Untried != 0 || summary.Trials <= len(bounded.Trials()) {
+			t.Errorf("%s: %+v, want all finished, and more than the %d trials of bounded", name, summary, len(bounded.Trials()))
+		}
+	}
+}
+
+// A run that is stopped after every few trials makes the trials of one that is not, in the
+// same order. The first of a large size have fewer iterations than the others.
+func TestNextTrialFollowsFromJournal(t *testing.T) {
+	f := field{7}
+	candidates := f.candidates(6, true, true)
+	candidates[2].Baseline = []Point{{Bytes: 1 << 10}, {Bytes: 1 << 26}}
+	for _, name := range Strategies() {
+		made := func(c *results.Campaign, limit int) {
+			counts := map[string]int{}
+			for _, t := range c.Trials() {
+				counts[fmt.Sprint(t.Program, t.Bytes, t.Protocol, t.TileBytes)]++
+			}
+			e := noisyFake(f, func(t executor.Trial) int {
+				k := fmt.Sprint(t.Program.Hash(), t.Bytes, t.Protocol, t.TileBytes)
+				counts[k]++
+				return counts[k]
+			})
+			o := optionsFor(c, e, 2)
+			o.Strategy, o.Trials = name, limit
+			if _, err := Run(t.Context(), testProblem(), candidates, o); err != nil && !errors.Is(err, ErrLimit) {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		whole := newCampaign(t, "in")
+		made(whole, 0)
+		want := order(whole)
+		pieces := newCampaign(t, "in")
+		for _, limit := range []int{1, 1, 2, 5, 9, 0} {
+			made(pieces, limit)
+			if got := order(pieces); len(got) > 0 && name != Bounded && limit > 0 {
+				// Near a limit, winners so far are confirmed instead.
+				got = slices.DeleteFunc(got, func(s string) bool { return s[len(s)-1] != '0' })
+				first := slices.DeleteFunc(slices.Clone(want), func(s string) bool { return s[len(s)-1] != '0' })
+				if !slices.Equal(got, first[:len(got)]) {
+					t.Fatalf("%s: in pieces %v, in one go %v", name, got, first)
+				}
+			}
+		}
+		for _, trial := range whole.Trials() {
+			few := trial.Bytes == 1<<26 && trial.Repeat == 0
+			if wanted := map[bool]int{false: 0, true: 5}[few]; trial.Iters != wanted || len(trial.TimesUS) != map[bool]int{false: 20, true: 5}[few] {
+				t.Errorf("%s: %d iterations named, %d times at %d bytes, repetition %d", name, trial.Iters, len(trial.TimesUS), trial.Bytes, trial.Repeat)
+			}
+		}
+	}
+}
+
+func TestCoarseFirst(t *testing.T) {
+	for n, want := range map[int]string{0: "[]", 1: "[0]", 2: "[0 1]", 3: "[0 2 1]", 5: "[0 4 2 1 3]", 6: "[0 5 4 2 1 3]"} {
+		if got := fmt.Sprint(coarseFirst(n)); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package autotune
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/colltune/colltune/autotune/strategy"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/topologies"
+)
+
+// space is what a strategy chooses from in the cells of a placement: the trials that can
+// win, as configurations by sizes.
+//
+//	candidate × protocol × tile   1K   32K   1M
+//	ring LL 32K                    ·    ·     ·      a trial each
+//	ring LL 128K                                ·    the others run as with 32K
+type space struct {
+	strategy.Space
+	trials [][]*trial // by configuration and size; nil: none
+	points map[*trial]strategy.Point
+}
+
+// newSpace makes the space of cells of one placement, by rising size.
+func newSpace(cells []*cell) *space {
+	s := &space{points: map[*trial]strategy.Point{}}
+	type config struct {
+		c     *candidate
+		proto topologies.Proto
+		tile  int64
+	}
+	index := map[config]int{}
+	names := map[string]bool{} // of parameters
+	for size, c := range cells {
+		s.Sizes = append(s.Sizes, c.bytes)
+		for _, t := range c.trials {
+			if t.reference {
+				continue
+			}
+			k := config{t.candidate, t.proto, t.tile}
+			at, known := index[k]
+			if !known {
+				at = len(s.trials)
+				index[k] = at
+				s.trials = append(s.trials, make([]*trial, len(cells)))
+				for name := range t.Parameters {
+					names[name] = true
+				}
+			}
+			s.trials[at][size], s.points[t] = t, strategy.Point{Config: at, Size: size}
+		}
+	}
+	parameters := slices.Sorted(maps.Keys(names))
+	s.Traits = slices.Concat([]string{"family", "protocol", "instances", "tile"}, parameters)
+	for _, row := range s.trials {
+		t := row[slices.IndexFunc(row, func(t *trial) bool { return t != nil })]
+		traits := []string{t.Algorithm, t.record.Protocol, fmt.Sprint(t.Instances), fmt.Sprint(t.tile)}
+		for _, name := range parameters {
+			value := ""
+			if v, has := t.Parameters[name]; has {
+				value = fmt.Sprint(v)
+			}
+			traits = append(traits, value)
+		}
+		s.Configs = append(s.Configs, strategy.Config{Name: fmt.Sprintf("%s %s %d", t.Hash, t.record.Protocol, t.tile), Traits: traits})
+	}
+	s.Never = func(p strategy.Point) bool { return s.trials[p.Config][p.Size] == nil }
+	return s
+}
+
+// observe returns the outcome of a trial as strategies see it; ok is false if it is none of
+// the space's.
+func (s *space) observe(t *trial, record *results.Trial) (o strategy.Observation, ok bool) {
+	o.Point, ok = s.points[t]
+	o.Seconds, o.Failed = record.Seconds, record.Outcome != results.OK
+	if !o.Failed {
+		o.TimeUS = results.Median(record.TimesUS)
+	}
+	return o, ok
+}
