@@ -1,7 +1,7 @@
 // Package executor says what an executor is: it runs an IR and times it, in a process that
 // may crash, hang or lie without hurting the campaign.
 //
-//	autotune ──▶ host ── Describe, Load, Run(trial) ──▶ serve ──▶ sim, cpu, cuda, nccl, a plug-in
+//	autotune ──▶ host ── Describe, Load, Run(trial) ──▶ serve ──▶ sim, cpu, cuda, nccl, replay, a plug-in
 //	             ◀── heartbeat…, measurement ──
 //
 // There a trial goes from Host.Run (host/host.go) by Worker.Run (host/trial.go) to server.Run

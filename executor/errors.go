@@ -24,6 +24,9 @@ var (
 	// ErrUnavailable: this machine lacks the executor's library or devices. Executors wrap
 	// it in errors of Describe. The host does not start them again.
 	ErrUnavailable = errors.New("executor not available here")
+	// ErrSettings: the user's settings of the executor, or files that they name, are wrong.
+	// Executors wrap it in errors of Describe. The host does not start them again.
+	ErrSettings = errors.New("wrong settings")
 	// ErrDeviceLost: this process can't use the device any more, as after a kernel that
 	// crashed. Executors wrap it in errors of Run; the host replaces the process and
 	// tries the trial once more.
@@ -99,6 +102,9 @@ func (e *UnavailableError) Unwrap() error { return ErrUnavailable }
 
 // Unavailable makes an error of Describe wrap ErrUnavailable, without changing its text.
 func Unavailable(err error) error { return &taggedError{err, ErrUnavailable} }
+
+// WrongSettings makes an error of Describe wrap ErrSettings, without changing its text.
+func WrongSettings(err error) error { return &taggedError{err, ErrSettings} }
 
 // Unsupported makes an error of Run wrap ErrUnsupported, without changing its text.
 func Unsupported(err error) error { return &taggedError{err, ErrUnsupported} }

@@ -19,7 +19,8 @@ const DefaultTrialTimeout = 10 * time.Minute
 // of its own; host.Host is the client's side of it.
 type Executor interface {
 	// Describe returns the executor's description. An error that wraps ErrUnavailable
-	// says that this machine can't have it.
+	// says that this machine can't have it, one that wraps ErrSettings that its settings
+	// are wrong.
 	Describe(ctx context.Context) (Description, error)
 	// Run runs one trial, until ctx is done. A wrong result is a Measurement with Wrong
 	// set, not an error. An error wraps ErrUnsupported or ErrDeviceLost, or fails this

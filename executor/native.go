@@ -34,31 +34,47 @@ type NativeAlgorithm struct {
 	Settings map[string][]string `json:"settings,omitempty"`
 }
 
-// offers returns why an executor has no such algorithm of its own as a trial asks for.
+// offers returns why an executor has no such algorithm of its own as a trial asks for. Of
+// several entries of one name, one that has it is enough.
 func (d *Description) offers(t *Trial) error {
 	var names []string
-	for _, a := range d.Native {
+	var why error // of the first entry of that name
+	for i := range d.Native {
+		a := &d.Native[i]
 		if a.Algorithm != t.Native.Algorithm {
 			names = append(names, a.Algorithm)
 			continue
 		}
-		if len(a.Collectives) > 0 && !slices.Contains(a.Collectives, t.Collective.Name) {
-			return fmt.Errorf("algorithm %s does no %s: want one of %s", a.Algorithm, t.Collective.Name, strings.Join(a.Collectives, ", "))
+		err := a.offers(t)
+		if err == nil {
+			return nil
 		}
-		if len(a.Protocols) > 0 && !slices.Contains(a.Protocols, t.Protocol.String()) {
-			return fmt.Errorf("algorithm %s has no protocol %s: want one of %s", a.Algorithm, t.Protocol, strings.Join(a.Protocols, ", "))
+		if why == nil {
+			why = err
 		}
-		for _, k := range slices.Sorted(maps.Keys(t.Native.Settings)) {
-			if _, known := a.Settings[k]; !known {
-				return fmt.Errorf("algorithm %s has no setting %q: want one of %s", a.Algorithm, k, strings.Join(slices.Sorted(maps.Keys(a.Settings)), ", "))
-			}
-		}
-		return nil
 	}
-	if len(names) == 0 {
+	switch {
+	case why != nil:
+		return why
+	case len(names) == 0:
 		return fmt.Errorf("it has no algorithms of its own, and so no %q", t.Native.Algorithm)
 	}
-	return fmt.Errorf("no algorithm %q: want one of %s", t.Native.Algorithm, strings.Join(names, ", "))
+	return fmt.Errorf("no algorithm %q: want one of %s", t.Native.Algorithm, strings.Join(slices.Compact(names), ", "))
+}
+
+func (a *NativeAlgorithm) offers(t *Trial) error {
+	if len(a.Collectives) > 0 && !slices.Contains(a.Collectives, t.Collective.Name) {
+		return fmt.Errorf("algorithm %s does no %s: want one of %s", a.Algorithm, t.Collective.Name, strings.Join(a.Collectives, ", "))
+	}
+	if len(a.Protocols) > 0 && !slices.Contains(a.Protocols, t.Protocol.String()) {
+		return fmt.Errorf("algorithm %s has no protocol %s: want one of %s", a.Algorithm, t.Protocol, strings.Join(a.Protocols, ", "))
+	}
+	for _, k := range slices.Sorted(maps.Keys(t.Native.Settings)) {
+		if _, known := a.Settings[k]; !known {
+			return fmt.Errorf("algorithm %s has no setting %q: want one of %s", a.Algorithm, k, strings.Join(slices.Sorted(maps.Keys(a.Settings)), ", "))
+		}
+	}
+	return nil
 }
 
 // NativeKey identifies the trial's algorithm on its collective, as a hash does a program.

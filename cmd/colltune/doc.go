@@ -35,5 +35,6 @@
 //	              topology_calibrate_tables.go topology_calibrate_programs.go
 //	              topology_calibrate_output.go topology_import.go
 //	families      template.go template_check.go template_cost.go
+//	strategies    strategy.go
 //	the machine   executor.go doctor.go version.go
 package main

@@ -219,9 +219,10 @@ def program(topo, p):
 </cpu></system>
 `
 	const matrix = "\tGPU0\tGPU1\tNIC0\nGPU0\t X \tNV18\tPIX\nGPU1\tNV18\t X \tSYS\nNIC0\tPIX\tSYS\t X \n\nNIC Legend:\n\n  NIC0: mlx5_0\n"
+	const times = "algorithm,protocol,bytes,time_us\nring,LL,1024,9\nring,LL,2048,12\ntree,LL,1024,8\ntree,LL,2048,14\n"
 	const ibstat = "CA 'mlx5_0'\n\tPort 1:\n\t\tState: Active\n\t\tRate: 400\n"
 	for name, text := range map[string]string{
-		"topo.txt": matrix, "ibstat.txt": ibstat,
+		"topo.txt": matrix, "ibstat.txt": ibstat, "times.csv": times,
 		"mymachine.toml": string(machine), "my.toml": string(machine), "cluster.toml": string(machine),
 		"my.star": star, "mine.star": star,
 		"measured.txt": measured, "nccl-tests.txt": measured, "all_reduce.txt": measured, "all_gather.txt": gathered, "topo.xml": topo, "ndv4-topo.xml": topo,

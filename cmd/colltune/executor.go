@@ -11,6 +11,7 @@ import (
 	"github.com/colltune/colltune/executor/cpu"
 	"github.com/colltune/colltune/executor/cuda"
 	"github.com/colltune/colltune/executor/nccl"
+	"github.com/colltune/colltune/executor/replay"
 	"github.com/colltune/colltune/executor/sim"
 )
 
@@ -23,6 +24,7 @@ func registerExecutors() {
 	executor.RegisterDoctor("cpu", cpu.Needs)
 	cuda.Register()
 	nccl.Register()
+	replay.Register()
 	executor.RegisterDoctor("sim", func() []executor.Finding {
 		return []executor.Finding{{What: "needs", Found: true, Detail: "nothing: it is a model, version " + sim.ModelVersion}}
 	})

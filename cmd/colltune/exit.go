@@ -63,6 +63,7 @@ var exitCodes = []struct {
 	{exitFailed, is(syscall.EIO)}, // the file exists, but cannot be read
 	{exitUsage, as[*usageError]},
 	{exitUsage, is(executor.ErrNotFound)},
+	{exitUsage, is(executor.ErrSettings)},
 	{exitUsage, is(executor.ErrUnsupported)},
 	{exitUsage, as[*solver.UnavailableError]},
 	{exitUsage, as[*search.UnknownFamily]},

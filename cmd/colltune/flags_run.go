@@ -62,13 +62,13 @@ func runOptions(cmd *cobra.Command) (search.Effort, error) {
 }
 
 // openFirstExecutor starts the first executor of a search before its folder is made,
-// so that an executor that is not available here leaves no folder behind. It returns
-// no other error: the search meets those again.
+// so that an executor that is not available here, or whose settings are wrong, leaves no
+// folder behind. It returns no other error: the search meets those again.
 func openFirstExecutor(e *search.Effort, name string) error {
 	if name == "sim" {
 		return nil
 	}
-	if err := e.Executors.Open(); errors.Is(err, executor.ErrUnavailable) {
+	if err := e.Executors.Open(); errors.Is(err, executor.ErrUnavailable) || errors.Is(err, executor.ErrSettings) {
 		return err
 	}
 	return nil

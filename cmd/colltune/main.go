@@ -156,6 +156,7 @@ var commands = []func() *cobra.Command{
 	synthCommand,
 	topologyCommand,
 	templateCommand,
+	strategyCommand,
 	executorCommand,
 	doctorCommand,
 	versionCommand,

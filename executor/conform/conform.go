@@ -91,7 +91,7 @@ func (x *conformance) start() error {
 			return nil
 		case x.ctx.Err() != nil:
 			return x.ctx.Err()
-		case errors.Is(err, executor.ErrUnavailable) && x.worker == nil:
+		case (errors.Is(err, executor.ErrUnavailable) || errors.Is(err, executor.ErrSettings)) && x.worker == nil:
 			return err // as the host does: another start would change nothing
 		case starts == x.starter.Options.Starts:
 			return &executor.LostError{Executor: x.starter.Name(), Starts: starts, Last: err}

@@ -201,6 +201,7 @@ var faults = map[string]fault{
 		}
 	}, run: right},
 	"not-here":        {none: executor.Unavailable(errors.New("no driver")), run: right},
+	"set-wrongly":     {none: executor.WrongSettings(errors.New("no such file")), run: right},
 	"sleeps-at-start": {early: func() { time.Sleep(time.Hour) }, run: right},
 	"leaves-a-child": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 		leave("executor", os.Getpid())

@@ -42,6 +42,7 @@ func TestFaults(t *testing.T) {
 		{name: "dies-at-start-once", bytes: 8},
 		// Started again, it would wait for ever.
 		{name: "not-here", o: host.Options{Backoff: time.Hour}, is: executor.ErrUnavailable, says: "executor not-here is not available here: no driver"},
+		{name: "set-wrongly", o: host.Options{Backoff: time.Hour}, is: executor.ErrSettings, says: "executor set-wrongly: no such file"},
 		{name: "sleeps-at-start", o: host.Options{StartTimeout: 200 * time.Millisecond, Starts: 2}, is: executor.ErrLost, says: "started 2 times"},
 		{name: "wrong-version", is: executor.ErrLost, says: "99"},
 		{name: "garbage-first", is: executor.ErrLost, says: "NCCL version"},

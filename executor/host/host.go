@@ -36,7 +36,8 @@ type Host struct {
 // Start finds the executor called name, starts it and asks for its description. The caller
 // closes the host. A name is that of a configured executor, of a built-in, of a plugin in
 // o.Dirs or on PATH (colltune-executor-NAME), or a path. ErrNotFound: there is none of that
-// name; ErrUnavailable: this machine can't have it; ErrLost: it doesn't start.
+// name; ErrUnavailable: this machine can't have it; ErrSettings: its settings are wrong;
+// ErrLost: it doesn't start.
 func Start(ctx context.Context, name string, o Options) (*Host, error) {
 	starter, err := NewStarter(name, o)
 	if err != nil {
@@ -167,7 +168,7 @@ func (h *Host) ensureWorker(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if errors.Is(err, executor.ErrUnavailable) && !h.described {
+		if (errors.Is(err, executor.ErrUnavailable) || errors.Is(err, executor.ErrSettings)) && !h.described {
 			return err
 		}
 		h.failed++

@@ -84,7 +84,7 @@ func (s *Starter) Start(ctx context.Context) (*Worker, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if errors.Is(err, executor.ErrUnavailable) {
+		if errors.Is(err, executor.ErrUnavailable) || errors.Is(err, executor.ErrSettings) {
 			return nil, err // the error says all there is to say
 		}
 		if errors.As(err, new(answeredError)) {
@@ -142,7 +142,8 @@ type answeredError string
 func (e answeredError) Error() string { return "describe: " + string(e) }
 
 // Describe asks the executor for its description, and adds to its fingerprint the number
-// of its devices and its settings. ErrUnavailable: this machine can't have it.
+// of its devices and its settings. ErrUnavailable: this machine can't have it; ErrSettings:
+// its settings are wrong.
 func (w *Worker) Describe(ctx context.Context) (executor.Description, error) {
 	d, err := w.RPC.Describe(ctx, &protocol.DescribeRequest{}, grpc.MaxCallRecvMsgSize(maxDescription))
 	if tooLarge(err) {
@@ -150,6 +151,9 @@ func (w *Worker) Describe(ctx context.Context) (executor.Description, error) {
 	}
 	if status.Code(err) == codes.FailedPrecondition {
 		return executor.Description{}, &executor.UnavailableError{Executor: w.name, Why: status.Convert(err).Message()}
+	}
+	if status.Code(err) == codes.InvalidArgument {
+		return executor.Description{}, executor.WrongSettings(fmt.Errorf("executor %s: %s", w.name, status.Convert(err).Message()))
 	}
 	if status.Code(err) == codes.Unknown {
 		return executor.Description{}, answeredError(status.Convert(err).Message())

@@ -178,6 +178,8 @@ func statusOf(err error) error {
 		code = codes.Unimplemented
 	case errors.Is(err, executor.ErrUnavailable):
 		code = codes.FailedPrecondition
+	case errors.Is(err, executor.ErrSettings):
+		code = codes.InvalidArgument
 	case errors.Is(err, executor.ErrDeviceLost), errors.Is(err, executor.ErrLost), errors.As(err, new(*executor.CrashError)): // the last two from a host that serves another
 		code = codes.Aborted
 	case errors.Is(err, context.Canceled):

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// chart is a picture of curves over sizes, in pixels, as chart.svg.tmpl draws it.
+// chart is a picture of curves over sizes or trials, in pixels, as chart.svg.tmpl draws it.
 type chart struct {
 	Width, Height            float64
 	Left, Top, Right, Bottom float64 // of the plot, inside the axes
@@ -50,7 +50,7 @@ type series struct {
 }
 
 type point struct {
-	bytes     int64
+	x         int64
 	value     float64
 	low, high float64 // of its confidence interval; equal: none is drawn
 	tooltip   string
@@ -63,9 +63,21 @@ const (
 	mostPoints = 256
 )
 
-// over draws series over sizes; nil if nothing can be drawn. Values that are not
-// above 0 have no place on a logarithmic axis and are left out.
+// over draws series over sizes; nil if nothing can be drawn.
 func over(sizes []int64, c chart, log bool, always []float64, all ...series) *chart {
+	room := 12
+	if c.Small {
+		room = 4
+	}
+	x := sizeScale(sizes, c.Left, c.Right)
+	c.X = sizeTicks(x, sizes, room)
+	return c.draw(x, sizes, log, always, all...)
+}
+
+// draw draws series along an axis, on which those of xs that follow each other are joined;
+// nil if nothing can be drawn. Values that are not above 0 have no place on a logarithmic
+// axis and are left out.
+func (c chart) draw(x scale, xs []int64, log bool, always []float64, all ...series) *chart {
 	values := slices.Clone(always)
 	some := false
 	for i := range all {
@@ -84,16 +96,11 @@ func over(sizes []int64, c chart, log bool, always []float64, all ...series) *ch
 		return nil
 	}
 	next := map[int64]int64{}
-	for i := 1; i < len(sizes); i++ {
-		next[sizes[i-1]] = sizes[i]
+	for i := 1; i < len(xs); i++ {
+		next[xs[i-1]] = xs[i]
 	}
-	x := sizeScale(sizes, c.Left, c.Right)
 	y := valueScale(values, log, c.Bottom, c.Top)
-	room := 12
-	if c.Small {
-		room = 4
-	}
-	c.X, c.Y = sizeTicks(x, sizes, room), valueTicks(y)
+	c.Y = valueTicks(y)
 	for len(c.Y) > 4 && c.Small {
 		for i := 1; i < len(c.Y); i++ {
 			c.Y = slices.Delete(c.Y, i, i+1)
@@ -115,8 +122,8 @@ func trace(s series, x, y scale, next map[int64]int64) line {
 	every := (len(s.points) + mostPoints - 1) / mostPoints
 	var path, spread strings.Builder
 	for i, p := range s.points {
-		px, py := x.at(float64(p.bytes)), y.at(p.value)
-		joined := i > 0 && next[s.points[i-1].bytes] == p.bytes
+		px, py := x.at(float64(p.x)), y.at(p.value)
+		joined := i > 0 && next[s.points[i-1].x] == p.x
 		ends := i == 0 || i == len(s.points)-1 || !joined
 		if every > 1 && i%every != 0 && !ends {
 			continue
@@ -126,7 +133,7 @@ func trace(s series, x, y scale, next map[int64]int64) line {
 		} else {
 			fmt.Fprintf(&path, "M%.1f %.1f", px, py)
 		}
-		alone := !joined && (i+1 == len(s.points) || next[p.bytes] != s.points[i+1].bytes)
+		alone := !joined && (i+1 == len(s.points) || next[p.x] != s.points[i+1].x)
 		if len(s.points) <= mostDots && p.tooltip != "" || alone {
 			l.Dots = append(l.Dots, dot{px, py, p.tooltip})
 			if p.low < p.high {

@@ -26,7 +26,7 @@ func TestLinesBreakAtGaps(t *testing.T) {
 	} {
 		var s series
 		for _, n := range tc.sizes {
-			s.points = append(s.points, point{bytes: n, value: float64(n)})
+			s.points = append(s.points, point{x: n, value: float64(n)})
 		}
 		axis := scale{min: 1, max: 16, from: 0, to: 100}
 		l := trace(s, axis, axis, next)

@@ -66,7 +66,7 @@ func (p *placement) families(sizes []int64, curves []table.Curve, rows []*table.
 	won := series{class: "best"}
 	for _, r := range rows {
 		best[r.Bytes] = r.TimeUS
-		won.points = append(won.points, point{bytes: r.Bytes, value: r.TimeUS})
+		won.points = append(won.points, point{x: r.Bytes, value: r.TimeUS})
 	}
 	for i, s := range standings(p.Name, curves, best) {
 		says := fmt.Sprintf("at best %s× the winner's time (%s)", brief(s.nearest), sizeText(s.at))
@@ -90,7 +90,7 @@ func (p *placement) families(sizes []int64, curves []table.Curve, rows []*table.
 		}
 		line := series{class: class}
 		for _, point_ := range s.Points {
-			line.points = append(line.points, point{bytes: point_.Bytes, value: point_.TimeUS, tooltip: fmt.Sprintf("%s: %s us", sizeText(point_.Bytes), brief(point_.TimeUS))})
+			line.points = append(line.points, point{x: point_.Bytes, value: point_.TimeUS, tooltip: fmt.Sprintf("%s: %s us", sizeText(point_.Bytes), brief(point_.TimeUS))})
 		}
 		c := small
 		c.Title, c.Unit = name+": best time over size", "us"

@@ -206,12 +206,12 @@ func bandwidth(sizes []int64, rows []*table.Row) *chart {
 			continue
 		}
 		at := func(us float64) float64 { return *r.BusBW * r.TimeUS / us }
-		won.points = append(won.points, point{bytes: r.Bytes, value: *r.BusBW, low: at(r.TimeCIUS[1]), high: at(r.TimeCIUS[0]), tooltip: fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(*r.BusBW), brief(r.TimeUS), clip(r.Algorithm, wordRoom))})
+		won.points = append(won.points, point{x: r.Bytes, value: *r.BusBW, low: at(r.TimeCIUS[1]), high: at(r.TimeCIUS[0]), tooltip: fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(*r.BusBW), brief(r.TimeUS), clip(r.Algorithm, wordRoom))})
 		if r.BaselineTimeUS != nil {
-			base.points = append(base.points, point{bytes: r.Bytes, value: at(*r.BaselineTimeUS), tooltip: fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(at(*r.BaselineTimeUS)), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
+			base.points = append(base.points, point{x: r.Bytes, value: at(*r.BaselineTimeUS), tooltip: fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(at(*r.BaselineTimeUS)), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
 		}
 		if r.BoundUS != nil {
-			bound.points = append(bound.points, point{bytes: r.Bytes, value: at(*r.BoundUS)})
+			bound.points = append(bound.points, point{x: r.Bytes, value: at(*r.BoundUS)})
 		}
 	}
 	c := wide
@@ -228,7 +228,7 @@ func speedup(sizes []int64, rows []*table.Row) *chart {
 			continue
 		}
 		low, high = min(low, *r.Speedup), max(high, *r.Speedup)
-		s.points = append(s.points, point{bytes: r.Bytes, value: *r.Speedup, tooltip: fmt.Sprintf("%s: %s×, %s us against %s us of %s", sizeText(r.Bytes), brief(*r.Speedup), brief(r.TimeUS), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
+		s.points = append(s.points, point{x: r.Bytes, value: *r.Speedup, tooltip: fmt.Sprintf("%s: %s×, %s us against %s us of %s", sizeText(r.Bytes), brief(*r.Speedup), brief(r.TimeUS), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
 	}
 	if len(s.points) == 0 {
 		return nil
@@ -237,7 +237,7 @@ func speedup(sizes []int64, rows []*table.Row) *chart {
 	c.Title, c.Unit = "Speedup over the baseline", "×"
 	even := series{class: "base", label: "baseline"}
 	for _, p := range s.points {
-		even.points = append(even.points, point{bytes: p.bytes, value: 1})
+		even.points = append(even.points, point{x: p.x, value: 1})
 	}
 	return over(sizes, c, high/low > 8, []float64{1}, even, s)
 }
