@@ -22,7 +22,7 @@ func TestCatalogueBounds(t *testing.T) {
 		{"thetagpu", 4, "800/3"},      //
 		{"dgx-h100", 1, "3600/7"},     // 8 · 450 over 7
 		{"gb200-nvl72", 1, "64800/71"},
-		{"perlmutter", 2, "200"}, // 100 out of a node, half the ranks
+		{"perlmutter", 2, "168"}, // 84 out of a node, half the ranks
 		{"polaris", 2, "80"},     // two NICs, of 20 as they are measured
 		{"alps", 4, "400/3"},
 		{"frontier", 2, "200"},

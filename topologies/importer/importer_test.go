@@ -226,7 +226,7 @@ func TestTexts(t *testing.T) {
 	}{
 		{"h100-8.txt", "dgx-h100", Options{GPU: "h100", CPU: "intel", NIC: nic(t, "400Gb/s")}},
 		{"v100-8.txt", "dgx-1", Options{GPU: "v100", CPU: "intel", NIC: nic(t, "100Gb/s")}},
-		{"a100-4.txt", "perlmutter", Options{GPU: "a100", CPU: "amd", NIC: nic(t, "4x25GB/s")}},
+		{"a100-4.txt", "perlmutter", Options{GPU: "a100", CPU: "amd", NIC: nic(t, "4x21GB/s")}},
 		{"l40s-4.txt", "", Options{GPU: "l40s", CPU: "amd", NIC: nic(t, "25GB/s")}},
 		{"t4-8.txt", "", Options{GPU: "t4", NIC: nic(t, "12.5GB/s")}},
 		{"a100-pcie-8.txt", "", Options{GPU: "a100-pcie", Nodes: 4, IBStat: read(t, "testdata/a100-pcie-8.ibstat")}},
