@@ -47,9 +47,8 @@ type trial struct {
 	wrong   bool
 	outcome results.Outcome // of the last repetition
 	note    string
-	times   []float64 // of all repetitions that were ok
-	time    float64   // their median
-	ci      [2]float64
+	repeats [][]float64 // the iterations of each repetition that was ok
+	time    float64     // their median
 }
 
 // membership is what is known so far of a trial and a class.
@@ -62,7 +61,7 @@ const (
 )
 
 // ok reports whether the trial has a valid time.
-func (t *trial) ok() bool { return len(t.times) > 0 && !t.wrong }
+func (t *trial) ok() bool { return len(t.repeats) > 0 && !t.wrong }
 
 // competes reports whether the trial can win anything.
 func (t *trial) competes() bool { return t.ok() && !t.reference }
@@ -265,8 +264,8 @@ func (t *trial) addResult(r results.Trial) {
 	t.repeat = max(t.repeat, r.Repeat)
 	switch r.Outcome {
 	case results.OK:
-		t.times = append(t.times, r.TimesUS...)
-		t.time, t.ci = results.Median(t.times), results.MedianCI(t.times)
+		t.repeats = append(t.repeats, r.TimesUS)
+		t.time = results.Median(slices.Concat(t.repeats...))
 	case results.Wrong:
 		t.wrong = true
 	case results.Crashed:

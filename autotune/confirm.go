@@ -89,10 +89,9 @@ func (c *cell) rivals(best *trial) (all []*trial) {
 	return all
 }
 
-// told reports whether two trials differ: by a rank test of their iterations, after both
-// were measured more than once, or by so much that once is enough.
+// told reports whether two trials differ (results.Apart), after both were measured more
+// than once, or by so much that once is enough.
 func told(best, t *trial) bool {
-	const much = 1.2
 	again := best.next() >= minMeasured && t.next() >= minMeasured
-	return (again || t.time > much*best.time) && results.RankSum(best.times, t.times) < results.Significant
+	return (again || t.time > results.Much*best.time) && results.Apart(best.repeats, t.repeats)
 }

@@ -25,13 +25,23 @@ import (
 const testRanks = 4
 
 // testTopology has the runtimes' own tiles, and a small and a large one beside.
-func testTopology() *topologies.Topology {
-	t := &topologies.Topology{Name: "test", Nodes: 1, Ranks: make([]topologies.Rank, testRanks), Runtime: "nccl"}
-	t.Protocols[topologies.LL] = topologies.Protocol{Slots: 8, Tile: 32768, Tiles: []units.Bytes{8192, 32768, 131072}}
-	t.Protocols[topologies.LL128] = topologies.Protocol{Slots: 8, Tile: 576000, Tiles: []units.Bytes{576000}}
-	t.Protocols[topologies.Simple] = topologies.Protocol{Slots: 2, Tile: 2 << 20, Tiles: []units.Bytes{65536, 2 << 20}}
+func testTopology() *topologies.Topology { return sharedTopology().Clone() }
+
+var sharedTopology = sync.OnceValue(func() *topologies.Topology {
+	t, err := topologies.Resolve(fmt.Sprintf("ring:%d", testRanks), topologies.Options{})
+	if err != nil {
+		panic(err)
+	}
+	for proto, p := range map[topologies.Proto]topologies.Protocol{
+		topologies.LL:     {Slots: 8, Tile: 32768, Tiles: []units.Bytes{8192, 32768, 131072}},
+		topologies.LL128:  {Slots: 8, Tile: 576000, Tiles: []units.Bytes{576000}},
+		topologies.Simple: {Slots: 2, Tile: 2 << 20, Tiles: []units.Bytes{65536, 2 << 20}},
+	} {
+		of := &t.Protocols[proto]
+		of.Slots, of.Tile, of.Tiles = p.Slots, p.Tile, p.Tiles
+	}
 	return t
-}
+})
 
 // ring is a ring allreduce with instances; mark tells programs apart.
 func ring(instances, mark int, inPlace bool) *ir.Program {

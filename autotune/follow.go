@@ -15,7 +15,9 @@ const forConfirming = 0.2
 type follower struct {
 	*space
 	strategy.Strategy
-	history []strategy.Observation
+	cells         []*cell
+	deterministic bool
+	history       []strategy.Observation
 }
 
 // follow measures the baselines, from coarse sizes to fine ones, and then what a strategy
@@ -42,6 +44,10 @@ func (r *run) follow(ctx context.Context, row strategy.Row, cells []*cell) error
 	}
 	return err
 }
+
+// watchEvery is the number of trials after which an incumbent is measured again, so that a
+// drift of the machine is seen (results/table tells it).
+const watchEvery = 20
 
 // measureChosen measures what strategies choose, one after another, until none has more.
 func (r *run) measureChosen(ctx context.Context, all []*follower) error {
@@ -72,7 +78,7 @@ func (r *run) followers(row strategy.Row, cells []*cell) (all []*follower) {
 			continue
 		}
 		s := newSpace(of)
-		f := &follower{space: s, Strategy: row.New(&s.Space, strategy.Options{Seed: r.problem.Seed})}
+		f := &follower{space: s, cells: of, deterministic: r.deterministic, Strategy: row.New(&s.Space, strategy.Options{Seed: r.problem.Seed})}
 		for i := range r.made {
 			f.observed(r.made[i].trial, &r.made[i].record)
 		}
@@ -91,10 +97,32 @@ func (f *follower) observed(t *trial, record *results.Trial) {
 
 // next returns at most n trials to measure.
 func (f *follower) next(n int) (all []*trial) {
+	if t := f.watched(); t != nil {
+		return []*trial{t}
+	}
 	for _, p := range f.Next(f.history, n) {
 		all = append(all, f.trials[p.Config][p.Size])
 	}
 	return all
+}
+
+// watched returns the incumbent that was measured longest ago, where it is time to measure
+// one again; else nil.
+func (f *follower) watched() (oldest *trial) {
+	if f.deterministic || len(f.history) == 0 || len(f.history)%watchEvery > 0 {
+		return nil
+	}
+	last := map[strategy.Point]int{}
+	for i, o := range f.history {
+		last[o.Point] = i
+	}
+	for _, c := range f.cells {
+		best := c.best[c.requiredClass]
+		if best != nil && (oldest == nil || last[f.points[best]] < last[f.points[oldest]]) {
+			oldest = best
+		}
+	}
+	return oldest
 }
 
 // batch is the number of trials that are chosen at a time. It does not depend on the number

@@ -104,6 +104,37 @@ func TestNextTrialFollowsFromJournal(t *testing.T) {
 	}
 }
 
+// Every twentieth trial measures an incumbent again, each in turn, so that drift is seen.
+func TestIncumbentsAreWatched(t *testing.T) {
+	f := field{3}
+	c := newCampaign(t, "in")
+	counts := map[string]int{}
+	o := optionsFor(c, noisyFake(f, func(t executor.Trial) int {
+		k := fmt.Sprint(t.Program.Hash(), t.Bytes, t.Protocol, t.TileBytes)
+		counts[k]++
+		return counts[k]
+	}), 1)
+	o.Strategy, o.Trials = "exhaustive", 100
+	if _, err := Run(t.Context(), testProblem(), f.candidates(8, true, true), o); !errors.Is(err, ErrLimit) {
+		t.Fatal(err)
+	}
+	var watched []int64
+	for i, trial := range c.Trials() {
+		if i > 80 { // a fifth of the limit is left for confirming
+			break
+		}
+		if again := trial.Repeat > 0; again != (i > 0 && i%20 == 0) {
+			t.Errorf("trial %d is repetition %d", i, trial.Repeat)
+		}
+		if trial.Repeat > 0 {
+			watched = append(watched, trial.Bytes)
+		}
+	}
+	if len(watched) != 4 || slices.Equal(watched[:2], watched[2:]) && watched[0] == watched[1] {
+		t.Errorf("incumbents measured again at %v, want four, of several sizes", watched)
+	}
+}
+
 func TestCoarseFirst(t *testing.T) {
 	for n, want := range map[int]string{0: "[]", 1: "[0]", 2: "[0 1]", 3: "[0 2 1]", 5: "[0 4 2 1 3]", 6: "[0 5 4 2 1 3]"} {
 		if got := fmt.Sprint(coarseFirst(n)); got != want {

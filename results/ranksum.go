@@ -45,3 +45,35 @@ func RankSum(a, b []float64) float64 {
 	off := max(math.Abs(sum-n*(N+1)/2)-0.5, 0)
 	return math.Erfc(off / math.Sqrt(2*variance))
 }
+
+// Much is the ratio of two medians that no luck of a trial is expected to explain.
+const Much = 1.2
+
+// Apart reports whether two configurations differ, by their trials, each a list of
+// iterations' times. Every trial of one must have a lower median than every trial of the
+// other, since the iterations of a trial share its luck; and RankSum of all iterations must
+// be below Significant or, where trials have too few for that, the medians differ by Much
+// in two trials of each.
+func Apart(a, b [][]float64) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	fast, slow := medians(a), medians(b)
+	if slices.Min(fast) > slices.Min(slow) {
+		fast, slow = slow, fast
+	}
+	if slices.Max(fast) >= slices.Min(slow) {
+		return false
+	}
+	return RankSum(slices.Concat(a...), slices.Concat(b...)) < Significant ||
+		min(len(a), len(b)) >= 2 && slices.Min(slow) > Much*slices.Max(fast)
+}
+
+// medians are those of the trials.
+func medians(trials [][]float64) []float64 {
+	all := make([]float64, len(trials))
+	for i := range trials {
+		all[i] = Median(trials[i])
+	}
+	return all
+}

@@ -42,6 +42,29 @@ func TestRankSum(t *testing.T) {
 	}
 }
 
+func TestApart(t *testing.T) {
+	steady := func(us float64) []float64 { return []float64{us, us + 0.1, us + 0.2, us + 0.3, us + 0.4} }
+	for _, c := range []struct {
+		name string
+		a, b [][]float64
+		want bool
+	}{
+		{"no trial", nil, [][]float64{steady(10)}, false},
+		{"a trial each", [][]float64{steady(10)}, [][]float64{steady(11)}, true},
+		{"iterations overlap", [][]float64{{10, 12, 14}}, [][]float64{{11, 13, 15}}, false},
+		{"the trials' luck varies as much", [][]float64{steady(10), steady(12)}, [][]float64{steady(11), steady(13)}, false},
+		{"all trials below", [][]float64{steady(10), steady(11)}, [][]float64{steady(12), steady(13)}, true},
+		{"one time a trial is no proof", [][]float64{{10}}, [][]float64{{20}}, false},
+		{"two are, of much", [][]float64{{10}, {10.5}}, [][]float64{{13}, {14}}, true},
+		{"two of less", [][]float64{{10}, {10.5}}, [][]float64{{11}, {12}}, false},
+		{"four of less", [][]float64{{10}, {10.5}, {10.2}, {10.4}}, [][]float64{{11}, {12}, {11.5}, {12.5}}, true},
+	} {
+		if got, back := Apart(c.a, c.b), Apart(c.b, c.a); got != c.want || back != c.want {
+			t.Errorf("%s: %v, and %v the other way round, want %v", c.name, got, back, c.want)
+		}
+	}
+}
+
 // exactRankSum is the part of all divisions of the values whose rank sum is as far from
 // the mean as that of a.
 func exactRankSum(a, b []float64) float64 {

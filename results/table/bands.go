@@ -79,8 +79,12 @@ func (r *Row) addBands(m *intervals.Model, given bool) {
 }
 
 // Wins reports whether the row's winner counts as faster than its baseline: where times
-// are simulated, beyond the simulator's error.
+// are simulated, beyond the simulator's error; where both are measured, by measurements
+// that can be told apart.
 func (r *Row) Wins() bool {
+	if r.Repeats != nil && r.Repeats.BaselineApart != nil && !*r.Repeats.BaselineApart {
+		return false
+	}
 	if r.SpeedupVerdict != nil {
 		return *r.SpeedupVerdict == Surely
 	}

@@ -77,9 +77,9 @@ func isSimulated(plan results.Plan, executor results.Executor, trials []results.
 }
 
 // addNotes fills in the notes printed before the figures: where the ranks ran, which rows
-// have unchecked data, and which simulated speedups are not sure.
+// have unchecked data, which simulated speedups are not sure, and which measured winners.
 func (t *Table) addNotes() {
-	t.Notes = append(append(t.evidenceNotes(), t.libraryNotes()...), t.bandNotes()...)
+	t.Notes = append([]string{}, slices.Concat(t.evidenceNotes(), t.libraryNotes(), t.bandNotes(), t.repeatNotes())...) // never null
 }
 
 // libraryNotes says at how many sizes the library is faster than every program.

@@ -74,7 +74,21 @@ type column struct {
 	brief func(r *Row) string // nil: exact
 }
 
-// columns is the table of columns, in order.
+// repeatColumns are further columns where times are measured.
+var repeatColumns = []column{
+	{"tied_with", "tied with", true, (*Row).tieText, nil},
+	{"outliers", "outliers", true, (*Row).outlierText, nil},
+}
+
+// columns lists the table's columns, in order.
+func (t *Table) columns() []column {
+	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Repeats != nil }) {
+		return slices.Concat(columns, repeatColumns)
+	}
+	return columns
+}
+
+// columns is the table of columns that every table has, in order.
 var columns = []column{
 	{"collective", "", true, func(r *Row) string { return r.Collective }, nil},
 	{"topology", "", true, func(r *Row) string { return r.Topology }, nil},
@@ -216,7 +230,7 @@ func (t *Table) placements() bool {
 // grid is the table's cells as people read them, made safe: the columns that have a
 // short name, without those that are empty in every row.
 func (t *Table) grid(safely func(string) string) (heads []column, cells [][]string) {
-	for _, c := range columns {
+	for _, c := range t.columns() {
 		if c.head == "placement" && t.placements() {
 			c.short = "place"
 		}
@@ -313,15 +327,16 @@ func (t *Table) writeMarkdown(w io.Writer) error {
 
 func (t *Table) writeCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	line := make([]string, len(columns))
-	for j, c := range columns {
+	all := t.columns()
+	line := make([]string, len(all))
+	for j, c := range all {
 		line[j] = c.head
 	}
 	if err := out.Write(line); err != nil {
 		return err
 	}
 	for i := range t.Rows {
-		for j, c := range columns {
+		for j, c := range all {
 			line[j] = c.exact(&t.Rows[i])
 		}
 		if err := out.Write(safe.CSVRow(line)); err != nil {

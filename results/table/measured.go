@@ -31,10 +31,11 @@ func Cells(p results.Plan) []Cell {
 
 // Measured is a configuration that has a time: the result of all its repetitions.
 type Measured struct {
-	*results.Trial            // the first repetition; not to be changed
-	Evidence                  // of all repetitions that were ok
-	TimeUS         float64    // median of all their iterations
-	CIUS           [2]float64 // results.MedianCI of them
+	*results.Trial             // the first repetition; not to be changed
+	Evidence                   // of all repetitions that were ok
+	TimeUS         float64     // median of all their iterations
+	CIUS           [2]float64  // results.MedianCI of them
+	Repeats        [][]float64 // the iterations of each of them, in µs
 }
 
 // Config identifies a program with its knobs in a cell. Its trials are repetitions
@@ -49,6 +50,7 @@ type Config struct {
 type Pool struct {
 	First   *results.Trial // the first repetition
 	TimesUS []float64      // of all that were ok
+	repeats []*results.Trial
 	Evidence
 	Wrong bool // some left wrong data
 }
@@ -69,11 +71,20 @@ func Pools(trials []results.Trial) map[Config]*Pool {
 		}
 		switch t.Outcome {
 		case results.OK:
-			p.TimesUS = append(p.TimesUS, t.TimesUS...)
+			p.TimesUS, p.repeats = append(p.TimesUS, t.TimesUS...), append(p.repeats, t)
 			p.Evidence = p.Evidence.Plus(evidenceOf(t.Data, 1))
 		case results.Wrong:
 			p.Wrong = true
 		}
+	}
+	return all
+}
+
+// byRepeat returns the iterations of each repetition that was ok.
+func (p *Pool) byRepeat() (all [][]float64) {
+	slices.SortFunc(p.repeats, func(a, b *results.Trial) int { return cmp.Compare(a.Repeat, b.Repeat) })
+	for _, t := range p.repeats {
+		all = append(all, t.TimesUS)
 	}
 	return all
 }
@@ -86,7 +97,7 @@ func Measurements(trials []results.Trial) map[Cell][]Measured {
 		if p.Wrong || len(p.TimesUS) == 0 {
 			continue
 		}
-		all[k.Cell] = append(all[k.Cell], Measured{p.First, p.Evidence, results.Median(p.TimesUS), results.MedianCI(p.TimesUS)})
+		all[k.Cell] = append(all[k.Cell], Measured{p.First, p.Evidence, results.Median(p.TimesUS), results.MedianCI(p.TimesUS), p.byRepeat()})
 	}
 	for _, ms := range all {
 		slices.SortFunc(ms, Compare)

@@ -65,6 +65,8 @@ type Row struct {
 	IR              string `json:"ir"`                // hash; empty for a native algorithm
 	Granularity     int64  `json:"granularity_bytes"` // a runtime runs it where this divides the size
 	Executor        string `json:"executor"`
+	// Repeats is what the measurements say; absent where times are computed.
+	Repeats *Repeats `json:"repeats,omitempty"`
 
 	program  string // identifies what was run, with or without a program
 	evidence Evidence
@@ -116,6 +118,7 @@ type Spent struct {
 	Simulated   bool              `json:"simulated"`   // a model computed the times
 	SharedGPUs  *int              `json:"shared_gpus"` // number of GPUs if ranks share them, else null
 	Fingerprint map[string]string `json:"fingerprint"`
+	Drift       *Drift            `json:"drift,omitempty"` // absent where none was seen
 }
 
 // Build makes the winning table of a campaign's trials so far. Sizes without a time have
@@ -140,6 +143,9 @@ func Build(c *results.Campaign) (*Table, error) {
 		t.model = modelOf(plan)
 	}
 	best := Measurements(trials)
+	if !executor.Deterministic {
+		t.Campaign.Drift = driftOf(best, points)
+	}
 	for _, at := range Cells(plan) {
 		if i := slices.IndexFunc(best[at], Measured.Competes); i >= 0 {
 			row := newRow(plan, at, &best[at][i])
@@ -149,6 +155,9 @@ func Build(c *results.Campaign) (*Table, error) {
 			}
 			row.Executor, row.place = executor.Name, t.place
 			row.compare(points[at], best[at])
+			if !executor.Deterministic {
+				row.Repeats = repeatsOf(best[at], i, points[at].Baseline)
+			}
 			row.addBands(t.model, given)
 			t.Rows = append(t.Rows, row)
 		}
@@ -261,7 +270,7 @@ func (r *Row) compare(p results.Point, ms []Measured) {
 	us, behind := b.TimeUS, evidenceOf(b.Data, 1)
 	if us == 0 {
 		for _, m := range ms {
-			if m.Program == b.Program && m.Protocol == b.Protocol && m.TileBytes == b.TileBytes {
+			if m.is(b) {
 				us, behind = m.TimeUS+b.ExtraUS, m.Evidence
 			}
 		}
