@@ -19,6 +19,7 @@ type candidate struct {
 	threadblocks int
 	steps        int // of the longest threadblock
 	allSteps     int // of all threadblocks
+	stepCounts   []stepCount
 	connections  int
 	protocols    []topologies.Proto // that the program can be run with
 	tried        bool               // some trial has an outcome
@@ -95,6 +96,7 @@ func newCandidate(elem int64, g *Candidate) (*candidate, error) {
 	if g.Program != nil {
 		c.maxCount, c.granularity = maxCount(g.Program), msccl.Granularity(g.Program, elem)
 		c.threadblocks, c.steps, c.allSteps = g.Program.MaxThreadblocks(), g.Program.MaxSteps(), allSteps(g.Program)
+		c.stepCounts = stepCounts(g.Program)
 		c.connections = connections(g.Program)
 	}
 	if spec.InPlace {

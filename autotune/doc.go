@@ -39,6 +39,7 @@
 //	                       export's few files better
 //	recall.go              the journal's trials, entered in order
 //	space.go follow.go     the other strategies: what they choose from, and the run of one
+//	prior.go work.go       what a model expects of them before any trial
 //	confirm.go             contenders measured again
 //	batch.go effort.go trials.go   trials run together, each with how many iterations; and the
 //	                       outcome that each of an executor's errors becomes (outcomeOf)

@@ -28,8 +28,11 @@ func (r *run) follow(ctx context.Context, row strategy.Row, cells []*cell) error
 	if err := r.measureBaselines(ctx, cells); err != nil {
 		return err
 	}
-	all := r.followers(row, cells)
-	err := r.measureChosen(ctx, all)
+	all, err := r.followers(ctx, row, cells)
+	if err != nil {
+		return err
+	}
+	err = r.measureChosen(ctx, all)
 	for _, f := range all {
 		for _, at := range f.Outlook(f.history) {
 			if at.Done {
@@ -71,13 +74,18 @@ func (r *run) measureChosen(ctx context.Context, all []*follower) error {
 }
 
 // followers starts a strategy in each placement's cells.
-func (r *run) followers(row strategy.Row, cells []*cell) (all []*follower) {
+func (r *run) followers(ctx context.Context, row strategy.Row, cells []*cell) (all []*follower, err error) {
 	for _, placement := range []string{"in", "out"} {
 		of := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return c.placement != placement })
 		if len(of) == 0 {
 			continue
 		}
 		s := newSpace(of)
+		if !slices.Contains(blind, row.Name) {
+			if s.PriorUS, err = r.prior(ctx, s); err != nil {
+				return nil, err
+			}
+		}
 		f := &follower{space: s, cells: of, deterministic: r.deterministic, Strategy: row.New(&s.Space, strategy.Options{Seed: r.problem.Seed})}
 		for i := range r.made {
 			f.observed(r.made[i].trial, &r.made[i].record)
@@ -85,7 +93,7 @@ func (r *run) followers(row strategy.Row, cells []*cell) (all []*follower) {
 		r.observers = append(r.observers, f.observed)
 		all = append(all, f)
 	}
-	return all
+	return all, nil
 }
 
 // observed adds a trial's outcome to the history.
@@ -97,11 +105,11 @@ func (f *follower) observed(t *trial, record *results.Trial) {
 
 // next returns at most n trials to measure.
 func (f *follower) next(n int) (all []*trial) {
-	if t := f.watched(); t != nil {
-		return []*trial{t}
-	}
 	for _, p := range f.Next(f.history, n) {
 		all = append(all, f.trials[p.Config][p.Size])
+	}
+	if t := f.watched(); t != nil && len(all) > 0 {
+		return []*trial{t}
 	}
 	return all
 }

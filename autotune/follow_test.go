@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -57,43 +58,55 @@ func TestStrategiesAgree(t *testing.T) {
 	}
 }
 
-// A run that is stopped after every few trials makes the trials of one that is not, in the
-// same order. The first of a large size have fewer iterations than the others.
+// A run that is interrupted after every few trials makes the trials of one that is not, in
+// the same order. The first of a large size have fewer iterations than the others.
 func TestNextTrialFollowsFromJournal(t *testing.T) {
 	f := field{7}
 	candidates := f.candidates(6, true, true)
 	candidates[2].Baseline = []Point{{Bytes: 1 << 10}, {Bytes: 1 << 26}}
 	for _, name := range Strategies() {
-		made := func(c *results.Campaign, limit int) {
+		made := func(c *results.Campaign, most int) {
 			counts := map[string]int{}
 			for _, t := range c.Trials() {
-				counts[fmt.Sprint(t.Program, t.Bytes, t.Protocol, t.TileBytes)]++
+				counts[fmt.Sprintln(t.Program, t.Bytes, t.Protocol, t.TileBytes)]++
 			}
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			n := 0
 			e := noisyFake(f, func(t executor.Trial) int {
-				k := fmt.Sprint(t.Program.Hash(), t.Bytes, t.Protocol, t.TileBytes)
+				if n++; n > most {
+					interrupt()
+				}
+				k := fmt.Sprintln(t.Program.Hash(), t.Bytes, t.Protocol, t.TileBytes)
 				counts[k]++
 				return counts[k]
 			})
 			o := optionsFor(c, e, 2)
-			o.Strategy, o.Trials = name, limit
-			if _, err := Run(t.Context(), testProblem(), candidates, o); err != nil && !errors.Is(err, ErrLimit) {
+			o.Strategy = name
+			run := e.run
+			e.run = func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+				m, err := run(ctx, t)
+				return m, errors.Join(err, ctx.Err())
+			}
+			if _, err := Run(ctx, testProblem(), candidates, o); err != nil && !errors.Is(err, ErrInterrupted) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
 		whole := newCampaign(t, "in")
-		made(whole, 0)
+		made(whole, math.MaxInt)
 		want := order(whole)
 		pieces := newCampaign(t, "in")
-		for _, limit := range []int{1, 1, 2, 5, 9, 0} {
-			made(pieces, limit)
-			if got := order(pieces); len(got) > 0 && name != Bounded && limit > 0 {
-				// Near a limit, winners so far are confirmed instead.
-				got = slices.DeleteFunc(got, func(s string) bool { return s[len(s)-1] != '0' })
-				first := slices.DeleteFunc(slices.Clone(want), func(s string) bool { return s[len(s)-1] != '0' })
-				if !slices.Equal(got, first[:len(got)]) {
-					t.Fatalf("%s: in pieces %v, in one go %v", name, got, first)
+		for _, most := range []int{1, 1, 2, 5, 9, 23, math.MaxInt} {
+			made(pieces, most)
+			// Bounded leaves out more of a size that it comes back to.
+			for i, got := range order(pieces) {
+				if name != Bounded && (i >= len(want) || got != want[i]) {
+					t.Fatalf("%s: trial %d of %d in pieces is %s, in one go %s", name, i, len(want), got, want[min(i, len(want)-1)])
 				}
 			}
+		}
+		if n := len(order(pieces)); name != Bounded && n != len(want) {
+			t.Errorf("%s: %d trials in pieces, %d in one go", name, n, len(want))
 		}
 		for _, trial := range whole.Trials() {
 			few := trial.Bytes == 1<<26 && trial.Repeat == 0
@@ -110,7 +123,7 @@ func TestIncumbentsAreWatched(t *testing.T) {
 	c := newCampaign(t, "in")
 	counts := map[string]int{}
 	o := optionsFor(c, noisyFake(f, func(t executor.Trial) int {
-		k := fmt.Sprint(t.Program.Hash(), t.Bytes, t.Protocol, t.TileBytes)
+		k := fmt.Sprintln(t.Program.Hash(), t.Bytes, t.Protocol, t.TileBytes)
 		counts[k]++
 		return counts[k]
 	}), 1)

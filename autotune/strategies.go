@@ -14,6 +14,9 @@ const Bounded = "bounded"
 // MeasuredStrategy is the strategy where times are measured, unless another is asked for.
 const MeasuredStrategy = Bounded
 
+// blind are the strategies of package strategy that ask for no prior.
+var blind = []string{"exhaustive", "random"}
+
 // Strategies lists the names of all strategies.
 func Strategies() []string {
 	names := []string{Bounded}

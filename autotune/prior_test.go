@@ -1,0 +1,112 @@
+package autotune
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/sim"
+	"github.com/colltune/colltune/topologies"
+)
+
+// spaceAndPrior returns the space of candidates in place, and its prior.
+func spaceAndPrior(t *testing.T, candidates []Candidate, otherLinks bool, jobs int) (*space, [][]float64) {
+	t.Helper()
+	p := testProblem()
+	p.OtherLinks = otherLinks
+	any := func(topologies.Proto) bool { return true }
+	all, _, _, err := prepare(&p, 4, any, candidates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cells []*cell
+	for _, at := range cellsOf(&p, all) {
+		cells = append(cells, newCell(&p, newClasses(4, p.Op, p.DType), all, at.bytes, 4, at.placement))
+	}
+	s := newSpace(cells)
+	r := &run{problem: p, options: Options{Jobs: jobs}}
+	prior, err := r.prior(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, prior
+}
+
+// The prior is the simulator's times wherever a program may be the fastest; what is not
+// simulated has more than the fastest of its size. It does not depend on the jobs.
+func TestPriorIsSimulated(t *testing.T) {
+	candidates := field{1}.candidates(24, true, false)
+	s, prior := spaceAndPrior(t, candidates, false, 1)
+	if _, again := spaceAndPrior(t, candidates, false, 4); !reflect.DeepEqual(again, prior) {
+		t.Error("with 4 jobs the prior is another")
+	}
+	for size := range s.Sizes {
+		simulated, skipped, best := 0, 0, math.Inf(1)
+		true := make([]float64, len(s.Configs))
+		for config, row := range s.trials {
+			if x := row[size]; x != nil {
+				result, err := sim.Run(x.Program, testTopology(), sim.Knobs{Bytes: s.Sizes[size], Protocol: x.proto, TileBytes: x.tile, ElemBytes: 4})
+				if err != nil {
+					t.Fatal(err)
+				}
+				true[config] = result.TimeUS
+				best = min(best, result.TimeUS)
+			} else if prior[config][size] != 0 {
+				t.Errorf("%s has a prior at %d bytes, where it is not tried", s.Configs[config].Name, s.Sizes[size])
+			}
+		}
+		for config, want := range true {
+			switch got := prior[config][size]; {
+			case got == want:
+				simulated++
+			case want == best:
+				t.Errorf("%d bytes: the fastest has %v us, want %v", s.Sizes[size], got, want)
+			case got <= best:
+				t.Errorf("%d bytes: one of %v us has %v, less than the fastest, %v", s.Sizes[size], want, got, best)
+			default:
+				skipped++
+			}
+		}
+		if simulated < batchSize || skipped == 0 && size == 0 {
+			t.Errorf("%d bytes: %d simulated, %d not", s.Sizes[size], simulated, skipped)
+		}
+	}
+}
+
+// Where other links join the ranks, the prior is the work of all ranks.
+func TestPriorIsWork(t *testing.T) {
+	s, prior := spaceAndPrior(t, field{1}.candidates(6, true, false), true, 1)
+	for config, row := range s.trials {
+		for size, x := range row {
+			if got := prior[config][size]; x != nil && got != x.workUS() {
+				t.Errorf("%s at %d bytes: %v us, want %v", s.Configs[config].Name, s.Sizes[size], got, x.workUS())
+			}
+		}
+	}
+	// 3 steps of 2 chunks of 64 KiB take 3 tiles each, and 5 of a chunk take 2.
+	x := trial{
+		candidate: &candidate{loopChunks: 16, stepCounts: []stepCount{{2, 3}, {1, 5}}},
+		cell:      &cell{bytes: 1 << 20, elem: 4}, tile: 48 << 10,
+	}
+	if got, want := x.workUS(), 3*(3*passUS+(128<<10)/bytesPerUS)+5*(2*passUS+(64<<10)/bytesPerUS); math.Abs(got-want) > 1e-9 {
+		t.Errorf("%v us, want %v", got, want)
+	}
+	p := ring(2, 0, true)
+	steps := 0
+	for _, s := range stepCounts(p) {
+		steps += s.steps
+	}
+	if want := allSteps(p); steps != want {
+		t.Errorf("%d steps by count, want %d", steps, want)
+	}
+}
+
+// A native algorithm has no prior.
+func TestNativeHasNoPrior(t *testing.T) {
+	c := field{1}.candidates(1, true, false)[0]
+	c.Collective, c.Program, c.Native = c.Program.Collective, nil, &executor.Native{Algorithm: "ring"}
+	if _, prior := spaceAndPrior(t, []Candidate{c}, false, 1); prior != nil {
+		t.Errorf("prior %v, want none", prior)
+	}
+}
