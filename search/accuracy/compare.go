@@ -43,7 +43,8 @@ type Unused struct {
 type call struct {
 	topology, collective, dtype, algo, proto string
 	nodes, gpus                              int
-	inPlace, before222                       bool
+	inPlace, before222, backToBack           bool
+	protocols                                string // that the library had, joined by a comma; empty: all
 }
 
 // timed is the simulated time of a call at a size.
@@ -73,7 +74,7 @@ func Compare(ctx context.Context, m *Manifest, rows []Row, jobs int) ([]Compared
 			unused = append(unused, Unused{*r, why})
 			continue
 		}
-		calls[i] = call{s.Topology, r.Collective, r.DType, r.Algo, r.Proto, r.Nodes, r.GPUs, r.InPlace && r.Collective != "alltoall", s.Before222}
+		calls[i] = call{s.Topology, r.Collective, r.DType, r.Algo, r.Proto, r.Nodes, r.GPUs, r.InPlace && r.Collective != "alltoall", s.Before222, s.backToBack(r), strings.Join(s.Protocols, ",")}
 		sizes[calls[i]] = append(sizes[calls[i]], r.Bytes)
 	}
 	simulated := map[call]map[int64]timed{}
@@ -116,7 +117,7 @@ func Compare(ctx context.Context, m *Manifest, rows []Row, jobs int) ([]Compared
 			continue
 		}
 		if got := simulated[calls[i]][r.Bytes]; got.why == "" {
-			compared = append(compared, Compared{r, max(got.us, m.Set(r.Set).host(&r)), got.name, got.family, got.system})
+			compared = append(compared, Compared{r, max(got.us+m.Set(r.Set).LateUS[r.Collective], m.Set(r.Set).host(&r)), got.name, got.family, got.system})
 		} else {
 			unused = append(unused, Unused{r, got.why})
 		}
@@ -208,7 +209,11 @@ func (c call) library(ctx context.Context, p search.Problem, elem int64, times m
 				return err
 			}
 		}
-		r, err := prepared[l.Program].Run(sim.Knobs{Bytes: l.Bytes, Protocol: l.Protocol, TileBytes: l.Tile, ElemBytes: elem})
+		knobs := sim.Knobs{Bytes: l.Bytes, Protocol: l.Protocol, TileBytes: l.Tile, ElemBytes: elem}
+		r, err := prepared[l.Program].Run(knobs)
+		if err == nil && forced.BackToBack {
+			r.TimeUS, err = backToBack(prepared[l.Program], l.Program, p.Topology, knobs, r.TimeUS)
+		}
 		if err != nil {
 			return err
 		}
@@ -223,11 +228,18 @@ var algorithms = map[string]string{Auto: "", "Ring": "ring", "Tree": "double-bin
 // forced is what NCCL_ALGO and NCCL_PROTO left of the library's choice; known is false of
 // values that are no library's.
 func (c call) forced() (f baseline.Forced, known bool) {
-	f.Before222 = c.before222
+	f.Before222, f.BackToBack = c.before222, c.backToBack
 	f.Family, known = algorithms[c.algo]
+	protocols := c.protocols
 	if c.proto != Auto {
-		p, err := topologies.ParseProto(c.proto)
-		f.Protocols, known = []topologies.Proto{p}, known && err == nil
+		protocols = c.proto
+	}
+	for name := range strings.SplitSeq(protocols, ",") {
+		if name == "" {
+			continue
+		}
+		p, err := topologies.ParseProto(name)
+		f.Protocols, known = append(f.Protocols, p), known && err == nil
 	}
 	return f, known
 }

@@ -17,5 +17,6 @@
 //
 //	manifest.go rows.go thin.go    data sets, and their rows
 //	compare.go byhand.go           what ran at each row, simulated
+//	backtoback.go                  calls that follow without a wait
 //	judge.go page.go               intervals against rows, and the page
 package accuracy

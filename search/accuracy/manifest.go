@@ -12,6 +12,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/tomlfile"
 	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
 )
 
 // Manifest says what each data set of a folder was measured on, which programs its
@@ -35,6 +36,12 @@ type Set struct {
 	// less than that for each GPU.
 	HostUS    map[string]float64 `toml:"host_us"`
 	Before222 bool               `toml:"before_2_22"` // the library is NCCL before 2.22
+	// LateUS is how much later the last of a node's threads launches than the first, in
+	// microseconds, by collective. All ranks of a call wait for it.
+	LateUS map[string]float64 `toml:"late_us"`
+	// BackToBack are collectives whose calls on one node follow each other without a wait.
+	BackToBack []string `toml:"back_to_back"`
+	Protocols  []string `toml:"protocols"` // that the library had; none: all
 }
 
 // Rule selects rows of a set. Empty fields select all.
@@ -103,6 +110,11 @@ func ParseManifest(file, text string) (*Manifest, error) {
 		if _, err := collective.ElemBytes(s.DType); err != nil {
 			return nil, fail("set %s: %v", s.Name, err)
 		}
+		for _, name := range s.Protocols {
+			if _, err := topologies.ParseProto(name); err != nil {
+				return nil, fail("set %s: %v", s.Name, err)
+			}
+		}
 		for j := range s.Without {
 			r := &s.Without[j]
 			if r.Why == "" {
@@ -160,6 +172,11 @@ func (s *Set) whyNot(r *Row) string {
 		}
 	}
 	return ""
+}
+
+// backToBack reports whether calls of a row followed each other without a wait.
+func (s *Set) backToBack(r *Row) bool {
+	return r.Nodes == 1 && slices.Contains(s.BackToBack, r.Collective)
 }
 
 // host returns the least time that the host of a row takes, in microseconds.

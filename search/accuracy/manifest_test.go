@@ -14,6 +14,7 @@ func TestManifestRefuses(t *testing.T) {
 		{"no topology", "\n[[set]]\nname = \"a\"\n", "m.toml: line 2: set a names no topology"},
 		{"a name twice", "[[set]]\nname = \"a\"\ntopology = \"mi300x\"\n[[set]]\nname = \"a\"\n", "line 4: a set's name \"a\""},
 		{"an element type", "[[set]]\nname = \"a\"\ntopology = \"mi300x\"\ndtype = \"f33\"\n", "unknown dtype \"f33\""},
+		{"a protocol", "[[set]]\nname = \"a\"\ntopology = \"mi300x\"\nprotocols = [\"LL64\"]\n", "set a: unknown protocol \"LL64\""},
 		{"no reason", "[[set]]\nname = \"a\"\ntopology = \"mi300x\"\n[[set.without]]\nalgo = \"*\"\n", "says not why"},
 		{"a pattern", "[[set]]\nname = \"a\"\ntopology = \"mi300x\"\n[[set.without]]\nalgo = \"[\"\nwhy = \"\\\"\"\n", "pattern \"[\""},
 		{"a size", "[[set]]\nname = \"a\"\ntopology = \"mi300x\"\n[[set.without]]\nbelow = \"1X\"\nwhy = \"x\"\n", "1X"},
@@ -163,6 +164,38 @@ func TestHostFloor(t *testing.T) {
 	}
 	if r := Residuals(compared)[0]; math.Abs(r.Log-math.Log(1.1)) > 1e-12 || r.Kind != "" {
 		t.Errorf("%+v: want ln 1.1, of the library", r)
+	}
+}
+
+// How a set was measured changes what is simulated: threads that launch late, protocols
+// that its library had, and calls that follow back to back.
+func TestConditions(t *testing.T) {
+	times := func(condition, collective string) Compared {
+		t.Helper()
+		m, err := ParseManifest("m.toml", "[[set]]\nname = \"a\"\ntopology = \"dgx-a100\"\n"+condition)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compared, unused, err := Compare(t.Context(), m, []Row{{"a", collective, 1, 8, true, "f32", Auto, Auto, 16 << 20, 100}}, 1)
+		if err != nil || len(unused) > 0 {
+			t.Fatalf("%s: %v %v", condition, unused, err)
+		}
+		return compared[0]
+	}
+	alone := times("", "allreduce")
+	if late := times("late_us = { allreduce = 29 }\n", "allreduce"); math.Abs(late.SimulatedUS-alone.SimulatedUS-29) > 1e-9 {
+		t.Errorf("%.2f us with threads that launch 29 us late, %.2f without", late.SimulatedUS, alone.SimulatedUS)
+	}
+	if few := times("protocols = [\"LL\", \"Simple\"]\n", "allreduce"); few.Name != "ring ×24 Simple" || alone.Name != "ring ×24 LL128" {
+		t.Errorf("%s without LL128, %s with it", few.Name, alone.Name)
+	}
+	// 8 GPUs that each pass on 16 MiB take 16 MiB ÷ 230 GB/s in any case.
+	whole, interval := times("", "broadcast"), times("back_to_back = [\"broadcast\"]\n", "broadcast")
+	if interval.SimulatedUS > 0.6*whole.SimulatedUS || interval.SimulatedUS < 73 {
+		t.Errorf("a broadcast of %.1f us, %.1f us from call to call", whole.SimulatedUS, interval.SimulatedUS)
+	}
+	if pair := times("back_to_back = [\"broadcast\"]\n", "allreduce"); pair.SimulatedUS != alone.SimulatedUS {
+		t.Errorf("an all-reduce of %.1f us, %.1f us where broadcasts follow back to back", alone.SimulatedUS, pair.SimulatedUS)
 	}
 }
 

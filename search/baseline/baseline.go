@@ -102,7 +102,7 @@ func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64,
 		}
 		for i := range programs {
 			programs[i].Protocol, programs[i].ModelUS = best, least
-			programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, best, channels, bytes), s.extra(call{c.Name, c.InPlace, bytes}, best, channels, f)
+			programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, best, channels, bytes), s.extra(a, call{c.Name, c.InPlace, bytes}, best, channels, f)
 			if a.clock != nil {
 				programs[i].ClockUS = a.clock(s, bytes)
 			}

@@ -203,6 +203,10 @@ func TestExtra(t *testing.T) {
 		{"dgx-a100", "alltoall", false, 8 << 20, Forced{}, 6*0.5 - 4},     // one step, and a slice less
 		{"dgx-a100", "alltoall", false, 64 << 20, Forced{}, 6 * 0.5},
 		{"mi300x", "alltoall", false, 1 << 20, Forced{}, 0},
+		// 86 calls of 512 KiB, each a slice less; 7 ranks wait for half a call more.
+		{"dgx-a100", "broadcast", true, 1 << 30, Forced{BackToBack: true}, -86 * 4},
+		{"dgx-a100", "broadcast", true, 1 << 30, Forced{}, -86*4 + 7*1.2*(256<<10)/20e3},
+		{"dgx-a100", "broadcast", true, 24 << 17, Forced{}, -4 + 7*1.2*(64<<10)/20e3}, // a call of 128 KiB
 	} {
 		top := resolve(t, c.topology, 1)
 		of, err := collective.New(collective.Spec{Name: c.collective, Ranks: 8, Chunks: 1, InPlace: c.inPlace})
@@ -215,6 +219,17 @@ func TestExtra(t *testing.T) {
 		}
 		if got := all[0].ExtraUS; math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s of %d bytes on %s: %v us, want %v", c.collective, c.bytes, c.topology, got, c.want)
+		}
+	}
+	// A tree over 4 nodes: three waits of 2.3 us, and two starts of a connection of 5 us.
+	for nodes, want := range map[int]float64{2: 0, 3: 3*2.3 + 5, 4: 3*2.3 + 2*5, 16: 9*2.3 + 2*5} {
+		of, err := collective.New(collective.Spec{Name: "allreduce", Ranks: 8 * nodes, Chunks: 1, InPlace: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Choose(resolve(t, "dgx-a100", nodes), of, 1024)
+		if err != nil || got.Family != "double-binary-tree" || math.Abs(got.ExtraUS+want) > 1e-9 {
+			t.Errorf("%s of 1 KiB over %d nodes: %v us, %v; want a tree's %v", got.Family, nodes, got.ExtraUS, err, -want)
 		}
 	}
 	// Before 2.22 all-to-alls took 5.4 us for each part of 64 KiB to a peer, up to 32.

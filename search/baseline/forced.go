@@ -13,6 +13,9 @@ type Forced struct {
 	Without   string             // of Choices that are not taken; empty: none
 	Protocols []topologies.Proto // none: all
 	Before222 bool               // NCCL before 2.22, whose choices are taken to be the same
+	// BackToBack says that calls follow each other without a wait, so that the time until a
+	// chain is filled does not count.
+	BackToBack bool
 }
 
 // allows reports whether a protocol is left. The library takes one that it is told to,

@@ -100,12 +100,8 @@ func upTo(counts []int, most int) (some []int) {
 // rings are rings that differ in their links, as many as there are, then fewer.
 // Those of the ring family share the channels evenly.
 func (s *system) rings(family string, channels int) (all []Choice) {
-	counts := powers
-	if family == "ring" {
-		counts = ringCounts
-	}
-	for _, n := range upTo(counts, min(s.graph.ways, channels)) {
-		if family != "ring" || channels%n == 0 {
+	for _, n := range upTo(ringCounts, min(s.graph.ways, channels)) {
+		if channels%n == 0 {
 			all = append(all, Choice{Family: family, Parameters: map[string]int{"rings": n}, Channels: copies(channels, n)})
 		}
 	}
