@@ -6,8 +6,13 @@
 //
 // A strategy sees no programs and no executors, so that the same one serves a campaign and
 // a recorded space, on which it is scored. Next depends on the space, the options and the
-// history alone: equal ones give equal points, in whichever process.
+// history alone: equal ones give equal points, in whichever process. All strategies but
+// exhaustive begin with a trial of every size, coarse sizes first, so that any end leaves a
+// whole table.
 //
-// Files: space.go, what is chosen from; strategy.go, the table of strategies; one file for
-// each of them.
+// Files: space.go, what is chosen from; strategy.go, the table of strategies; exhaustive.go
+// (with random), halving.go and descent.go, a strategy each; model.go, the strategy of the
+// fewest trials, over posterior.go, a Gaussian process, kin.go, its covariance, and
+// learn.go, the hyperparameters; order.go, in which order sizes and configurations are
+// tried; measured.go, what a history comes to.
 package strategy

@@ -22,6 +22,17 @@ type Config struct {
 	Baseline bool
 }
 
+// never reports that a point can't be run.
+func (s *Space) never(p Point) bool { return s.Never != nil && s.Never(p) }
+
+// prior is a model's time in µs; 0: none.
+func (s *Space) prior(config, size int) float64 {
+	if s.PriorUS == nil {
+		return 0
+	}
+	return s.PriorUS[config][size]
+}
+
 // Cost is what a trial is expected to take, in seconds. Points of one configuration that
 // are chosen together share its launch.
 type Cost struct {

@@ -2,6 +2,15 @@ package strategy
 
 import "fmt"
 
+// Table lists the strategies.
+var Table = []Row{
+	{"exhaustive", "every configuration at every size", newExhaustive},
+	{"random", "the configurations of each size in random order", newRandom},
+	{"halving", "every configuration at the ends of the sizes, half as many at each halving of the gaps", newHalving},
+	{"descent", "at each size from the last one's winner, one trait at a time", newDescent},
+	{"model", "a Gaussian process: the largest expected gain for the time that a trial takes", newModel},
+}
+
 // Options are what a strategy may be told besides its space.
 type Options struct {
 	Seed int64 // decides among equals

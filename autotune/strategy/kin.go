@@ -1,0 +1,185 @@
+package strategy
+
+import (
+	"math"
+	"strconv"
+)
+
+// The model says how the logarithm of a time, less that of its prior, varies over the
+// space. It is a Gaussian process whose covariance is the sum of four rows, each a
+// correlation of configurations times one of sizes:
+//
+//	row            of two configurations                       of two sizes
+//	all            1                                           over 8 octaves
+//	kin            the product over traits of relevance^d      over params.octaves
+//	configuration  1 if they are the same, else 0              over params.octaves
+//	point          1 if they are the same, else 0              1 if they are the same, else 0
+//
+// where d is a trait's distance: 0 for equal values, |log2(a/b)| where all values are
+// numbers, else 1. A relevance of 1 makes a trait irrelevant: configurations that differ
+// in it alone behave alike.
+
+// params are the model's hyperparameters.
+type params struct {
+	kin       float64   // standard deviation of the rows kin and configuration together
+	own       float64   // the row configuration's part of their variance
+	octaves   float64   // the size's scale
+	rough     float64   // standard deviation of the row point
+	relevance []float64 // by trait
+	noise     float64   // relative standard deviation of one trial
+}
+
+// What is not learned.
+const (
+	allOctaves = 8    // scale of the row all
+	allPrior   = 1    // its deviation where there is a prior,
+	allNoPrior = 3    // and where there is none
+	unknown    = 1    // deviation of a point that lacks a prior where others have one
+	drift      = 0.1  // deviation of an earlier campaign's time from this one's
+	surprise   = 4    // standardised innovations beyond it are taken for outliers
+	kinPrior   = 0.15 // first guesses of params.kin, with a prior
+	kinNoPrior = 1    // and without
+)
+
+// firstGuess are the hyperparameters before any trial.
+func (s *Space) firstGuess() params {
+	p := params{kin: kinNoPrior, own: 0.1, octaves: 6, rough: 0.03, noise: 0.03, relevance: make([]float64, len(s.Traits))}
+	if s.PriorUS != nil {
+		p.kin = kinPrior
+	}
+	for i := range p.relevance {
+		p.relevance[i] = 0.6
+	}
+	return p
+}
+
+// kinship is the traits of a space, made fit for computing.
+type kinship struct {
+	value   [][]int       // by trait and configuration, an index into what is there
+	apart   [][][]float64 // by trait and two values: their distance
+	octave  []float64     // of a size: log2 of bytes
+	configs int
+}
+
+// kinshipOf numbers the values of each trait.
+func kinshipOf(s *Space) *kinship {
+	k := &kinship{configs: len(s.Configs)}
+	for t := range s.Traits {
+		index, names := map[string]int{}, []string(nil)
+		values := make([]int, len(s.Configs))
+		for c := range s.Configs {
+			name := s.Configs[c].Traits[t]
+			if _, ok := index[name]; !ok {
+				index[name] = len(names)
+				names = append(names, name)
+			}
+			values[c] = index[name]
+		}
+		k.value = append(k.value, values)
+		k.apart = append(k.apart, distances(names))
+	}
+	for _, b := range s.Sizes {
+		k.octave = append(k.octave, math.Log2(float64(b)))
+	}
+	return k
+}
+
+// distances are those of a trait's values.
+func distances(names []string) [][]float64 {
+	logs, numeric := make([]float64, len(names)), true
+	for i, name := range names {
+		x, err := strconv.ParseFloat(name, 64)
+		numeric = numeric && err == nil && x > 0
+		logs[i] = math.Log2(x)
+	}
+	all := make([][]float64, len(names))
+	for i := range all {
+		all[i] = make([]float64, len(names))
+		for j := range all[i] {
+			switch {
+			case i == j:
+			case numeric:
+				all[i][j] = math.Abs(logs[i] - logs[j])
+			default:
+				all[i][j] = 1
+			}
+		}
+	}
+	return all
+}
+
+// covariance is the table of rows with values for its hyperparameters.
+type covariance struct {
+	*kinship
+	params
+	all2    float64       // variance of the row all
+	related [][][]float64 // by trait and two values: relevance^d
+	near    [][]float64   // by two sizes: correlation over params.octaves
+	wide    [][]float64   // the same over allOctaves
+	rows    map[int][]float64
+}
+
+// with gives the rows their hyperparameters.
+func (k *kinship) with(p params, all float64) *covariance {
+	c := &covariance{kinship: k, params: p, all2: all * all, rows: map[int][]float64{}}
+	for t := range k.apart {
+		related := make([][]float64, len(k.apart[t]))
+		for i := range related {
+			related[i] = make([]float64, len(related))
+			for j, d := range k.apart[t][i] {
+				related[i][j] = math.Pow(p.relevance[t], d)
+			}
+		}
+		c.related = append(c.related, related)
+	}
+	c.near, c.wide = k.sizes(p.octaves), k.sizes(allOctaves)
+	return c
+}
+
+// sizes is the Matérn 3/2 correlation of all pairs of sizes.
+func (k *kinship) sizes(scale float64) [][]float64 {
+	all := make([][]float64, len(k.octave))
+	for i := range all {
+		all[i] = make([]float64, len(k.octave))
+		for j := range all[i] {
+			d := math.Sqrt(3) * math.Abs(k.octave[i]-k.octave[j]) / scale
+			all[i][j] = (1 + d) * math.Exp(-d)
+		}
+	}
+	return all
+}
+
+// alike is the covariance of two configurations at one size, without the row all.
+func (c *covariance) alike(a, b int) float64 {
+	v := c.kin * c.kin
+	if a == b {
+		return v
+	}
+	v *= 1 - c.own
+	for t := range c.related {
+		v *= c.related[t][c.value[t][a]][c.value[t][b]]
+	}
+	return v
+}
+
+// row is alike of a configuration and all others.
+func (c *covariance) row(a int) []float64 {
+	if r := c.rows[a]; r != nil {
+		return r
+	}
+	r := make([]float64, c.configs)
+	for b := range r {
+		r[b] = c.alike(a, b)
+	}
+	c.rows[a] = r
+	return r
+}
+
+// of is the covariance of two points.
+func (c *covariance) of(a, b Point) float64 {
+	v := c.all2*c.wide[a.Size][b.Size] + c.alike(a.Config, b.Config)*c.near[a.Size][b.Size]
+	if a == b {
+		v += c.rough * c.rough
+	}
+	return v
+}

@@ -1,0 +1,373 @@
+package strategy
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// model chooses by a Gaussian process over the space (kin.go): the next trial is the one
+// with the largest expected gain for the second it costs.
+type model struct {
+	space   *Space
+	options Options
+	kinship *kinship
+	first   params
+	all     float64
+	mean    [][]float64 // logarithm of the time before any trial, by configuration and size
+	jitter  []float64   // by configuration: decides among equals
+	order   []int       // sizes, coarse ones first
+
+	learned struct { // the last hyperparameters, and the part of a history they are from
+		from []Observation
+		params
+	}
+}
+
+func newModel(s *Space, o Options) Strategy {
+	m := &model{space: s, options: o, kinship: kinshipOf(s), first: s.firstGuess(), all: allNoPrior, mean: s.before(), order: coarseFirst(len(s.Sizes))}
+	if m.options.Gain <= 0 {
+		m.options.Gain = 0.01
+	}
+	if s.PriorUS != nil {
+		m.all = allPrior
+	}
+	r := rand.New(rand.NewPCG(uint64(o.Seed), 1))
+	for range s.Configs {
+		m.jitter = append(m.jitter, 1e-6*r.Float64())
+	}
+	return m
+}
+
+// before is the model's mean before any trial: the prior's logarithm. A point without one
+// has the median of its size.
+func (s *Space) before() [][]float64 {
+	all := make([][]float64, len(s.Configs))
+	for c := range all {
+		all[c] = make([]float64, len(s.Sizes))
+	}
+	for b := range s.Sizes {
+		var known []float64
+		for c := range s.PriorUS {
+			if t := s.PriorUS[c][b]; t > 0 {
+				known = append(known, math.Log(t))
+			}
+		}
+		middle := math.Log(100)
+		if slices.Sort(known); len(known) > 0 {
+			middle = known[len(known)/2]
+		}
+		for c := range all {
+			all[c][b] = middle
+			if s.PriorUS != nil && s.PriorUS[c][b] > 0 {
+				all[c][b] = math.Log(s.PriorUS[c][b])
+			}
+		}
+	}
+	return all
+}
+
+// evidence merges the trials of each point, in the order of their first.
+func (m *model) evidence(history []Observation) (all []evidence) {
+	index := [2]map[Point]int{{}, {}}
+	for part, trials := range [][]Observation{m.options.Earlier, history} {
+		for _, o := range trials {
+			if o.Failed {
+				continue
+			}
+			i, ok := index[part][o.Point]
+			if !ok {
+				i = len(all)
+				index[part][o.Point] = i
+				all = append(all, evidence{Point: o.Point, earlier: part == 0})
+			}
+			all[i].logs = append(all[i].logs, math.Log(o.TimeUS)-m.mean[o.Config][o.Size])
+		}
+	}
+	for i := range all {
+		slices.Sort(all[i].logs)
+	}
+	return all
+}
+
+// params learns the hyperparameters, or recalls them.
+func (m *model) params(history []Observation) params {
+	n := learnAt(len(history))
+	if n == 0 {
+		return m.first
+	}
+	if l := &m.learned; len(l.from) != n || !slices.Equal(l.from, history[:n]) {
+		l.from = slices.Clone(history[:n])
+		l.params = m.kinship.learn(m.space, m.first, m.all, m.evidence(l.from))
+	}
+	return m.learned.params
+}
+
+// contender is a point that may be worth a trial, or is the incumbent.
+type contender struct {
+	Point
+	mean     float64   // of the time's logarithm
+	variance float64   // of it
+	solved   []float64 // factor⁻¹ × its covariance with the evidence and the trials chosen since
+	measured bool
+	succeeds float64 // probability that a trial has a time
+}
+
+// belief is the model after a history, as far as it matters: the contenders of each size.
+type belief struct {
+	*posterior
+	m      *model
+	sizes  [][]*contender
+	opened map[int]bool // configurations of the trials chosen: their launch is shared
+}
+
+// perSize is how many points of a size are looked at in full.
+const perSize = 24
+
+func (m *model) believe(history []Observation) *belief {
+	cov := m.kinship.with(m.params(history), m.all)
+	b := &belief{posterior: cov.given(m.evidence(history)), m: m, opened: map[int]bool{}}
+	failures, times, failed, measured := map[int]float64{}, map[int]float64{}, map[Point]bool{}, map[Point]bool{}
+	for _, o := range history {
+		if o.Failed {
+			failures[o.Config]++
+			failed[o.Point] = true
+		} else {
+			times[o.Config]++
+			measured[o.Point] = true
+		}
+	}
+	means, spreads := b.means(), b.spreads()
+	for s := range m.space.Sizes {
+		var all []*contender
+		for c := range m.space.Configs {
+			p := Point{c, s}
+			if failed[p] || m.space.never(p) {
+				continue
+			}
+			all = append(all, &contender{
+				Point: p, mean: m.mean[c][s] + means[s][c] + m.jitter[c], variance: spreads[s][c],
+				measured: measured[p],
+				succeeds: (0.9 + times[c]) / (1 + times[c] + failures[c]),
+			})
+		}
+		// The fastest of those measured, and of the others the likeliest to be faster.
+		slices.SortFunc(all, func(x, y *contender) int {
+			return cmp.Or(cmp.Compare(x.mean-x.variance, y.mean-y.variance), cmp.Compare(x.Config, y.Config))
+		})
+		var some []*contender
+		for _, c := range all {
+			if len(some) < perSize {
+				some = append(some, c)
+			}
+		}
+		slices.SortFunc(all, func(x, y *contender) int {
+			return cmp.Or(cmp.Compare(x.mean, y.mean), cmp.Compare(x.Config, y.Config))
+		})
+		known := 0
+		for _, c := range all {
+			if c.measured && known < perSize/3 {
+				known++
+				if !slices.Contains(some, c) {
+					some = append(some, c)
+				}
+			}
+		}
+		for _, c := range some {
+			c.solved = make([]float64, len(b.data), len(b.data)+8)
+			kin := b.row(c.Config)
+			for i := range b.data {
+				e := &b.data[i]
+				c.solved[i] = b.all2*b.wide[s][e.Size] + kinAt(kin, b.covariance, c.Config, e.Config)*b.near[s][e.Size]
+				if e.Point == c.Point {
+					c.solved[i] += b.rough * b.rough
+				}
+			}
+			b.solve(c.solved)
+			c.variance = b.of(c.Point, c.Point)
+			for _, x := range c.solved {
+				c.variance -= x * x
+			}
+			c.variance = max(c.variance, 1e-12)
+		}
+		b.sizes = append(b.sizes, some)
+	}
+	return b
+}
+
+func kinAt(row []float64, _ *covariance, _, b int) float64 { return row[b] }
+
+// incumbent returns a size's fastest configuration of those measured, by the model, and the
+// second; nil: there is none.
+func (b *belief) incumbent(size int) (best, second *contender) {
+	for _, c := range b.sizes[size] {
+		switch {
+		case !c.measured:
+		case best == nil || c.mean < best.mean:
+			best, second = c, best
+		case second == nil || c.mean < second.mean:
+			second = c
+		}
+	}
+	return best, second
+}
+
+// gain is the expected improvement of a time's logarithm, if a contender's becomes known
+// with the standard deviation given: that it is below the incumbent's, or for the incumbent
+// itself that it is above the second's.
+func (b *belief) gain(c, best, second *contender, deviation float64) float64 {
+	behind := c.mean - best.mean
+	if c == best {
+		if second == nil {
+			return 0
+		}
+		behind = second.mean - best.mean
+	}
+	return c.succeeds * improvement(behind, deviation)
+}
+
+// improvement is the expectation of max(0, −x), where x is behind plus deviation times a
+// variable of Student's t distribution with 3 degrees of freedom: the model is wrong more
+// often than a normal one would be.
+func improvement(behind, deviation float64) float64 {
+	u := behind / deviation
+	w := 3 + u*u
+	density := 6 * math.Sqrt(3) / (math.Pi * w * w)
+	below := 0.5 - (u*math.Sqrt(3)/w+math.Atan(u/math.Sqrt(3)))/math.Pi
+	return deviation*w/2*density - behind*below
+}
+
+// outlook is what is expected of a size.
+func (b *belief) outlook(size int) Outlook {
+	o := Outlook{Size: size, Incumbent: -1}
+	best, second := b.incumbent(size)
+	if best == nil {
+		o.Gain = 1
+		if c := b.first(size); c != nil {
+			o.Next = c.Point
+			return o
+		}
+		o.Gain, o.Done = 0, true
+		return o
+	}
+	o.Incumbent = best.Config
+	most := 0.0
+	for _, c := range b.sizes[size] {
+		o.Gain += b.gain(c, best, second, math.Sqrt(c.variance))
+		if v := b.worth(c, best, second); v > most {
+			most, o.Next = v, c.Point
+		}
+	}
+	o.Gain = 1 - math.Exp(-o.Gain)
+	o.Done = o.Gain < b.m.options.Gain
+	return o
+}
+
+// worth is what a trial of a contender is expected to gain for a second.
+func (b *belief) worth(c, best, second *contender) float64 {
+	noise := b.noise * b.noise
+	return b.gain(c, best, second, c.variance/math.Sqrt(c.variance+noise)) / b.cost(c)
+}
+
+// cost is the seconds of a trial, with its launch if none of those chosen shares it.
+func (b *belief) cost(c *contender) float64 {
+	cost, seconds := b.m.space.Cost, 1.0
+	if cost.Trial != nil {
+		seconds = cost.Trial(c.Point)
+	}
+	if !b.opened[c.Config] {
+		seconds += cost.Launch
+	}
+	return seconds
+}
+
+// first is the trial to begin a size with: the one that may be the fastest.
+func (b *belief) first(size int) (best *contender) {
+	bound := func(c *contender) float64 { return c.mean - math.Sqrt(c.variance) }
+	for _, c := range b.sizes[size] {
+		if best == nil || bound(c) < bound(best) {
+			best = c
+		}
+	}
+	return best
+}
+
+// choose returns the next trial; nil: all sizes are done.
+func (b *belief) choose() (next *contender) {
+	for _, s := range b.m.order {
+		if best, _ := b.incumbent(s); best == nil {
+			if c := b.first(s); c != nil {
+				return c
+			}
+		}
+	}
+	most := 0.0
+	for s := range b.sizes {
+		if b.outlook(s).Done {
+			continue
+		}
+		best, second := b.incumbent(s)
+		for _, c := range b.sizes[s] {
+			if v := b.worth(c, best, second); v > most {
+				most, next = v, c
+			}
+		}
+	}
+	return next
+}
+
+// suppose adds a trial as if its time were the one expected.
+func (b *belief) suppose(c *contender) {
+	c.measured, b.opened[c.Config] = true, true
+	d, own := math.Sqrt(c.variance+b.noise*b.noise), slices.Clone(c.solved)
+	for _, size := range b.sizes {
+		for _, o := range size {
+			x := b.of(o.Point, c.Point)
+			for i, y := range own {
+				x -= y * o.solved[i]
+			}
+			o.solved = append(o.solved, x/d)
+			o.variance = max(o.variance-x*x/d/d, 1e-12)
+		}
+	}
+}
+
+// Next returns the baselines, then a first trial of each size, then what is worth most.
+func (m *model) Next(history []Observation, n int) (next []Point) {
+	seen := map[Point]bool{}
+	for _, o := range history {
+		seen[o.Point] = true
+	}
+	for _, s := range m.order {
+		for c := range m.space.Configs {
+			if p := (Point{c, s}); m.space.Configs[c].Baseline && !seen[p] && !m.space.never(p) && len(next) < n {
+				next = append(next, p)
+			}
+		}
+	}
+	if len(next) > 0 || n < 1 {
+		return next
+	}
+	b := m.believe(history)
+	for len(next) < n {
+		c := b.choose()
+		if c == nil {
+			break
+		}
+		next = append(next, c.Point)
+		if len(next) < n {
+			b.suppose(c)
+		}
+	}
+	return next
+}
+
+// Outlook returns what the model expects of each size.
+func (m *model) Outlook(history []Observation) (all []Outlook) {
+	b := m.believe(history)
+	for s := range m.space.Sizes {
+		all = append(all, b.outlook(s))
+	}
+	return all
+}
