@@ -11,8 +11,8 @@ import (
 )
 
 // The vendor's library has a time on systems on which its program is more than a search
-// compiles, or has more threadblocks than a GPU holds: the library shares a few channels
-// among all peers. Its programs are regular. Once a pipeline is full, each further step
+// compiles, has more threadblocks than a GPU holds (the library shares a few channels among
+// all peers), or sends between GPUs without a link, by way of others. Its programs are regular. Once a pipeline is full, each further step
 // takes as long as the one before, so with messages of the same size the time is linear in
 // the number of steps:
 //
@@ -35,7 +35,11 @@ var growths = map[string]growth{
 	"direct":             {true, each, func(n, _, channels int) int { return n * n * channels }, linearPairs},
 	"chain":              {false, each, func(n, chains, channels int) int { return n * chains * channels }, linearPairs},
 	"double-binary-tree": {false, levels, func(n, trees, channels int) int { return 2 * n * trees * channels }, levelPairs},
+	toTheNext:            {false, each, func(n, _, channels int) int { return n * channels }, linearPairs},
 }
+
+// toTheNext is the direct form where each rank sends to the next one only.
+const toTheNext = "direct, to the next rank"
 
 var (
 	linearPairs = [][2]int{{4, 8}, {3, 6}, {2, 4}, {2, 3}}
@@ -53,9 +57,13 @@ const maxSteady = 1 << 18
 
 // growthOf returns how a choice's program grows here; why says that it does not evenly.
 func (e *enumeration) growthOf(c baseline.Choice) (g growth, why string) {
-	g, known := growths[c.Family]
+	family := c.Family
+	if e.sendsToNext() {
+		family = toTheNext
+	}
+	g, known := growths[family]
 	switch p := e.problem; {
-	case !known || g.divided && c.Family == "direct" && (p.Collective == "sendrecv" || p.Collective == "alltonext"):
+	case !known:
 		return g, "it has no steady state"
 	case len(p.Counts) > 0:
 		return g, "the counts of " + p.Collective + " differ"
@@ -65,31 +73,52 @@ func (e *enumeration) growthOf(c baseline.Choice) (g growth, why string) {
 	return g, ""
 }
 
+// sendsToNext reports whether each rank sends to the next one only.
+func (e *enumeration) sendsToNext() bool {
+	return e.problem.Collective == "sendrecv" || e.problem.Collective == "alltonext"
+}
+
 // ways is how many different rings or trees a choice has.
 func ways(c baseline.Choice) int { return max(c.Parameters["rings"], c.Parameters["trees"], 1) }
 
 // outgrown reports whether a choice's program is refused as a candidate, unless flags ask for
-// it: for its operations, or because a GPU sends to more peers at once than it has SMs.
+// it: for its operations, because a GPU sends to more peers at once than it has SMs, or
+// because some of its messages pass other GPUs.
 func (e *enumeration) outgrown(c baseline.Choice) bool {
 	g, why := e.growthOf(c)
 	n := len(e.problem.Topology.Ranks)
 	return why == "" && (int64(g.operations(n, ways(c), c.Channels)) > min(maxOperations, e.options.mostOperations()) ||
-		c.Family == "direct" && (n-1)*c.Channels > e.problem.Topology.MinSMs())
+		c.Family == "direct" && !e.sendsToNext() && (n-1)*c.Channels > e.problem.Topology.MinSMs() || e.forwards(c))
+}
+
+// forwards reports whether a choice, on nodes that are alike, sends between GPUs of a node
+// that have no link.
+func (e *enumeration) forwards(c baseline.Choice) bool {
+	node := e.problem.Topology.FirstNodes(1)
+	return c.Family == "direct" && node.Forwarding() != node
 }
 
 // steadyBaseline is the library's call at a point by the steady state of its choice, as
-// its name says unless all nodes were simulated; why says that there is none.
+// its name says unless all nodes were simulated, and with messages that pass other GPUs, as
+// its name says, too; why says that there is none.
 func (e *enumeration) steadyBaseline(ctx context.Context, at baselinePoint) (b Baseline, why string, err error) {
 	us, whole, why, err := e.steady(ctx, at.choice, at.bytes)
 	b = Baseline{Bytes: at.bytes, InPlace: e.problem.InPlace, Name: at.name, Protocol: at.protocol, clockUS: us}
+	if e.forwards(at.choice) {
+		b.Name += forwardedMark
+	}
 	if !whole {
 		b.Name += steadyMark
 	}
 	return b, why, err
 }
 
-// steadyMark ends the names of baselines that are timed by a steady state.
-const steadyMark = ", steady state"
+// Marks at the end of the names of baselines that are timed by a steady state, and of those
+// whose messages between GPUs without a link pass others.
+const (
+	steadyMark    = ", steady state"
+	forwardedMark = ", by way of other GPUs"
+)
 
 // steadyInstead gives the points of drafts that were refused the times of steady states,
 // where there are any, and takes them from the drafts.
@@ -184,6 +213,9 @@ func (e *enumeration) prepareFirst(ctx context.Context, nodes int, c baseline.Ch
 	}
 	p := *e.problem
 	p.Topology = e.problem.Topology.FirstNodes(nodes)
+	if c.Family == "direct" {
+		p.Topology = p.Topology.Forwarding()
+	}
 	p.Root = e.problem.Topology.Ranks[p.Root].Local // of the first node
 	first := &enumeration{problem: &p, options: e.options, machine: machineOf(p.Topology), solvers: solvers}
 	d, why, err := first.baselineDraft(ctx, c)

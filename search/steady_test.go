@@ -41,12 +41,6 @@ func firstTimed(t *testing.T, e *enumeration, bytes int64) (c baseline.Choice, u
 	return c, 0, false
 }
 
-// linked reports whether there is a program for a collective on a system of the tests: a
-// frontier's GPUs have no links to some of their node, to which the library sends by others.
-func linked(system, collective string) bool {
-	return system != "frontier" || collective != "alltoall" && collective != "gather"
-}
-
 var (
 	steadySystems     = []string{"dgx-a100", "dgx-h100", "frontier", "perlmutter"}
 	steadyCollectives = []string{"allreduce", "allgather", "reducescatter", "broadcast", "reduce", "alltoall", "gather"}
@@ -69,9 +63,7 @@ func TestSteadyStateIsExact(t *testing.T) {
 				for _, bytes := range sizes {
 					c, quick, whole := firstTimed(t, e, bytes)
 					if quick == 0 {
-						if linked(system, coll) {
-							t.Errorf("%d x %s, %s of %d bytes: no time", nodes, system, coll, bytes)
-						}
+						t.Errorf("%d x %s, %s of %d bytes: no time", nodes, system, coll, bytes)
 						continue
 					}
 					g, _ := e.growthOf(c)
@@ -108,9 +100,6 @@ func TestSteadyStateIsMonotone(t *testing.T) {
 	}
 	for _, system := range steadySystems {
 		for _, coll := range steadyCollectives {
-			if !linked(system, coll) {
-				continue
-			}
 			before := map[string]float64{} // by choice and size of a rank: on fewer nodes
 			for _, nodes := range counts {
 				p, _ := problem{system, nodes, coll, nil}.resolve(t)
@@ -162,6 +151,44 @@ func TestBaselineAtEveryScale(t *testing.T) {
 		}
 		if calls, err := LibraryCalls(t.Context(), p, Options{Solver: "pb", Executor: "cpu", Memory: 1 << 30}); err != nil || len(calls) != 0 {
 			t.Errorf("%v on an executor that measures: %+v, %v", pr, calls, err)
+		}
+	}
+}
+
+// TestBaselineByWayOfOtherGPUs: where GPUs of a node have no link, the library's sends pass
+// others. A large alltoall takes at least as long as the busiest link, and at most twice.
+func TestBaselineByWayOfOtherGPUs(t *testing.T) {
+	for _, system := range []string{"frontier", "mi250x", "mi250", "dgx-1", "ndv2"} {
+		for _, coll := range []string{"alltoall", "gather", "scatter", "sendrecv", "alltonext"} {
+			for _, nodes := range []int{1, 4} {
+				p, _ := problem{system, nodes, coll, []int64{64 << 10, 1 << 30}}.resolve(t)
+				calls, err := LibraryCalls(t.Context(), p, Options{Solver: "pb", Executor: "sim"})
+				if err != nil || len(calls) != 2 {
+					t.Errorf("%d x %s, %s: %d calls of 2, %v", nodes, system, coll, len(calls), err)
+					continue
+				}
+				for _, c := range calls {
+					if !strings.HasSuffix(c.Name, forwardedMark) || c.ClockUS <= 0 {
+						t.Errorf("%d x %s, %s of %d bytes: %s, %v us", nodes, system, coll, c.Bytes, c.Name, c.ClockUS)
+					}
+				}
+				if coll != "alltoall" || nodes > 1 {
+					continue
+				}
+				all, busy, most := p.Topology.Forwarding(), map[int]float64{}, 0.0
+				for a := range all.Ranks {
+					for b := range all.Ranks {
+						path, _ := all.Path(a, b)
+						for _, e := range path.Edges {
+							busy[e] += float64(1<<30) / float64(len(all.Ranks)) / all.Edges[e].Bandwidth.PerMicro()
+							most = max(most, busy[e])
+						}
+					}
+				}
+				if ratio := calls[1].ClockUS / most; ratio < 1 || ratio > 2 {
+					t.Errorf("%s: an alltoall of 1 GiB takes %.0f us, %.2f of the %.0f of its busiest link", system, calls[1].ClockUS, ratio, most)
+				}
+			}
 		}
 	}
 }

@@ -74,13 +74,14 @@ type route struct {
 
 // Path returns the route of messages from rank a to rank b: that of least
 // latency, then of fewest edges, then the first in the file. Its inner vertices
-// are not ranks. Between ranks of one node it uses neither NICs nor the fabric.
-// Between nodes it enters and leaves the fabric once. ok is false if there is
-// none, or if a and b are equal or out of range.
+// are not ranks, unless GPUs forward and there is no other (Forwarding). Between ranks of
+// one node it uses neither NICs nor the fabric. Between nodes it enters and leaves the
+// fabric once. ok is false if there is none, or if a and b are equal or out of range.
 func (t *Topology) Path(a, b int) (p Path, ok bool) {
 	r, ok := t.route(a, b)
 	if !ok {
-		return Path{}, false
+		p, ok = t.forwarded[[2]int{a, b}]
+		return p, ok
 	}
 	p = Path{Edges: make([]int, 0, r.hops), Latency: r.latency, Net: r.net}
 	p.Edges = append(p.Edges, int(r.first))
@@ -97,11 +98,13 @@ func (t *Topology) Path(a, b int) (p Path, ok bool) {
 	return p, true
 }
 
-// Linked reports whether rank a can send to rank b without another rank in
-// between, that is whether Path finds a route. It is false if a and b are equal
-// or out of range.
+// Linked reports whether rank a can send to rank b, that is whether Path finds a route. It
+// is false if a and b are equal or out of range.
 func (t *Topology) Linked(a, b int) bool {
 	_, ok := t.route(a, b)
+	if !ok {
+		_, ok = t.forwarded[[2]int{a, b}]
+	}
 	return ok
 }
 

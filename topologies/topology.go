@@ -24,10 +24,12 @@ type Topology struct {
 	NICPath   string      // pxb, pxn, phb, …: NCCL's name of the way to the NICs, another input; may be empty
 	Protocols [3]Protocol // indexed by Proto
 
-	lazy derived // computed on first use
+	forwarded map[[2]int]Path // see Forwarding
+	lazy      derived         // computed on first use
 }
 
-// Clone returns a copy whose numbers can be changed without changing t.
+// Clone returns a copy whose numbers can be changed without changing t. Its GPUs do not
+// forward.
 func (t *Topology) Clone() *Topology {
 	return &Topology{
 		Name: t.Name, Nodes: t.Nodes, Ranks: slices.Clone(t.Ranks), Vertices: slices.Clone(t.Vertices), Edges: slices.Clone(t.Edges),
@@ -97,7 +99,7 @@ type Edge struct {
 }
 
 // Path is the route of messages from one rank to another: edges in order,
-// without ranks in between.
+// without ranks in between but where GPUs forward (Forwarding).
 type Path struct {
 	Edges   []int
 	Latency units.Duration
