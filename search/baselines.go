@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints/rings"
@@ -67,6 +68,10 @@ func (e *enumeration) baseline(ctx context.Context) (all []*draft, clocked []Bas
 		if !baseline.SwitchesReduce(p.Op, p.DType) {
 			forced.Without = "nvls"
 		}
+		if forced.ElemBytes, err = collective.ElemBytes(p.DType); err != nil {
+			return nil, nil, err
+		}
+		forced.NoFiles = forced.NoFiles || p.Op == "avg"
 		choices, err := baseline.ForcedChoices(p.Topology, c, bytes, forced)
 		if err != nil {
 			lacking[err.Error()] = append(lacking[err.Error()], units.Bytes(bytes).String())

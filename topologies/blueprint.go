@@ -18,6 +18,7 @@ const (
 // blueprints; build makes a Topology of one.
 type blueprint struct {
 	name, runtime, arch string
+	noFiles             bool // the library does without its MSCCL files
 
 	kinds  []nodePlan
 	order  []int // the kind of each node; if there are more nodes, it begins again

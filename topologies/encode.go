@@ -23,6 +23,7 @@ type encoding struct {
 	Arch      string      `json:"arch"`
 	CPU       string      `json:"cpu"`
 	NICPath   string      `json:"nic_path,omitempty"`
+	NoFiles   bool        `json:"no_msccl_files,omitempty"`
 	Ranks     [][]int64   `json:"ranks"`    // node, local, SMs; and memory where it is known
 	Vertices  []vertex    `json:"vertices"` // those that are not ranks
 	Edges     edges       `json:"edges"`
@@ -84,7 +85,7 @@ func (all *edges) UnmarshalJSON(b []byte) error {
 
 func (t *Topology) encoding(names bool) encoding {
 	enc := encoding{
-		Schema: encodingSchema, Nodes: t.Nodes, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath,
+		Schema: encodingSchema, Nodes: t.Nodes, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, NoFiles: t.NoMSCCLFiles,
 		Ranks: make([][]int64, len(t.Ranks)), Vertices: []vertex{}, Edges: edges(t.Edges),
 		Protocols: t.Protocols,
 	}
@@ -131,7 +132,7 @@ func Decode(text []byte) (*Topology, error) {
 		return nil, fmt.Errorf("topology: schema %q: want %q", enc.Schema, encodingSchema)
 	}
 	t := &Topology{
-		Name: enc.Name, Nodes: enc.Nodes, Runtime: enc.Runtime, Arch: enc.Arch, CPU: enc.CPU, NICPath: enc.NICPath,
+		Name: enc.Name, Nodes: enc.Nodes, Runtime: enc.Runtime, Arch: enc.Arch, CPU: enc.CPU, NICPath: enc.NICPath, NoMSCCLFiles: enc.NoFiles,
 		Protocols: enc.Protocols,
 	}
 	for i, r := range enc.Ranks {

@@ -25,6 +25,11 @@ func readBlueprint(file string, text []byte) (*blueprint, *reader, error) {
 			t.fail("name", "%v", err)
 		}
 	}
+	if t.has("library") {
+		if lt := t.table("library"); lt != nil {
+			b.readLibrary(lt)
+		}
+	}
 	b.readNodes(t)
 	if t.has("fabric") {
 		if f := t.table("fabric"); f != nil {
@@ -36,6 +41,16 @@ func readBlueprint(file string, text []byte) (*blueprint, *reader, error) {
 	b.protocols = readProtocols(t)
 	t.done()
 	return b, t.r, t.r.err()
+}
+
+// readLibrary reads [library], how the vendor's library is set up.
+func (b *blueprint) readLibrary(t *table) {
+	b.noFiles = t.has("msccl_files") && !t.flag("msccl_files")
+	if b.runtime == "nccl" {
+		t.fail("msccl_files", `NCCL ships none: only of runtime = "rccl"`)
+	}
+	t.source()
+	t.done()
 }
 
 // readNodes reads the kinds of node, and how many of each there are: either nodes

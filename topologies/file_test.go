@@ -78,6 +78,37 @@ func TestDocumentationIsWhole(t *testing.T) {
 	}
 }
 
+// TestMSCCLFiles: RCCL takes its MSCCL files unless a file says otherwise, also of parts of
+// the system and of its encoding.
+func TestMSCCLFiles(t *testing.T) {
+	text, err := os.ReadFile("catalogue/mi300x.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		library string
+		without bool
+	}{
+		{"", false},
+		{"[library]\nmsccl_files = true\nsource = \"ROCm 7.2\"\n", false},
+		{"[library]\nmsccl_files = false\nsource = \"ROCm 7.13\"\n", true},
+	} {
+		top, err := Read("x.toml", append(slices.Clone(text), c.library...), Options{Nodes: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded, err := Decode(top.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []*Topology{top, decoded, top.Clone(), top.Node(0), top.FirstNodes(1)} {
+			if at.NoMSCCLFiles != c.without {
+				t.Errorf("%q: without MSCCL files: %t", c.library, at.NoMSCCLFiles)
+			}
+		}
+	}
+}
+
 // TestErrors edits the documented example and looks for errors at the line that
 // was edited.
 // TestNoLL128: a file without the table of LL128 is of a system without it. Neither
@@ -155,6 +186,7 @@ func TestErrors(t *testing.T) {
 		{"absurd GPUs", `gpus   = 4`, `gpus = 70000`, "gpus = 70000", "out of range"},
 		{"absurd count", `count     = 2`, `count = 2000`, "count = 2000", "2000 is out of range: want a whole number from 1 to 1024"},
 		{"no such kind", "kind      = \"nvlink\"\ncount ", "kind = \"nvlnk\"\ncount ", "nvlnk", `unknown value "nvlnk" (did you mean nvlink?)`},
+		{"NCCL's files", `runtime = "nccl"`, "runtime = \"nccl\"\nlibrary = { msccl_files = false, source = \"ours\" }", "library", "NCCL ships none"},
 		{"no such runtime", `runtime = "nccl"`, `runtime = "mpi"`, `"mpi"`, "want one of nccl, rccl"},
 		{"no source", `source  = "measured"`, ``, "[fabric]", "fabric.source: missing"},
 		{"source of a number", `source  = "measured"`, `source = 5`, "source = 5", "fabric.source: want a string"},

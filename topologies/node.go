@@ -8,7 +8,7 @@ func (t *Topology) Node(node int) *Topology {
 	if len(ranks) == 0 {
 		return nil
 	}
-	one := Topology{Name: t.Name, Nodes: 1, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, Protocols: t.Protocols}
+	one := Topology{Name: t.Name, Nodes: 1, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, NoMSCCLFiles: t.NoMSCCLFiles, Protocols: t.Protocols}
 	number := make(map[int]int) // from a vertex of t to its number in the node
 	keep := func(v int) {
 		number[v] = len(one.Vertices)

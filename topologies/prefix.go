@@ -62,7 +62,7 @@ func (t *Topology) FirstNodes(n int) *Topology {
 	if n >= t.Nodes {
 		return t
 	}
-	some := &Topology{Name: t.Name, Nodes: n, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, Protocols: t.Protocols}
+	some := &Topology{Name: t.Name, Nodes: n, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, NoMSCCLFiles: t.NoMSCCLFiles, Protocols: t.Protocols}
 	number := make([]int, len(t.Vertices)) // from a vertex of t to its number in some; -1: left out
 	for v, vertex := range t.Vertices {
 		number[v] = -1

@@ -18,11 +18,14 @@ type Topology struct {
 	Edges    []Edge   // sorted by (From, To, Kind)
 	// Runtime is the vendor's library whose tiles, slots and launch cost Protocols
 	// describe: nccl or rccl.
-	Runtime   string
-	Arch      string      // volta, ampere, hopper, blackwell, cdna3, …: input of the vendor's cost model
-	CPU       string      // intel, amd, …: input of the same model; may be empty
-	NICPath   string      // pxb, pxn, phb, …: NCCL's name of the way to the NICs, another input; may be empty
-	Protocols [3]Protocol // indexed by Proto
+	Runtime string
+	Arch    string // volta, ampere, hopper, blackwell, cdna3, …: input of the vendor's cost model
+	CPU     string // intel, amd, …: input of the same model; may be empty
+	NICPath string // pxb, pxn, phb, …: NCCL's name of the way to the NICs, another input; may be empty
+	// NoMSCCLFiles says that the vendor's library does without the MSCCL files that it ships
+	// and would take before its own algorithms: RCCL, on some systems.
+	NoMSCCLFiles bool
+	Protocols    [3]Protocol // indexed by Proto
 
 	forwarded map[[2]int]Path // see Forwarding
 	lazy      derived         // computed on first use
@@ -33,7 +36,7 @@ type Topology struct {
 func (t *Topology) Clone() *Topology {
 	return &Topology{
 		Name: t.Name, Nodes: t.Nodes, Ranks: slices.Clone(t.Ranks), Vertices: slices.Clone(t.Vertices), Edges: slices.Clone(t.Edges),
-		Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, Protocols: t.Protocols,
+		Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, NoMSCCLFiles: t.NoMSCCLFiles, Protocols: t.Protocols,
 	}
 }
 

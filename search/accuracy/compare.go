@@ -43,7 +43,7 @@ type Unused struct {
 type call struct {
 	topology, collective, dtype, algo, proto string
 	nodes, gpus                              int
-	inPlace, before222, backToBack           bool
+	inPlace, before222, backToBack, otherDir bool
 	protocols                                string // that the library had, joined by a comma; empty: all
 }
 
@@ -74,7 +74,7 @@ func Compare(ctx context.Context, m *Manifest, rows []Row, jobs int) ([]Compared
 			unused = append(unused, Unused{*r, why})
 			continue
 		}
-		calls[i] = call{s.Topology, r.Collective, r.DType, r.Algo, r.Proto, r.Nodes, r.GPUs, r.InPlace && r.Collective != "alltoall", s.Before222, s.backToBack(r), strings.Join(s.Protocols, ",")}
+		calls[i] = call{s.Topology, r.Collective, r.DType, r.Algo, r.Proto, r.Nodes, r.GPUs, r.InPlace && r.Collective != "alltoall", s.Before222, s.backToBack(r), s.OtherDir, strings.Join(s.Protocols, ",")}
 		sizes[calls[i]] = append(sizes[calls[i]], r.Bytes)
 	}
 	simulated := map[call]map[int64]timed{}
@@ -228,7 +228,7 @@ var algorithms = map[string]string{Auto: "", "Ring": "ring", "Tree": "double-bin
 // forced is what NCCL_ALGO and NCCL_PROTO left of the library's choice; known is false of
 // values that are no library's.
 func (c call) forced() (f baseline.Forced, known bool) {
-	f.Before222, f.BackToBack = c.before222, c.backToBack
+	f.Before222, f.BackToBack, f.NoFiles = c.before222, c.backToBack, c.otherDir
 	f.Family, known = algorithms[c.algo]
 	protocols := c.protocols
 	if c.proto != Auto {

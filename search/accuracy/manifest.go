@@ -41,7 +41,8 @@ type Set struct {
 	LateUS map[string]float64 `toml:"late_us"`
 	// BackToBack are collectives whose calls on one node follow each other without a wait.
 	BackToBack []string `toml:"back_to_back"`
-	Protocols  []string `toml:"protocols"` // that the library had; none: all
+	Protocols  []string `toml:"protocols"`      // that the library had; none: all
+	OtherDir   bool     `toml:"msccl_algo_dir"` // MSCCL_ALGO_DIR named a folder of other files than RCCL's own
 }
 
 // Rule selects rows of a set. Empty fields select all.

@@ -14,7 +14,7 @@ import (
 // family's routing with Parameters, in Channels copies.
 type Choice struct {
 	// Family is ring, double-binary-tree, chain (the ring of broadcast and
-	// reduce), direct, nvls, or pat.
+	// reduce), direct, nvls, pat, or all-pairs.
 	Family string
 	// Lacks says why no program of ours can be what the library runs; empty
 	// where one can.
@@ -42,7 +42,8 @@ type Choice struct {
 	// TileBytes is the library's chunk where it is not the one of its rings; 0
 	// where it is.
 	TileBytes int64
-	// ModelUS is the library's own estimate of the time, in microseconds.
+	// ModelUS is the library's own estimate of the time, in microseconds; 0 of a file, which
+	// it takes without one.
 	ModelUS float64
 }
 
@@ -75,10 +76,13 @@ func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64,
 		return nil, fmt.Errorf("%s of %d bytes: want at least 1", c.Name, bytes)
 	}
 	s := newSystem(t)
-	if peers, ok := pointToPoint[c.Name]; ok {
-		return []Choice{s.direct(peers(c.Ranks), bytes, f)}, nil
-	}
 	var each [][]Choice
+	if file, ok := s.rccl.file(s, call{c.Name, c.InPlace, bytes}, f); ok {
+		each = append(each, []Choice{file})
+	}
+	if peers, ok := pointToPoint[c.Name]; ok {
+		return append(slices.Concat(each...), s.direct(peers(c.Ranks), bytes, f)), nil
+	}
 	for _, a := range algorithms {
 		if !a.runs(c.Name, s) {
 			continue

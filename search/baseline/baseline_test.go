@@ -326,7 +326,8 @@ func TestSwitchesReduce(t *testing.T) {
 // to Simple and never back, and has no use for trees in one node.
 func TestProtocolsInTurn(t *testing.T) {
 	for _, arg := range []string{"dgx-a100", "dgx-1", "mi300x", "hub:16"} {
-		top := resolve(t, arg, 1)
+		top := resolve(t, arg, 1).Clone()
+		top.NoMSCCLFiles = true
 		last, seen := topologies.LL, map[topologies.Proto]bool{}
 		for bytes := int64(8); bytes <= 8<<30; bytes *= 2 {
 			c := choose(t, top, "allreduce", bytes)
@@ -369,7 +370,8 @@ func TestRCCL(t *testing.T) {
 		{"mi250", 1, "allreduce", 2200008, "double-binary-tree", topologies.LL, 32, 0}, // 24, in pairs of 8 trees
 		{"mi250", 1, "allreduce", 2200009, "ring", topologies.Simple, 24, 0},
 	} {
-		top := resolve(t, c.topology, c.nodes)
+		top := resolve(t, c.topology, c.nodes).Clone()
+		top.NoMSCCLFiles = true
 		got := choose(t, top, c.collective, c.bytes)
 		channels := got.Channels
 		for _, n := range got.Parameters {

@@ -27,9 +27,8 @@
 // what the library would run otherwise behind it.
 //
 // RCCL's systems go by RCCL 2.21.5 (rccl.go): the nodes that it knows by their links, with
-// a list of rings and tuning constants each, and its own times of a call. The MSCCL files
-// that it shipped up to ROCm 6 and ran for all-reduces of up to 16 MiB on 8 MI300X are no
-// part of it: it has removed them since.
+// a list of rings and tuning constants each, and its own times of a call. On 8 MI300X it
+// takes MSCCL files first (rcclfiles.go), as programs of the same routing here.
 //
 // It does not choose CollNet, which needs a network that reduces.
 package baseline

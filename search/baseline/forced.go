@@ -7,7 +7,8 @@ import (
 )
 
 // Forced narrows the library's choice, as NCCL_ALGO and NCCL_PROTO do, or says that the
-// library is an older one. The zero value leaves all of the library of today.
+// library is an older one, and tells of a call what few rules ask for. The zero value
+// leaves all of the library of today.
 type Forced struct {
 	Family    string             // of a Choice; empty: any
 	Without   string             // of Choices that are not taken; empty: none
@@ -16,6 +17,8 @@ type Forced struct {
 	// BackToBack says that calls follow each other without a wait, so that the time until a
 	// chain is filled does not count.
 	BackToBack bool
+	NoFiles    bool  // RCCL without its MSCCL files, as where MSCCL_ALGO_DIR names others
+	ElemBytes  int64 // of the call; 0: 4. MSCCL files have rules about it
 }
 
 // allows reports whether a protocol is left. The library takes one that it is told to,

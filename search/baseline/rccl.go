@@ -17,16 +17,17 @@ type rcclNode struct {
 	bus     float64 // GB/s; 0: what the links of a GPU carry together
 	treesTo int64   // bytes up to which each all-reduce is a tree, and above which each is a ring; 0: by time
 	tuning  *rcclTuning
+	files   bool // takes MSCCL files (the option mscclEnabled); 56 does too, but none are for 16 ranks
 }
 
 // rcclNodes are the nodes of the catalogue, with the numbers that they have in RCCL.
 var rcclNodes = []rcclNode{
-	{"cdna3", 8, false, 28, 0, 0, rcclMI300X},      // 79
-	{"cdna3", 8, true, 64, 0, 0, rcclMI300X},       // 81
-	{"cdna2", 8, false, 4, 0, 0, rcclAny},          // 73
-	{"cdna2", 8, true, 8, 0, 0, rcclFrontiers},     // 74
-	{"cdna2", 16, false, 6, 0, 2200008, rcclMI250}, // 56
-	{"cdna2", 16, true, 32, 161.4, 0, rcclMI250s},  // 59
+	{"cdna3", 8, false, 28, 0, 0, rcclMI300X, true},       // 79
+	{"cdna3", 8, true, 64, 0, 0, rcclMI300X, false},       // 81
+	{"cdna2", 8, false, 4, 0, 0, rcclAny, false},          // 73
+	{"cdna2", 8, true, 8, 0, 0, rcclFrontiers, false},     // 74
+	{"cdna2", 16, false, 6, 0, 2200008, rcclMI250, false}, // 56
+	{"cdna2", 16, true, 32, 161.4, 0, rcclMI250s, false},  // 59
 }
 
 // rcclThreads is the number of threads of a threadblock, whichever the protocol.
