@@ -15,8 +15,7 @@ import (
 //	configuration  1 if they are the same, else 0              over params.octaves
 //	point          1 if they are the same, else 0              1 if they are the same, else 0
 //
-// where d is a trait's distance: 0 for equal values, |log2(a/b)| where all values are
-// numbers, else 1. A relevance of 1 makes a trait irrelevant: configurations that differ
+// where d is a trait's distance: 0 for equal values, |log2(a/b)| of numbers, and else 1. A relevance of 1 makes a trait irrelevant: configurations that differ
 // in it alone behave alike.
 
 // params are the model's hyperparameters.
@@ -86,20 +85,16 @@ func kinshipOf(s *Space) *kinship {
 
 // distances are those of a trait's values.
 func distances(names []string) [][]float64 {
-	logs, numeric := make([]float64, len(names)), true
-	for i, name := range names {
-		x, err := strconv.ParseFloat(name, 64)
-		numeric = numeric && err == nil && x > 0
-		logs[i] = math.Log2(x)
-	}
 	all := make([][]float64, len(names))
 	for i := range all {
 		all[i] = make([]float64, len(names))
 		for j := range all[i] {
+			a, errA := strconv.ParseFloat(names[i], 64)
+			b, errB := strconv.ParseFloat(names[j], 64)
 			switch {
 			case i == j:
-			case numeric:
-				all[i][j] = math.Abs(logs[i] - logs[j])
+			case errA == nil && errB == nil && a > 0 && b > 0:
+				all[i][j] = math.Abs(math.Log2(a / b))
 			default:
 				all[i][j] = 1
 			}
@@ -162,7 +157,7 @@ func (c *covariance) alike(a, b int) float64 {
 	return v
 }
 
-// row is alike of a configuration and all others.
+// row is alike of a configuration and all others. It is kept.
 func (c *covariance) row(a int) []float64 {
 	if r := c.rows[a]; r != nil {
 		return r

@@ -1,6 +1,9 @@
 package strategy
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // The hyperparameters are learned anew whenever the evidence has grown by a quarter, from
 // the trials until then: so they depend on the history alone.
@@ -16,9 +19,9 @@ func learnAt(n int) (at int) {
 
 // guesses are the values that are tried for each hyperparameter, as multiples of the first
 // guess, with the logarithm of what is believed of each before any trial.
-var guesses = []struct {
-	factor, belief float64
-}{{1.0 / 8, -3}, {1.0 / 4, -2}, {1.0 / 2, -1}, {1, 0}, {2, -1}, {4, -2}, {8, -3}}
+var guesses = []guess{{1.0 / 8, -3}, {1.0 / 4, -2}, {1.0 / 2, -1}, {1, 0}, {2, -1}, {4, -2}, {8, -3}}
+
+type guess struct{ factor, belief float64 }
 
 // knob is a hyperparameter that is learned. set returns false for values out of range.
 type knob func(p *params, factor float64, first *params) bool
@@ -44,21 +47,27 @@ func (s *Space) knobs() []knob {
 	return all
 }
 
-// learn climbs to the most likely hyperparameters, one after another, twice.
+// learn climbs to the most likely hyperparameters: the best guess of one after another,
+// twice.
 func (k *kinship) learn(s *Space, first params, all float64, data []evidence) params {
-	data = thinned(data, 160)
-	chosen := make([]int, len(s.knobs())) // indices of guesses
+	if len(data) == 0 {
+		return first
+	}
+	data = thinned(data, 120)
+	knobs := s.knobs()
+	chosen := make([]int, len(knobs)) // indices of guesses
 	for i := range chosen {
-		chosen[i] = 3
+		chosen[i] = slices.IndexFunc(guesses, func(g guess) bool { return g.factor == 1 })
 	}
 	value := func() (params, float64) {
 		p, belief := first, 0.0
 		p.relevance = make([]float64, len(first.relevance))
-		for i, set := range s.knobs() {
-			if !set(&p, guesses[chosen[i]].factor, &first) {
+		for i, set := range knobs {
+			g := guesses[chosen[i]]
+			if !set(&p, g.factor, &first) {
 				return p, math.Inf(-1)
 			}
-			belief += guesses[chosen[i]].belief
+			belief += g.belief
 		}
 		return p, k.with(p, all).given(data).likelihood() + belief
 	}
@@ -67,7 +76,9 @@ func (k *kinship) learn(s *Space, first params, all float64, data []evidence) pa
 		for i := range chosen {
 			kept := chosen[i]
 			for g := range guesses {
-				chosen[i] = g
+				if chosen[i] = g; g == kept {
+					continue
+				}
 				if p, log := value(); log > most {
 					best, most, kept = p, log, g
 				}

@@ -21,7 +21,7 @@ type model struct {
 
 	learned struct { // the last hyperparameters, and the part of a history they are from
 		from []Observation
-		params
+		*covariance
 	}
 }
 
@@ -91,17 +91,14 @@ func (m *model) evidence(history []Observation) (all []evidence) {
 	return all
 }
 
-// params learns the hyperparameters, or recalls them.
-func (m *model) params(history []Observation) params {
-	n := learnAt(len(history))
-	if n == 0 {
-		return m.first
+// covariance has the hyperparameters that are learned from a history.
+func (m *model) covariance(history []Observation) *covariance {
+	from := history[:learnAt(len(history))]
+	if l := &m.learned; l.covariance == nil || !slices.Equal(l.from, from) {
+		l.from = slices.Clone(from)
+		l.covariance = m.kinship.with(m.kinship.learn(m.space, m.first, m.all, m.evidence(from)), m.all)
 	}
-	if l := &m.learned; len(l.from) != n || !slices.Equal(l.from, history[:n]) {
-		l.from = slices.Clone(history[:n])
-		l.params = m.kinship.learn(m.space, m.first, m.all, m.evidence(l.from))
-	}
-	return m.learned.params
+	return m.learned.covariance
 }
 
 // contender is a point that may be worth a trial, or is the incumbent.
@@ -126,8 +123,7 @@ type belief struct {
 const perSize = 24
 
 func (m *model) believe(history []Observation) *belief {
-	cov := m.kinship.with(m.params(history), m.all)
-	b := &belief{posterior: cov.given(m.evidence(history)), m: m, opened: map[int]bool{}}
+	b := &belief{posterior: m.covariance(history).given(m.evidence(history)), m: m, opened: map[int]bool{}}
 	failures, times, failed, measured := map[int]float64{}, map[int]float64{}, map[Point]bool{}, map[Point]bool{}
 	for _, o := range history {
 		if o.Failed {
@@ -176,13 +172,8 @@ func (m *model) believe(history []Observation) *belief {
 		}
 		for _, c := range some {
 			c.solved = make([]float64, len(b.data), len(b.data)+8)
-			kin := b.row(c.Config)
 			for i := range b.data {
-				e := &b.data[i]
-				c.solved[i] = b.all2*b.wide[s][e.Size] + kinAt(kin, b.covariance, c.Config, e.Config)*b.near[s][e.Size]
-				if e.Point == c.Point {
-					c.solved[i] += b.rough * b.rough
-				}
+				c.solved[i] = b.of(c.Point, b.data[i].Point)
 			}
 			b.solve(c.solved)
 			c.variance = b.of(c.Point, c.Point)
@@ -195,8 +186,6 @@ func (m *model) believe(history []Observation) *belief {
 	}
 	return b
 }
-
-func kinAt(row []float64, _ *covariance, _, b int) float64 { return row[b] }
 
 // incumbent returns a size's fastest configuration of those measured, by the model, and the
 // second; nil: there is none.

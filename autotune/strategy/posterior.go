@@ -89,13 +89,8 @@ func (c *covariance) before(e *evidence) float64 {
 // share an offset.
 func (c *covariance) cross(data []evidence, i int) []float64 {
 	row := make([]float64, i, i+1)
-	kin := c.row(data[i].Config)
 	for j := range row {
-		a, b := data[i].Size, data[j].Size
-		row[j] = c.all2*c.wide[a][b] + kin[data[j].Config]*c.near[a][b]
-		if data[i].Point == data[j].Point {
-			row[j] += c.rough * c.rough
-		}
+		row[j] = c.of(data[i].Point, data[j].Point)
 		if data[i].earlier && data[j].earlier {
 			row[j] += c.all2
 		}

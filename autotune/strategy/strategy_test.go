@@ -177,7 +177,7 @@ func TestModelTakesEarlierTrials(t *testing.T) {
 	if got := x.Outlook(nil)[0].Incumbent; got >= 0 {
 		t.Errorf("incumbent %d without a trial", got)
 	}
-	if after := play(t, s, us, x, 1); 2*len(after) > len(alone)+len(s.Sizes) {
+	if after := play(t, s, us, x, 1); 4*len(after) > 3*len(alone) {
 		t.Errorf("%d trials with those of an earlier campaign, %d without", len(after), len(alone))
 	}
 }
