@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -33,7 +34,6 @@ const (
 	allOctaves = 8    // scale of the row all
 	allPrior   = 1    // its deviation where there is a prior,
 	allNoPrior = 3    // and where there is none
-	unknown    = 1    // deviation of a point that lacks a prior where others have one
 	drift      = 0.1  // deviation of an earlier campaign's time from this one's
 	surprise   = 4    // standardised innovations beyond it are taken for outliers
 	kinPrior   = 0.15 // first guesses of params.kin, with a prior
@@ -56,6 +56,7 @@ func (s *Space) firstGuess() params {
 type kinship struct {
 	value   [][]int       // by trait and configuration, an index into what is there
 	apart   [][][]float64 // by trait and two values: their distance
+	blind   []bool        // by configuration: it lacks a prior somewhere, and others have one
 	octave  []float64     // of a size: log2 of bytes
 	configs int
 }
@@ -76,6 +77,9 @@ func kinshipOf(s *Space) *kinship {
 		}
 		k.value = append(k.value, values)
 		k.apart = append(k.apart, distances(names))
+	}
+	for c := range s.Configs {
+		k.blind = append(k.blind, s.PriorUS != nil && slices.Contains(s.PriorUS[c], 0))
 	}
 	for _, b := range s.Sizes {
 		k.octave = append(k.octave, math.Log2(float64(b)))
@@ -107,16 +111,24 @@ func distances(names []string) [][]float64 {
 type covariance struct {
 	*kinship
 	params
-	all2    float64       // variance of the row all
-	related [][][]float64 // by trait and two values: relevance^d
-	near    [][]float64   // by two sizes: correlation over params.octaves
-	wide    [][]float64   // the same over allOctaves
-	rows    map[int][]float64
+	all2      float64       // variance of the row all
+	deviation []float64     // by configuration: kin, or kinNoPrior if it lacks a prior
+	related   [][][]float64 // by trait and two values: relevance^d
+	near      [][]float64   // by two sizes: correlation over params.octaves
+	wide      [][]float64   // the same over allOctaves
+	rows      map[int][]float64
 }
 
 // with gives the rows their hyperparameters.
 func (k *kinship) with(p params, all float64) *covariance {
 	c := &covariance{kinship: k, params: p, all2: all * all, rows: map[int][]float64{}}
+	for _, lacks := range k.blind {
+		if lacks {
+			c.deviation = append(c.deviation, kinNoPrior)
+		} else {
+			c.deviation = append(c.deviation, p.kin)
+		}
+	}
 	for t := range k.apart {
 		related := make([][]float64, len(k.apart[t]))
 		for i := range related {
@@ -146,7 +158,7 @@ func (k *kinship) sizes(scale float64) [][]float64 {
 
 // alike is the covariance of two configurations at one size, without the row all.
 func (c *covariance) alike(a, b int) float64 {
-	v := c.kin * c.kin
+	v := c.deviation[a] * c.deviation[b]
 	if a == b {
 		return v
 	}

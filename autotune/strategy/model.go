@@ -217,14 +217,14 @@ func (b *belief) gain(c, best, second *contender, deviation float64) float64 {
 }
 
 // improvement is the expectation of max(0, −x), where x is behind plus deviation times a
-// variable of Student's t distribution with 3 degrees of freedom: the model is wrong more
+// variable of Student's t distribution with 5 degrees of freedom: the model is wrong more
 // often than a normal one would be.
 func improvement(behind, deviation float64) float64 {
 	u := behind / deviation
-	w := 3 + u*u
-	density := 6 * math.Sqrt(3) / (math.Pi * w * w)
-	below := 0.5 - (u*math.Sqrt(3)/w+math.Atan(u/math.Sqrt(3)))/math.Pi
-	return deviation*w/2*density - behind*below
+	w := 1 + u*u/5
+	density := 8 / (3 * math.Sqrt(5) * math.Pi * w * w * w)
+	below := 0.5 - (u/math.Sqrt(5)/w*(1+2/(3*w))+math.Atan(u/math.Sqrt(5)))/math.Pi
+	return deviation*w*5/4*density - behind*below
 }
 
 // outlook is what is expected of a size.

@@ -185,7 +185,7 @@ func (p *posterior) spreads() [][]float64 {
 			told[e.Config] = make([]float64, len(all))
 			measured = append(measured, e.Config)
 		}
-		v := p.kin*p.kin + p.rough*p.rough + e.variance(p.noise)
+		v := p.alike(e.Config, e.Config) + p.rough*p.rough + e.variance(p.noise)
 		for s := range all {
 			told[e.Config][s] = max(told[e.Config][s], p.near[s][e.Size]*p.near[s][e.Size]/v)
 		}
@@ -199,7 +199,7 @@ func (p *posterior) spreads() [][]float64 {
 			}
 		}
 		for c, v := range all[s] {
-			all[s][c] = math.Sqrt(max(p.kin*p.kin-v, 0))
+			all[s][c] = math.Sqrt(max(p.alike(c, c)-v, 0))
 		}
 	}
 	return all
