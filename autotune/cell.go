@@ -49,6 +49,7 @@ type trial struct {
 	note    string
 	repeats [][]float64 // the iterations of each repetition that was ok
 	time    float64     // their median
+	seconds float64     // that the last repetition took
 }
 
 // membership is what is known so far of a trial and a class.
@@ -261,7 +262,7 @@ func faster(a, b *trial) int {
 // addResult adds the result of a trial, or of one of its repetitions.
 func (t *trial) addResult(r results.Trial) {
 	t.done, t.tried, t.outcome, t.note = true, true, r.Outcome, r.Note
-	t.repeat = max(t.repeat, r.Repeat)
+	t.repeat, t.seconds = max(t.repeat, r.Repeat), r.Seconds
 	switch r.Outcome {
 	case results.OK:
 		t.repeats = append(t.repeats, r.TimesUS)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"hash/fnv"
 	"slices"
+	"time"
 
 	"github.com/colltune/colltune/results"
 )
@@ -18,24 +19,36 @@ const (
 	maxMeasured = 4 // of a contender that can't be told from it
 )
 
-// confirm measures contenders again, one at a time. Which is next depends on the trials so
-// far alone.
+// confirm measures contenders again, until none is open.
 func (r *run) confirm(ctx context.Context, cells []*cell) error {
-	for {
-		var open []*trial
-		for _, c := range cells {
-			open = append(open, c.unconfirmed()...)
-		}
-		if len(open) == 0 {
-			return nil
-		}
-		next := slices.MinFunc(open, func(a, b *trial) int {
-			return cmp.Or(cmp.Compare(a.next(), b.next()), cmp.Compare(r.lot(a), r.lot(b)), cmp.Compare(a.record.Program, b.record.Program))
-		})
-		if err := r.measure(ctx, []*trial{next}); err != nil {
+	for open := true; open; {
+		var err error
+		if open, err = r.confirmOne(ctx, cells); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// confirmOne measures one contender again; open is false if there is none. Which it is
+// depends on the trials so far alone.
+func (r *run) confirmOne(ctx context.Context, cells []*cell) (open bool, err error) {
+	var all []*trial
+	for _, c := range cells {
+		all = append(all, c.unconfirmed()...)
+	}
+	if len(all) == 0 {
+		return false, nil
+	}
+	seconds := 0.0
+	for _, t := range all {
+		seconds += t.seconds
+	}
+	r.event.Left = time.Duration(seconds * float64(time.Second))
+	next := slices.MinFunc(all, func(a, b *trial) int {
+		return cmp.Or(cmp.Compare(a.next(), b.next()), cmp.Compare(r.lot(a), r.lot(b)), cmp.Compare(a.record.Program, b.record.Program))
+	})
+	return true, r.measure(ctx, []*trial{next})
 }
 
 // lot is a trial's place in a random order, another one for each of its repetitions.

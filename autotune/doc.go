@@ -40,6 +40,7 @@
 //	recall.go              the journal's trials, entered in order
 //	space.go follow.go     the other strategies: what they choose from, and the run of one
 //	prior.go work.go       what a model expects of them before any trial
+//	cost.go outlook.go     what trials cost; what further ones would gain, and how long they take
 //	confirm.go             contenders measured again
 //	batch.go effort.go trials.go   trials run together, each with how many iterations; and the
 //	                       outcome that each of an executor's errors becomes (outcomeOf)

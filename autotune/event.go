@@ -1,5 +1,7 @@
 package autotune
 
+import "time"
+
 // EventKind is the kind of an Event.
 type EventKind uint8
 
@@ -15,14 +17,15 @@ type Event struct {
 	Kind      EventKind
 	Bytes     int64
 	Placement string
-	Cell      int    // index of the cell, from 0
-	Cells     int    // number of cells
-	Trials    int    // of all cells, before pruning
-	Done      int    // of these, with an outcome or bounded out
-	Made      int    // trials made by this run so far, in all cells
-	Known     int    // found in the journal so far
-	Failed    int    // of Made and Known, those without a result
-	Runtime   string // after all cells: whose files are being chosen
+	Cell      int           // index of the cell, from 0
+	Cells     int           // number of cells
+	Trials    int           // of all cells, before pruning
+	Done      int           // of these, with an outcome or bounded out
+	Made      int           // trials made by this run so far, in all cells
+	Known     int           // found in the journal so far
+	Failed    int           // of Made and Known, those without a result
+	Left      time.Duration // to the end, estimated; 0: not known
+	Runtime   string        // after all cells: whose files are being chosen
 
 	// Of TrialDone: the trial.
 	Algorithm string

@@ -1,8 +1,10 @@
 package autotune
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/colltune/colltune/autotune/strategy"
 	"github.com/colltune/colltune/results"
@@ -18,6 +20,7 @@ type follower struct {
 	cells         []*cell
 	deterministic bool
 	history       []strategy.Observation
+	cost          *costs // of the history; nil once that has grown
 }
 
 // follow measures the baselines, from coarse sizes to fine ones, and then what a strategy
@@ -32,12 +35,17 @@ func (r *run) follow(ctx context.Context, row strategy.Row, cells []*cell) error
 	if err != nil {
 		return err
 	}
-	err = r.measureChosen(ctx, all)
-	for _, f := range all {
-		for _, at := range f.Outlook(f.history) {
-			if at.Done {
-				r.summary.Finished++
-			}
+	err = r.measureChosen(ctx, all, slices.Contains(listed, row.Name))
+	// What confirms a winner may tell against it, or for another.
+	for open := !r.deterministic; open && err == nil; {
+		if open, err = r.confirmOne(ctx, cells); open && err == nil {
+			err = r.measureChosen(ctx, all, false)
+		}
+	}
+	r.summary.Outlook = r.outlook(all)
+	for _, at := range r.summary.Outlook {
+		if at.Done {
+			r.summary.Finished++
 		}
 	}
 	if err == nil {
@@ -53,10 +61,15 @@ func (r *run) follow(ctx context.Context, row strategy.Row, cells []*cell) error
 const watchEvery = 20
 
 // measureChosen measures what strategies choose, one after another, until none has more.
-func (r *run) measureChosen(ctx context.Context, all []*follower) error {
+// everything: they choose all.
+func (r *run) measureChosen(ctx context.Context, all []*follower, everything bool) error {
+	var estimated time.Time
 	for open := true; open; {
 		open = false
 		for _, f := range all {
+			if now := time.Now(); r.options.Progress != nil && now.Sub(estimated) >= time.Second {
+				estimated, r.event.Left = now, r.left(all, everything)
+			}
 			next := f.next(r.batch())
 			if len(next) == 0 {
 				continue
@@ -81,12 +94,14 @@ func (r *run) followers(ctx context.Context, row strategy.Row, cells []*cell) (a
 			continue
 		}
 		s := newSpace(of)
-		if !slices.Contains(blind, row.Name) {
+		if !slices.Contains(listed, row.Name) {
 			if s.PriorUS, err = r.prior(ctx, s); err != nil {
 				return nil, err
 			}
 		}
-		f := &follower{space: s, cells: of, deterministic: r.deterministic, Strategy: row.New(&s.Space, strategy.Options{Seed: r.problem.Seed})}
+		f := &follower{space: s, cells: of, deterministic: r.deterministic}
+		s.Cost.Trial = func(p strategy.Point) float64 { return f.costs().of(p) }
+		f.Strategy = row.New(&s.Space, strategy.Options{Seed: r.problem.Seed, Gain: cmp.Or(r.problem.Gain, DefaultGain), Earlier: s.earlier(r.problem.Earlier)})
 		for i := range r.made {
 			f.observed(r.made[i].trial, &r.made[i].record)
 		}
@@ -99,8 +114,16 @@ func (r *run) followers(ctx context.Context, row strategy.Row, cells []*cell) (a
 // observed adds a trial's outcome to the history.
 func (f *follower) observed(t *trial, record *results.Trial) {
 	if o, ok := f.observe(t, record); ok {
-		f.history = append(f.history, o)
+		f.history, f.cost = append(f.history, o), nil
 	}
+}
+
+// costs are what the history says of the cost of trials.
+func (f *follower) costs() *costs {
+	if f.cost == nil {
+		f.cost = costsOf(len(f.cells), f.history)
+	}
+	return f.cost
 }
 
 // next returns at most n trials to measure.

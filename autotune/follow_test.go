@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
@@ -60,7 +62,13 @@ func TestStrategiesAgree(t *testing.T) {
 
 // A run that is interrupted after every few trials makes the trials of one that is not, in
 // the same order. The first of a large size have fewer iterations than the others.
+//
+// Every trial takes as long as its iterations: the time that it took is in the journal too.
 func TestNextTrialFollowsFromJournal(t *testing.T) {
+	synctest.Test(t, nextTrialFollows)
+}
+
+func nextTrialFollows(t *testing.T) {
 	f := field{7}
 	candidates := f.candidates(6, true, true)
 	candidates[2].Baseline = []Point{{Bytes: 1 << 10}, {Bytes: 1 << 26}}
@@ -86,6 +94,9 @@ func TestNextTrialFollowsFromJournal(t *testing.T) {
 			run := e.run
 			e.run = func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 				m, err := run(ctx, t)
+				for _, us := range m.TimesUS {
+					time.Sleep(time.Duration(us * 1e3))
+				}
 				return m, errors.Join(err, ctx.Err())
 			}
 			if _, err := Run(ctx, testProblem(), candidates, o); err != nil && !errors.Is(err, ErrInterrupted) {

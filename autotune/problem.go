@@ -28,6 +28,11 @@ type Problem struct {
 	Iters  int
 	Warmup int
 	Seed   int64
+	// Gain: a strategy that expects less than this part of a size's time to be gained is
+	// done with it. 0: DefaultGain.
+	Gain float64
+	// Earlier are trials of campaigns on the same executor, which strategies learn from.
+	Earlier []Earlier
 	// Runtime is a name of export.Runtimes: only programs that it would load and run
 	// are tried, with its own tile if it has one. Baselines are measured all the same,
 	// for comparison. Empty: all programs are tried.
@@ -113,17 +118,18 @@ func (o *Options) deadline() time.Duration {
 
 // Summary counts the trials of a run and the candidates by what became of them.
 type Summary struct {
-	Tuned      int            // candidates with at least one trial
-	BoundedOut int            // candidates that could win nowhere
-	Refused    map[string]int // candidates that can be run nowhere, by reason
-	Untried    int            // candidates that a limit or an interrupt came before, or a strategy expected little of
-	Cells      int            // sizes and placements to tune at
-	Finished   int            // of these, those that were completed
-	Duplicates int            // candidates with the same program as another
-	Trials     int            // made by this run
-	Known      int            // found in the journal
-	Again      int            // found there without a result, and made once more
-	Failed     int            // of both, those without a result
+	Tuned      int               // candidates with at least one trial
+	BoundedOut int               // candidates that could win nowhere
+	Refused    map[string]int    // candidates that can be run nowhere, by reason
+	Untried    int               // candidates that a limit or an interrupt came before, or a strategy expected little of
+	Cells      int               // sizes and placements to tune at
+	Finished   int               // of these, those that were completed
+	Outlook    []results.Outlook // by size and placement, of strategies that have one
+	Duplicates int               // candidates with the same program as another
+	Trials     int               // made by this run
+	Known      int               // found in the journal
+	Again      int               // found there without a result, and made once more
+	Failed     int               // of both, those without a result
 	// Undecided names a runtime that loads few files, if the run ended before these
 	// were chosen. All cells are completed then.
 	Undecided string

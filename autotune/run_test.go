@@ -487,8 +487,8 @@ func TestChangedFingerprint(t *testing.T) {
 	}
 }
 
-// On an executor whose times vary, contenders are measured again, the same ones
-// on a resumed run, and the table has the spread.
+// On an executor whose times vary, bounded measures contenders again, the same ones on a
+// resumed run, and the table has the spread.
 func TestVaryingTimes(t *testing.T) {
 	f := field{13}
 	noisy := func() *fake {
@@ -511,7 +511,12 @@ func TestVaryingTimes(t *testing.T) {
 	}
 	candidates := f.candidates(10, true, true)
 	c := newCampaign(t, "in")
-	want, whole := tuned(t, c, candidates, optionsFor(c, noisy(), 1))
+	bounded := func(c *results.Campaign, jobs int) Options {
+		o := optionsFor(c, noisy(), jobs)
+		o.Strategy = Bounded
+		return o
+	}
+	want, whole := tuned(t, c, candidates, bounded(c, 1))
 	repeated := 0
 	for _, trial := range c.Trials() {
 		if trial.Repeat > 0 {
@@ -534,7 +539,7 @@ func TestVaryingTimes(t *testing.T) {
 		}
 	}
 	again := newCampaign(t, "in")
-	if got, _ := tuned(t, again, candidates, optionsFor(again, noisy(), 4)); got != want {
+	if got, _ := tuned(t, again, candidates, bounded(again, 4)); got != want {
 		t.Errorf("4 jobs give\n%s\n1 gives\n%s", got, want)
 	}
 }

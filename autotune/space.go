@@ -79,3 +79,29 @@ func (s *space) observe(t *trial, record *results.Trial) (o strategy.Observation
 	}
 	return o, ok
 }
+
+// Earlier is the time of a configuration in another campaign.
+type Earlier struct {
+	Bytes     int64
+	Placement string
+	Program   string // its hash
+	Protocol  string
+	TileBytes int64
+	TimeUS    float64 // median
+}
+
+// earlier returns those of other campaigns' times that are of the space.
+func (s *space) earlier(all []Earlier) (observed []strategy.Observation) {
+	index := map[Earlier]strategy.Point{}
+	for t, p := range s.points {
+		index[Earlier{t.cell.bytes, t.cell.placement, t.Hash, t.record.Protocol, t.tile, 0}] = p
+	}
+	for _, e := range all {
+		us := e.TimeUS
+		e.TimeUS = 0
+		if p, ok := index[e]; ok {
+			observed = append(observed, strategy.Observation{Point: p, TimeUS: us})
+		}
+	}
+	return observed
+}

@@ -11,11 +11,16 @@ import (
 // could win. The others are those of package strategy.
 const Bounded = "bounded"
 
-// MeasuredStrategy is the strategy where times are measured, unless another is asked for.
-const MeasuredStrategy = Bounded
+// MeasuredStrategy is the strategy where times are measured, unless another is asked for. It
+// alone has expectations: Problem.Gain and Problem.Earlier concern no other.
+const MeasuredStrategy = "model"
 
-// blind are the strategies of package strategy that ask for no prior.
-var blind = []string{"exhaustive", "random"}
+// listed are the strategies of package strategy that measure everything, and so need no
+// prior.
+var listed = []string{"exhaustive", "random"}
+
+// DefaultGain is the part of a size's time below which a strategy expects too little to go on.
+const DefaultGain = 0.01
 
 // Strategies lists the names of all strategies.
 func Strategies() []string {
@@ -35,13 +40,17 @@ func CheckStrategy(name string) error {
 	return nil
 }
 
-// strategyName is the name of the run's strategy.
-func (r *run) strategyName() string {
+// StrategyOf is the strategy of a run: the one asked for or, if that is empty, the default,
+// which depends on whether the executor's times are deterministic.
+func StrategyOf(asked string, deterministic bool) string {
 	switch {
-	case r.options.Strategy != "":
-		return r.options.Strategy
-	case r.deterministic:
+	case asked != "":
+		return asked
+	case deterministic:
 		return Bounded
 	}
 	return MeasuredStrategy
 }
+
+// strategyName is the name of the run's strategy.
+func (r *run) strategyName() string { return StrategyOf(r.options.Strategy, r.deterministic) }

@@ -210,6 +210,8 @@ type Tally struct {
 	Tuned      int            `json:"tuned"`
 	Untried    int            `json:"untried,omitempty"` // left out by a strategy that expected little of them
 	Points     []Point        `json:"points,omitempty"`
+	Gain       float64        `json:"gain,omitempty"`    // a size is done where a smaller part of its time is expected to be gained
+	Outlook    []Outlook      `json:"outlook,omitempty"` // of a strategy that has one
 
 	// Labels has the labels of programs, by hash. SetTally keeps only those that differ
 	// from the trials' own.
@@ -222,6 +224,16 @@ type Point struct {
 	Placement string    `json:"placement"`
 	BoundUS   float64   `json:"bound_us,omitempty"` // least time of any routing; 0: unknown
 	Baseline  *Baseline `json:"baseline,omitempty"`
+}
+
+// Outlook is what a strategy expects of further trials at a size and placement.
+type Outlook struct {
+	Bytes       int64   `json:"bytes"`
+	Placement   string  `json:"placement"`
+	Gain        float64 `json:"gain"` // expected part of the incumbent's time that they save
+	Done        bool    `json:"done,omitempty"`
+	Next        string  `json:"next,omitempty"`         // the configuration to try
+	NextSeconds float64 `json:"next_seconds,omitempty"` // what a trial of it takes
 }
 
 // Baseline is the vendor's library at a point: a time that is given, or this campaign's
@@ -316,6 +328,14 @@ func (e *Executor) check() error {
 func (t *Tally) check() error {
 	if t.Enumerated < 0 || t.BoundedOut < 0 || t.Tuned < 0 || t.Untried < 0 {
 		return fmt.Errorf("negative count of candidates")
+	}
+	if !(t.Gain >= 0 && t.Gain <= 1) {
+		return fmt.Errorf("gain %v: want 0 to 1", t.Gain)
+	}
+	for _, o := range t.Outlook {
+		if o.Bytes < 1 || !(o.Gain >= 0 && o.Gain <= 1) || !(o.NextSeconds >= 0 && o.NextSeconds <= maxSeconds) {
+			return fmt.Errorf("outlook of %d bytes: a gain of %v by trials of %v s", o.Bytes, o.Gain, o.NextSeconds)
+		}
 	}
 	for program, n := range t.Labels {
 		if !isHash(program) || n.Algorithm == "" || n.Channels < 0 || n.Instances < 0 {

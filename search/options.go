@@ -22,6 +22,7 @@ type Options struct {
 	TileBytes          int64              // fixes the tile, in bytes; 0: tuned
 	Runtime            string             // only programs that this runtime would load and run
 	Strategy           string             // which trial is made next, one of autotune.Strategies; empty: the executor's
+	Gain               float64            // a strategy is done with a size where it expects less than this part of its time; 0: autotune.DefaultGain
 	Executor           string             // sim or a plugin; it decides which bounds hold
 	Solver             string             // auto, z3 or pb
 	Timeout            time.Duration      // of a solver's query; 0: the solvers' default
@@ -31,6 +32,8 @@ type Options struct {
 	// Baseline is a file of times to compare with; nil: the modelled choice of the
 	// vendor's library.
 	Baseline *BaselineFile
+	// Earlier are campaigns of the same executor whose times the strategy learns from.
+	Earlier []Earlier
 	// Capabilities are what the executor says of itself. Run asks it; until then, an
 	// unknown name may be the executor's.
 	Capabilities *Capabilities

@@ -73,6 +73,16 @@ var flagTable = []flagRow{
 		func(o *Options, _ *Source, v string) error { o.Runtime = v; return nil }},
 	{"strategy", func(o *Options, _ *Source) []string { return words(o.Strategy) },
 		func(o *Options, _ *Source, v string) error { o.Strategy = v; return autotune.CheckStrategy(v) }},
+	{"gain", func(o *Options, _ *Source) []string {
+		if o.Gain == 0 {
+			return nil
+		}
+		return []string{strconv.FormatFloat(o.Gain*100, 'g', 6, 64) + "%"}
+	}, func(o *Options, _ *Source, v string) error {
+		percent, err := strconv.ParseFloat(strings.TrimSuffix(v, "%"), 64)
+		o.Gain = percent / 100
+		return err
+	}},
 	{"solver", func(o *Options, _ *Source) []string { return words(o.Solver) },
 		func(o *Options, _ *Source, v string) error { o.Solver = v; return nil }},
 }
@@ -111,6 +121,9 @@ func PlanOf(p Problem, o Options, s Source, set Settings) results.Plan {
 	if o.Baseline != nil {
 		plan.Files = append(plan.Files, results.File{Kind: "baseline", Name: o.Baseline.Name, Text: o.Baseline.Text})
 	}
+	for _, e := range o.Earlier {
+		plan.Files = append(plan.Files, results.File{Kind: "learn-from", Name: e.Name, Text: e.Text})
+	}
 	for _, t := range o.Templates {
 		plan.Files = append(plan.Files, results.File{Kind: "template", Name: t.Name, Text: t.Text})
 	}
@@ -141,6 +154,9 @@ func FromPlan(plan results.Plan) (Problem, Options, error) {
 		}
 		if f.Kind == "baseline" {
 			o.Baseline = &BaselineFile{f.Name, f.Text}
+		}
+		if f.Kind == "learn-from" {
+			o.Earlier = append(o.Earlier, Earlier{f.Name, f.Text})
 		}
 		if f.Kind == "template" {
 			o.Templates = append(o.Templates, Template{Name: f.Name, Text: f.Text})

@@ -58,12 +58,16 @@ type session struct {
 	how      Effort
 	started  time.Time
 	cache    *cache
+	earlier  []autotune.Earlier // what it learns from other campaigns
 	summary  autotune.Summary
 }
 
 // run enumerates and tunes: all at once, or, with a budget, in rounds, each of which goes
 // on with the candidates that the one before had no time for.
-func (s *session) run(ctx context.Context) (autotune.Summary, error) {
+func (s *session) run(ctx context.Context) (_ autotune.Summary, err error) {
+	if s.earlier, err = s.readEarlier(ctx); err != nil {
+		return s.summary, err
+	}
 	for {
 		space, err := s.enumerate(ctx)
 		if err != nil {

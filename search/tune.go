@@ -1,10 +1,12 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/colltune/colltune/autotune"
@@ -45,7 +47,15 @@ func (s *session) tune(ctx context.Context, space *Space) error {
 	s.add(summary)
 	err = s.nameLimit(err)
 	var unanswered *autotune.UnansweredError
+	tally.Outlook = summary.Outlook
+	if slices.ContainsFunc(tally.Outlook, func(o results.Outlook) bool { return o.Gain > 0 }) {
+		tally.Gain = cmp.Or(s.options.Gain, autotune.DefaultGain)
+	}
 	if err != nil && !errors.As(err, &unanswered) {
+		if len(tally.Outlook) > 0 && (errors.Is(err, autotune.ErrLimit) || errors.Is(err, autotune.ErrInterrupted)) {
+			tally.Tuned = summary.Tuned
+			err = errors.Join(err, s.campaign.SetTally(tally)) // what is left uncertain
+		}
 		return err
 	}
 	for reason, n := range summary.Refused {
@@ -105,7 +115,7 @@ func (s *session) trials(p *Problem, least leastTime) autotune.Problem {
 		Topology: p.Topology, TopologyHash: p.Topology.Hash(), Call: p.Call, Sizes: p.Sizes, Protocols: o.Protocols,
 		Runtime: o.Runtime, LeastUS: least, OtherLinks: o.Capabilities.OtherLinks,
 		Devices: o.Capabilities.Devices, SlotCache: o.Capabilities.SlotCache,
-		Iters: plan.Iters, Warmup: plan.Warmup, Seed: plan.Seed,
+		Iters: plan.Iters, Warmup: plan.Warmup, Seed: plan.Seed, Gain: o.Gain, Earlier: s.earlier,
 	}
 	if o.TileBytes > 0 {
 		for i := range problem.Tiles {

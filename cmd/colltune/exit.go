@@ -68,6 +68,7 @@ var exitCodes = []struct {
 	{exitUsage, as[*solver.UnavailableError]},
 	{exitUsage, as[*search.UnknownFamily]},
 	{exitUsage, as[*search.SameName]},
+	{exitUsage, as[*search.StrategyError]},
 	{exitUsage, as[*search.ParameterError]},
 	{exitUsage, as[*templates.LargeGridError]},
 	{exitUsage, as[*script.Error]},

@@ -163,6 +163,9 @@ func progressLine(e autotune.Event) string {
 	if e.Incumbent != "" && e.Runtime == "" {
 		s += fmt.Sprintf(", best %s %.2f us", e.Incumbent, e.IncumbentUS)
 	}
+	if e.Left > 0 {
+		s += fmt.Sprintf(", about %s left", max(e.Left, time.Second).Round(time.Second))
+	}
 	return s
 }
 

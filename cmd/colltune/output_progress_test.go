@@ -48,9 +48,9 @@ func TestProgressLines(t *testing.T) {
 	p.last = notDue
 	p.stage("compiling candidates", 4, 7)
 	p.last = due
-	p.event(autotune.Event{Bytes: 1 << 20, Cell: 1, Cells: 3, Made: 5, Known: 1, Failed: 1})
+	p.event(autotune.Event{Bytes: 1 << 20, Cell: 1, Cells: 3, Made: 5, Known: 1, Failed: 1, Left: 83 * time.Second})
 	p.done()
-	if want := "compiling candidates (3 of 7)\n1M (2 of 3): 6 trials, 1 failed\n"; b.String() != want {
+	if want := "compiling candidates (3 of 7)\n1M (2 of 3): 6 trials, 1 failed, about 1m23s left\n"; b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
 }

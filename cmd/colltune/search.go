@@ -95,6 +95,8 @@ func candidateFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "runtime", "", "", export.RuntimeNames(), "try only programs that this runtime would load and run")
 	baselineFlag(cmd)
 	choiceFlag(cmd, "strategy", "", "", autotune.Strategies(), "how trials are chosen (default: "+autotune.Bounded+"; "+autotune.MeasuredStrategy+" where times are measured)")
+	cmd.Flags().Var(&percent{autotune.DefaultGain}, "gain", "the strategy model is done with a size when it expects to gain less than this `PERCENT` of its time")
+	cmd.Flags().StringArray("learn-from", nil, "let the strategy model learn from this campaign too, that the same executor measured: its folder `DIR`")
 	choiceFlag(cmd, "solver", "", "auto", solver.Names, "which solver fills the holes of templates")
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints/solver"
@@ -47,6 +48,9 @@ func searchRequestOf(cmd *cobra.Command) (*searchRequest, error) {
 	if err := search.Check(r.problem, r.options); err != nil {
 		return nil, usage(err)
 	}
+	if r.options.Earlier, err = earlierOf(cmd, &r.problem); err != nil {
+		return nil, err
+	}
 	r.plan = search.PlanOf(r.problem, r.options, source, search.Settings{
 		Version: buildVersion().Version, Iters: trial.Iters, Warmup: trial.Warmup, Seed: trial.Seed, ExecutorName: r.options.Executor,
 	})
@@ -55,6 +59,24 @@ func searchRequestOf(cmd *cobra.Command) (*searchRequest, error) {
 		r.dir = filepath.Join("campaigns", folderName(fmt.Sprintf("%s-%dx-%s", t.Name, t.Nodes, r.problem.Collective)))
 	}
 	return &r, nil
+}
+
+// earlierOf reads the campaigns that --learn-from names.
+func earlierOf(cmd *cobra.Command, p *search.Problem) (all []search.Earlier, err error) {
+	dirs, _ := cmd.Flags().GetStringArray("learn-from")
+	for _, dir := range dirs {
+		c, err := openCampaign(cmd, results.OpenReadOnly, dir)
+		if err != nil {
+			return nil, err
+		}
+		e, err := search.EarlierOf(c, filepath.Base(filepath.Clean(dir)), p)
+		c.Close()
+		if err != nil {
+			return nil, usage(fmt.Errorf("--learn-from: %w", err))
+		}
+		all = append(all, e)
+	}
+	return all, nil
 }
 
 // readProblem reads the problem and the options. It reads the options first, because a
@@ -122,6 +144,12 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 	o.Runtime, o.Solver, o.Strategy = flagValue(cmd, "runtime"), flagValue(cmd, "solver"), flagValue(cmd, "strategy")
 	if err := checkSolver(o.Solver); err != nil {
 		return o, err
+	}
+	if gain := cmd.Flags().Lookup("gain").Value.(*percent).share; gain != autotune.DefaultGain {
+		o.Gain = gain
+		if gain == 0 || gain >= 1 {
+			return o, usagef("--gain %g%%: want more than 0 and less than 100%%", 100*gain)
+		}
 	}
 	for _, name := range []string{"channels", "instances"} {
 		if n, _ := cmd.Flags().GetInt(name); n < 0 || n == 0 && isSet(cmd, name) {

@@ -10,7 +10,7 @@
 // A configuration that gave wrong data once wins nothing.
 //
 //	measured.go evidence.go   trials as measurements, and how far to believe them
-//	repeats.go                ties, outliers and drift, where times are measured
+//	repeats.go outlook.go     ties, outliers and drift, where times are measured; what is left to gain
 //	table.go                  Build; a row's baseline, speedup and bound (Row.compare)
 //	bands.go                   how sure simulated times and speedups are
 //	format.go                 a table's columns, and its forms

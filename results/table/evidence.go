@@ -77,9 +77,10 @@ func isSimulated(plan results.Plan, executor results.Executor, trials []results.
 }
 
 // addNotes fills in the notes printed before the figures: where the ranks ran, which rows
-// have unchecked data, which simulated speedups are not sure, and which measured winners.
+// have unchecked data, which simulated speedups are not sure, and which measured winners, and what a longer
+// search would gain.
 func (t *Table) addNotes() {
-	t.Notes = append([]string{}, slices.Concat(t.evidenceNotes(), t.libraryNotes(), t.bandNotes(), t.repeatNotes())...) // never null
+	t.Notes = append([]string{}, slices.Concat(t.evidenceNotes(), t.libraryNotes(), t.bandNotes(), t.repeatNotes(), t.outlookNotes())...) // never null
 }
 
 // libraryNotes says at how many sizes the library is faster than every program.

@@ -82,10 +82,20 @@ var repeatColumns = []column{
 
 // columns lists the table's columns, in order.
 func (t *Table) columns() []column {
+	all := columns
 	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Repeats != nil }) {
-		return slices.Concat(columns, repeatColumns)
+		all = slices.Concat(all, repeatColumns)
 	}
-	return columns
+	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Outlook != nil }) {
+		gain := func(r *Row) string {
+			if r.Outlook == nil {
+				return ""
+			}
+			return full(r.Outlook.Gain)
+		}
+		all = append(slices.Clone(all), column{"expected_gain", "to gain", false, gain, t.outlookText})
+	}
+	return all
 }
 
 // columns is the table of columns that every table has, in order.
@@ -207,7 +217,10 @@ func (t *Table) footer() []string {
 		line += " (" + strings.Join(reasons, ", ") + ")"
 	}
 	line += fmt.Sprintf(", %d bounded out, %d tuned", c.BoundedOut, c.Tuned)
-	if open := c.Enumerated - refused - c.BoundedOut - c.Tuned; open > 0 {
+	if c.Untried > 0 {
+		line += fmt.Sprintf(", %d not tried", c.Untried)
+	}
+	if open := c.Enumerated - refused - c.BoundedOut - c.Tuned - c.Untried; open > 0 {
 		line += fmt.Sprintf(", %d not settled yet", open)
 	}
 	line += fmt.Sprintf("; trials: %d, of which %d failed", t.Campaign.Trials, t.Campaign.Failed)

@@ -18,6 +18,7 @@ type Table struct {
 	Candidates Candidates `json:"candidates"`
 	Campaign   Spent      `json:"campaign"`
 
+	gain  float64          // Tally.Gain
 	place string           // Executor.PlaceNote
 	model *intervals.Model // nil: the times are measured
 }
@@ -67,6 +68,8 @@ type Row struct {
 	Executor        string `json:"executor"`
 	// Repeats is what the measurements say; absent where times are computed.
 	Repeats *Repeats `json:"repeats,omitempty"`
+	// Outlook is what was left uncertain; absent where the search expected nothing.
+	Outlook *Outlook `json:"outlook,omitempty"`
 
 	program  string // identifies what was run, with or without a program
 	evidence Evidence
@@ -162,6 +165,7 @@ func Build(c *results.Campaign) (*Table, error) {
 			t.Rows = append(t.Rows, row)
 		}
 	}
+	t.setOutlook(&tally)
 	t.Ranges = ranges(t.Rows, Cells(plan))
 	t.addNotes()
 	return t, nil
