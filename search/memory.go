@@ -60,6 +60,13 @@ func (o *Options) noMemory(takes int64, what string) *Refusal {
 		rounded(takes), what, rounded((takes+processBytes)/3*4), units.Bytes(o.Memory))}
 }
 
+// noticeMemory tells the user how many candidates were refused for want of memory, if any.
+func (o *Options) noticeMemory(refusals []Refusal) {
+	if n := ByReason(refusals)[string(NoMemory)]; n > 0 {
+		o.Observer.notice(fmt.Sprintf("%s refused for want of memory: the limit is %v, and --memory sets another", units.Count(n, "candidate"), units.Bytes(o.Memory)))
+	}
+}
+
 // rounded is a size as people say it: two digits of a unit.
 func rounded(n int64) units.Bytes {
 	unit := int64(1)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/autotune"
-	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/templates"
 )
 
@@ -112,9 +111,7 @@ func (e *enumeration) enumerate(ctx context.Context, asked []*templates.Family) 
 			e.setWhole()
 		}
 	}
-	if n := ByReason(space.Refusals)[string(NoMemory)]; n > 0 {
-		o.Observer.notice(fmt.Sprintf("%s refused for want of memory: the limit is %v, and --memory sets another", units.Count(n, "candidate"), units.Bytes(o.Memory)))
-	}
+	o.noticeMemory(space.Refusals)
 	space.add(e.native())
 	return space, nil
 }
@@ -122,41 +119,50 @@ func (e *enumeration) enumerate(ctx context.Context, asked []*templates.Family) 
 // programs makes the candidates that are programs: drafts, of which the most promising
 // are built.
 func (e *enumeration) programs(ctx context.Context, asked []*templates.Family) (*Space, error) {
-	all, err := e.drafts(ctx, asked)
+	chosen, clocked, err := e.worthBuilding(ctx, asked)
 	if err != nil {
 		return nil, err
+	}
+	if e.expired != nil { // drafts will be built in the order of their estimates
+		if err := e.summarizeAll(ctx, chosen.drafts); err != nil {
+			return nil, err
+		}
+	}
+	built, err := e.build(ctx, chosen.drafts)
+	if err != nil {
+		return nil, err
+	}
+	instead, err := e.steadyInstead(ctx, chosen.drafts, built)
+	if err != nil {
+		return nil, err
+	}
+	space := &Space{Refusals: chosen.refusals, Baselines: append(clocked, instead...), unexplored: chosen.unexplored}
+	space.add(e.collect(chosen.drafts, built))
+	return space, nil
+}
+
+// worthBuilding returns the drafts that are worth building, those of the baseline last, with what
+// became of the others, and the baselines that are none but have a time.
+func (e *enumeration) worthBuilding(ctx context.Context, asked []*templates.Family) (chosen drafted, clocked []Baseline, err error) {
+	all, err := e.drafts(ctx, asked)
+	if err != nil {
+		return drafted{}, nil, err
 	}
 	short, err := e.shortlist(ctx, all.drafts, maxSearched, maxChosen)
 	if err != nil {
-		return nil, err
+		return drafted{}, nil, err
 	}
-	drafts := short.drafts
+	chosen = drafted{short.drafts, slices.Concat(all.refusals, short.refusals), all.unexplored}
 	// A file, or the library itself, is a better source for the library's choice
 	// than the model.
-	var clocked []Baseline
 	if e.options.Baseline == nil && !e.options.chooses(e.problem.Collective) {
 		var compared []*draft
 		if compared, clocked, err = e.baseline(ctx); err != nil {
-			return nil, err
+			return drafted{}, nil, err
 		}
-		drafts = append(drafts, compared...)
+		chosen.drafts = append(chosen.drafts, compared...)
 	}
-	if e.expired != nil { // drafts will be built in the order of their estimates
-		if err := e.summarizeAll(ctx, drafts); err != nil {
-			return nil, err
-		}
-	}
-	built, err := e.build(ctx, drafts)
-	if err != nil {
-		return nil, err
-	}
-	instead, err := e.steadyInstead(ctx, drafts, built)
-	if err != nil {
-		return nil, err
-	}
-	space := &Space{Refusals: slices.Concat(all.refusals, short.refusals), Baselines: append(clocked, instead...), unexplored: all.unexplored}
-	space.add(e.collect(drafts, built))
-	return space, nil
+	return chosen, clocked, nil
 }
 
 // drafts enumerates the families asked for, and then the constructions.

@@ -74,7 +74,7 @@ campaign's folder keeps every trial; the same search, or resume, continues it.
 	candidateFlags(cmd)
 	runFlags(cmd)
 	cmd.Flags().String("campaign", "", "the folder `DIR` to keep the campaign in (default: campaigns/TOPOLOGY-Nx-COLLECTIVE)")
-	cmd.Flags().Bool("dry-run", false, "count the candidates; measure nothing, write nothing")
+	cmd.Flags().Bool("dry-run", false, "count the candidates, and foresee the search's time and memory; compile and measure nothing, write nothing")
 	outputFlags(cmd)
 	return cmd
 }
@@ -171,7 +171,7 @@ func leavesResults(err error) bool {
 	return errors.Is(err, autotune.ErrLimit) || as[*memory.Exceeded](err) || errors.Is(err, autotune.ErrInterrupted) || errors.Is(err, executor.ErrLost) || as[*autotune.UnansweredError](err)
 }
 
-// dryRun counts the candidates of a search, without a campaign.
+// dryRun counts the candidates of a search and foresees what it takes, without a campaign.
 func dryRun(cmd *cobra.Command, r *searchRequest) error {
 	r.options.Jobs, _ = cmd.Flags().GetInt("jobs")
 	bar := newProgress(cmd.ErrOrStderr())
@@ -190,7 +190,7 @@ func dryRun(cmd *cobra.Command, r *searchRequest) error {
 		defer cancel()
 		ctx = limited
 	}
-	space, err := search.Enumerate(ctx, r.problem, r.options)
+	f, err := search.Foresee(ctx, r.problem, r.options)
 	bar.done()
 	switch {
 	case err != nil && cmd.Context().Err() == nil && ctx.Err() != nil:
@@ -198,19 +198,19 @@ func dryRun(cmd *cobra.Command, r *searchRequest) error {
 	case err != nil:
 		return err
 	}
-	refused := search.ByReason(space.Refusals)
+	refused := search.ByReason(f.Refusals)
 	s := sheet{columns: []column{text("candidates"), number("number")}}
-	s.add("enumerated", strconv.Itoa(space.Enumerated()))
+	s.add("enumerated", strconv.Itoa(f.Enumerated))
 	for _, reason := range search.Reasons(refused) {
 		s.add("refused: "+reason, strconv.Itoa(refused[reason]))
 	}
-	tuned := space.Enumerated()
-	for _, n := range refused {
-		tuned -= n
+	s.add("to be compiled", strconv.Itoa(f.Candidates))
+	if f.References > 0 {
+		s.add("for the baseline only", strconv.Itoa(f.References))
 	}
-	s.add("to be tuned", strconv.Itoa(tuned))
-	if baselines := len(space.Candidates) - tuned; baselines > 0 {
-		s.add("for the baseline only", strconv.Itoa(baselines))
+	s.add("memory foreseen, MiB", strconv.FormatInt(f.Memory>>20, 10))
+	if f.Seconds != nil {
+		s.add("time foreseen, s", strconv.FormatFloat(*f.Seconds, 'f', 1, 64))
 	}
 	return printResult(cmd, "dry-run", struct {
 		Command    string         `json:"command"`
@@ -219,5 +219,7 @@ func dryRun(cmd *cobra.Command, r *searchRequest) error {
 		Enumerated int            `json:"enumerated"`
 		Refused    map[string]int `json:"refused"`
 		Candidates int            `json:"candidates"`
-	}{r.plan.Command(), r.dir, r.problem.Sizes, space.Enumerated(), refused, len(space.Candidates)}, s)
+		Memory     int64          `json:"predicted_memory_bytes"`
+		Seconds    *float64       `json:"predicted_seconds"` // null where it is not known
+	}{r.plan.Command(), r.dir, r.problem.Sizes, f.Enumerated, refused, f.Candidates + f.References, f.Memory, f.Seconds}, s)
 }

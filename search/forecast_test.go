@@ -1,0 +1,63 @@
+package search
+
+import (
+	"os"
+	"testing"
+
+	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/sim"
+	"github.com/colltune/colltune/results"
+)
+
+// TestForecastIsTheSearch: a forecast enumerates what the search does, refuses nothing that
+// the search tunes, and expects its trials within a factor of 3: on a few GPUs bounds exclude more
+// than on many.
+func TestForecastIsTheSearch(t *testing.T) {
+	all := []problem{
+		{"dgx-a100", 2, "alltoall", []int64{1 << 10, 64 << 10, 4 << 20, 256 << 20}},
+		{"frontier", 1, "allgather", []int64{64 << 10, 16 << 20, 1 << 30}},
+		{"l40s-4", 1, "reducescatter", []int64{64 << 10, 1 << 30}},
+	}
+	if os.Getenv("COLLTUNE_LONG") != "" {
+		all = append(all, problem{"dgx-a100", 8, "alltoall", []int64{1 << 10, 64 << 10, 4 << 20, 256 << 20}},
+			problem{"perlmutter", 8, "allgather", []int64{16 << 20, 256 << 20}})
+	}
+	for _, pr := range all {
+		p, source := pr.resolve(t)
+		o := Options{Executor: "sim", Solver: "pb", Memory: 8 << 30}
+		f, err := Foresee(t.Context(), p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := resolve(p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, expected := on(t, pr.topology, pr.nodes, o), &workload{jobs: 2}
+		e.problem = &r.problem.placements()[0]
+		if err := e.foresee(t.Context(), r, &Forecast{}, expected); err != nil {
+			t.Fatal(err)
+		}
+		c, err := results.Create(t.TempDir()+"/campaign", PlanOf(p, o, source, Settings{Version: "test", ExecutorName: "sim"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var made autotune.Summary
+		made, err = Run(t.Context(), p, o, c, Effort{Executors: executor.NewPool(func() (executor.Executor, error) { return sim.New(), nil }), Jobs: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tally, _ := c.Tally()
+		if ratio := float64(expected.trials) / float64(made.Trials); ratio < 1./3 || ratio > 3 {
+			t.Errorf("%v: %d trials expected, %d made", pr, expected.trials, made.Trials)
+		}
+		if f.Enumerated != tally.Enumerated || f.Candidates < made.Tuned+made.BoundedOut || f.Candidates+len(f.Refusals) != f.Enumerated || f.References != 0 {
+			t.Errorf("%v: forecast %d enumerated, %d candidates, %d references; the search had %d, of which %d and %d", pr, f.Enumerated, f.Candidates, f.References, tally.Enumerated, made.Tuned, made.BoundedOut)
+		}
+		if *f.Seconds <= 0 || f.Memory < 3*processMemory {
+			t.Errorf("%v: %v s, %d bytes", pr, *f.Seconds, f.Memory)
+		}
+		c.Close()
+	}
+}
