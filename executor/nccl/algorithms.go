@@ -37,6 +37,23 @@ var algorithms = []algorithm{
 	{"pat", "PAT", []string{"allgather", "reducescatter"}, simpleOnly, false},
 }
 
+// symmetric is the algorithm of NCCL's symmetric kernels: on one host's GPUs, or those of one
+// NVLink domain, with buffers that are registered as windows. There NCCL compares neither rings
+// nor trees, and no tuner plug-in is asked. The variables that choose among the kernels are no
+// stable interface.
+const symmetric = "symmetric"
+
+// symmetricKernels are NCCL's, by collective. Those with Tma in their name are for Blackwell,
+// and off unless a variable enables them.
+var symmetricKernels = []struct {
+	collective string
+	kernels    []string // in NCCL_SYM_KERNEL
+}{
+	{"allreduce", []string{"AllReduce_AGxLL_R", "AllReduce_AGxLLMC_R", "AllReduce_RSxLD_AGxST", "AllReduce_RSxLDMC_AGxSTMC", "AllReduce_RSxTmaLD_AGxTmaST"}},
+	{"allgather", []string{"AllGather_LL", "AllGather_LLMC", "AllGather_ST", "AllGather_STMC", "AllGather_TmaST", "AllGather_TmaSTMC", "AllGather_RailRing_LsaSTMC"}},
+	{"reducescatter", []string{"ReduceScatter_LL", "ReduceScatter_LD", "ReduceScatter_LDMC", "ReduceScatter_TmaLD", "ReduceScatter_RailA2A_LsaLD", "ReduceScatter_RailA2A_LsaLDMC"}},
+}
+
 // libraryChoice is the algorithm that leaves algorithm and protocol to the library.
 const libraryChoice = "auto"
 
@@ -46,6 +63,7 @@ const defaultValue = "default"
 // knob is a setting of an algorithm, and the variables by which it is set.
 type knob struct {
 	name   string
+	of     string   // the algorithm that has it; "": all but symmetric
 	tries  []string // values to try unless the user's settings list others
 	want   string   // the valid values, in words
 	valid  func(string) bool
@@ -55,13 +73,55 @@ type knob struct {
 // knobs is the table of settings. Only channels have values to try, because a
 // launch takes seconds and the others matter on few systems.
 var knobs = []knob{
-	{"channels", []string{defaultValue, "1", "2", "4", "8", "16", "32"}, "1 to 64", between(1, 64), func(v string) []string {
+	{"channels", "", []string{defaultValue, "1", "2", "4", "8", "16", "32"}, "1 to 64", between(1, 64), func(v string) []string {
 		return []string{"NCCL_MIN_NCHANNELS=" + v, "NCCL_MAX_NCHANNELS=" + v}
 	}},
-	{"buffer", []string{defaultValue}, "bytes from 4096 to 1073741824", between(4096, 1<<30), func(v string) []string { return []string{"NCCL_BUFFSIZE=" + v} }},
-	{"threads", []string{defaultValue}, "64, 128, 256 or 512", func(v string) bool {
+	{"buffer", "", []string{defaultValue}, "bytes from 4096 to 1073741824", between(4096, 1<<30), func(v string) []string { return []string{"NCCL_BUFFSIZE=" + v} }},
+	{"threads", "", []string{defaultValue}, "64, 128, 256 or 512", func(v string) bool {
 		return slices.Contains([]string{"64", "128", "256", "512"}, v)
 	}, func(v string) []string { return []string{"NCCL_NTHREADS=" + v} }},
+	{"kernel", symmetric, append([]string{defaultValue}, allKernels()...), "a kernel of NCCL's, such as AllReduce_AGxLL_R", func(v string) bool {
+		return slices.Contains(allKernels(), v)
+	}, func(v string) []string {
+		if strings.Contains(v, "Tma") {
+			return []string{"NCCL_SYM_KERNEL=" + v, "NCCL_SYM_TMA_ENABLE=1"}
+		}
+		return []string{"NCCL_SYM_KERNEL=" + v}
+	}},
+	{"ctas", symmetric, []string{defaultValue, "1", "2", "4", "8", "16", "24", "32", "48", "64"}, "1 to 64", between(1, 64), func(v string) []string { return []string{"NCCL_SYM_CTAS=" + v} }},
+}
+
+// allKernels lists the symmetric kernels of all collectives.
+func allKernels() (all []string) {
+	for _, row := range symmetricKernels {
+		all = append(all, row.kernels...)
+	}
+	return all
+}
+
+// values lists the values of a knob to try, of those given, or of its own if there are none.
+func (k *knob) values(given []string) []string {
+	if len(given) > 0 {
+		return given
+	}
+	return k.tries
+}
+
+// symmetricAlgorithms lists the symmetric kernels for a description, an entry a collective.
+func symmetricAlgorithms(tries map[string][]string) (all []executor.NativeAlgorithm) {
+	for _, row := range symmetricKernels {
+		settings := map[string][]string{}
+		for _, k := range knobs {
+			if k.of != symmetric {
+				continue
+			}
+			settings[k.name] = slices.DeleteFunc(slices.Clone(k.values(tries[k.name])), func(v string) bool {
+				return k.name == "kernel" && v != defaultValue && !slices.Contains(row.kernels, v)
+			})
+		}
+		all = append(all, executor.NativeAlgorithm{Algorithm: symmetric, Collectives: []string{row.collective}, Settings: settings})
+	}
+	return all
 }
 
 func between(least, most int) func(string) bool {
@@ -93,9 +153,8 @@ func nativeAlgorithms(confirmed, rccl bool, tries map[string][]string) []executo
 		}
 		settings := map[string][]string{}
 		for _, k := range knobs {
-			settings[k.name] = k.tries
-			if given := tries[k.name]; len(given) > 0 {
-				settings[k.name] = given
+			if k.of == "" {
+				settings[k.name] = k.values(tries[k.name])
 			}
 		}
 		all = append(all, executor.NativeAlgorithm{Algorithm: a.name, Collectives: a.collectives, Protocols: a.protocols, Settings: settings})
@@ -112,14 +171,18 @@ func environment(n *executor.Native, proto topologies.Proto) ([]string, error) {
 		}
 		return nil, nil
 	}
-	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == n.Algorithm })
-	if i < 0 {
-		return nil, fmt.Errorf("no algorithm %q", n.Algorithm)
+	var env []string
+	of := symmetric
+	if n.Algorithm != symmetric {
+		i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == n.Algorithm })
+		if i < 0 {
+			return nil, fmt.Errorf("no algorithm %q", n.Algorithm)
+		}
+		env, of = []string{"NCCL_ALGO=" + algorithms[i].env, "NCCL_PROTO=" + proto.String()}, ""
 	}
-	env := []string{"NCCL_ALGO=" + algorithms[i].env, "NCCL_PROTO=" + proto.String()}
 	for _, k := range knobs {
 		value, given := n.Settings[k.name]
-		if !given || value == defaultValue {
+		if !given || value == defaultValue || k.of != of {
 			continue
 		}
 		if err := k.check(value); err != nil {

@@ -29,9 +29,15 @@ type confirmation struct {
 // native returns an error if the log contradicts that the trial's algorithm ran.
 func (c confirmation) native(t *executor.Trial, log *debuglog.Log, variables []string) error {
 	for _, v := range variables {
+		if v == "NCCL_SYM_KERNEL" {
+			continue // it is read without a word
+		}
 		if _, read := log.Environment[v]; !read && (c.tells || !c.trusted) {
 			return fmt.Errorf("the library does not say that it has read %s", v)
 		}
+	}
+	if t.Native.Algorithm == symmetric {
+		return c.symmetric(t, log)
 	}
 	seen := false
 	for _, ran := range log.Choices {
@@ -51,6 +57,27 @@ func (c confirmation) native(t *executor.Trial, log *debuglog.Log, variables []s
 	}
 	if n, err := strconv.Atoi(t.Native.Settings["channels"]); err == nil && log.Channels > 0 && log.Channels != n {
 		return fmt.Errorf("the library has %d channels", log.Channels)
+	}
+	return nil
+}
+
+// symmetric returns an error unless the log says that the trial's symmetric kernel ran.
+func (c confirmation) symmetric(t *executor.Trial, log *debuglog.Log) error {
+	for _, ran := range log.Choices {
+		if ran.Collective == "" || ran.Collective == t.Collective.Name {
+			return fmt.Errorf("the library ran %s %s, and no symmetric kernel", ran.Algorithm, ran.Protocol)
+		}
+	}
+	if len(log.Kernels) == 0 && !c.trusted {
+		return errors.New("the library's log names no symmetric kernel")
+	}
+	for _, ran := range log.Kernels {
+		if want := t.Native.Settings["kernel"]; want != "" && want != defaultValue && ran.Name != want {
+			return fmt.Errorf("the library ran %s", ran.Name)
+		}
+		if n, err := strconv.Atoi(t.Native.Settings["ctas"]); err == nil && ran.CTAs > n {
+			return fmt.Errorf("the library used %d CTAs", ran.CTAs)
+		}
 	}
 	return nil
 }

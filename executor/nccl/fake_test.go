@@ -59,6 +59,8 @@ type fakeRun struct {
 	elem                 int64
 	debug                bool
 	algorithm, protocol  string
+	kernel               string // symmetric; "": none
+	ctas                 int
 	channels             int
 	chunks               int // nchunksperloop of the program it loaded; 0: none
 	inPlace              bool
@@ -71,6 +73,7 @@ func fakeTests(fault string) int {
 	least, most, factor := flags.Int64("b", 0, ""), flags.Int64("e", 0, ""), flags.Int64("f", 2, "")
 	gpus, iters, warmup := flags.Int("g", 1, ""), flags.Int("n", 20, ""), flags.Int("w", 5, "")
 	_ = flags.Int("c", 1, "")
+	registered := flags.Int("R", 0, "")
 	dtype, op, root, cycles := flags.String("d", "float", ""), flags.String("o", "sum", ""), flags.Int("r", 0, ""), flags.Int("N", 1, "")
 	if fault == "rccl" {
 		cycles = flags.Int("s", 1, "")
@@ -91,6 +94,10 @@ func fakeTests(fault string) int {
 	r.spec, _ = collective.New(collective.Spec{Name: r.coll, Ranks: r.ranks, Chunks: 1})
 	ours := (&nccltests.Row{Type: *dtype}).DType()
 	r.elem, _ = collective.ElemBytes(ours)
+
+	if *registered == 2 && fault != "windowless" {
+		r.kernel, r.ctas = "default", 12
+	}
 
 	switch fault {
 	case "garbage":
@@ -154,6 +161,19 @@ func (r *fakeRun) begin() (failed string) {
 	if n, err := strconv.Atoi(os.Getenv("NCCL_MAX_NCHANNELS")); err == nil && n <= 16 { // what it has room for
 		r.channels = n
 	}
+	if r.kernel != "" { // it has kernels of all collectives but for those by multicast
+		of := map[string]string{"allreduce": "AllReduce_RSxLD_AGxST", "allgather": "AllGather_ST", "reducescatter": "ReduceScatter_LD"}
+		r.kernel = of[r.coll]
+		if name := os.Getenv("NCCL_SYM_KERNEL"); name != "" {
+			r.kernel = name
+			if strings.Contains(name, "MC") || strings.Contains(name, "Tma") && os.Getenv("NCCL_SYM_TMA_ENABLE") != "1" {
+				r.kernel = ""
+			}
+		}
+		if n, err := strconv.Atoi(os.Getenv("NCCL_SYM_CTAS")); err == nil {
+			r.ctas = n
+		}
+	}
 	file := os.Getenv("MSCCL_XML_FILES")
 	if dir := os.Getenv("MSCCL_ALGO_DIR"); dir != "" {
 		file = filepath.Join(dir, "colltune.xml")
@@ -164,7 +184,7 @@ func (r *fakeRun) begin() (failed string) {
 	}
 	if r.debug {
 		for _, e := range os.Environ() {
-			if name, value, _ := strings.Cut(e, "="); strings.HasPrefix(name, "NCCL_") && name != "NCCL_NTHREADS" {
+			if name, value, _ := strings.Cut(e, "="); strings.HasPrefix(name, "NCCL_") && name != "NCCL_NTHREADS" && name != "NCCL_SYM_KERNEL" {
 				fmt.Printf("node1:1:1 [0] NCCL INFO %s set by environment to %s.\n", name, value)
 			}
 		}
@@ -194,12 +214,22 @@ func (r *fakeRun) row(size int64, dtype, op string, root, calls int) {
 		program := r.chunks > 0 && inPlace == r.inPlace && count%int64(r.chunks) == 0
 		if r.debug && !program && r.fault != "silent" && r.spec.Name != "alltoall" {
 			for range 3 {
+				if r.kernel != "" {
+					fmt.Printf("node1:1:1 [0] NCCL INFO %s [Symmetric]: %d Bytes -> Kernel %s nchannels %d nthreads 512 nWorks 1\n", r.coll, size, r.kernel, r.ctas)
+					continue
+				}
 				fmt.Printf("node1:1:1 [0] NCCL INFO %s: %d Bytes -> Algo %s proto %s channel{Lo..Hi}={0..%d}\n", r.coll, size, strings.ToUpper(r.algorithm), strings.ToUpper(r.protocol), r.channels-1)
 			}
 		}
 		us := 10 + float64(size)/1e3/float64(r.channels) // of its own making
 		if r.algorithm == "tree" {
 			us += 5
+		}
+		if r.kernel != "" { // it is slow where its CTAs do not divide the data
+			us = 5 + float64(size)/1e3/float64(r.ctas)
+			if 64%r.ctas != 0 {
+				us *= 1.6
+			}
 		}
 		if program {
 			us = 7

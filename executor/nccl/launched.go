@@ -70,10 +70,19 @@ func (l *launched) arguments(t *executor.Trial, coll string, timed bool) []strin
 	if err == nil && c.Rooted() {
 		args = append(args, "-r", strconv.Itoa(t.Collective.Root))
 	}
+	if l.registers(t) {
+		args = append(args, "-R", "2")
+	}
 	if timed {
 		args = append(args, l.repeatOption()...)
 	}
 	return args
+}
+
+// registers reports whether a trial's buffers are registered as windows. Where they are, the
+// library runs symmetric kernels whatever NCCL_ALGO says.
+func (l *launched) registers(t *executor.Trial) bool {
+	return l.symmetric && t.Native != nil && (t.Native.Algorithm == symmetric || t.Native.Algorithm == libraryChoice)
 }
 
 // repeatOption returns the option that measures each size l.cycles times.

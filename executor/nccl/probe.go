@@ -51,11 +51,15 @@ func (l *launched) Describe(ctx context.Context) (executor.Description, error) {
 		l.known = f
 	}
 	f := l.known
+	native := nativeAlgorithms(f.tells || l.trusted, f.library == "rccl", l.tries)
+	if l.symmetric {
+		native = append(native, symmetricAlgorithms(l.tries)...)
+	}
 	return executor.Description{
 		Name: "nccl", Version: f.version, Devices: f.devices, MaxRanks: f.ranks,
 		Protocols: allProtocols, DTypes: dtypes(), Operations: data.Operations(),
 		Fingerprint: l.fingerprint(), NativeOnly: l.runtime == "",
-		Native: nativeAlgorithms(f.tells || l.trusted, f.library == "rccl", l.tries),
+		Native: native,
 	}, nil
 }
 
@@ -82,6 +86,9 @@ func (l *launched) fingerprint() map[string]string {
 	how["runtime"] = l.runtime
 	if l.sweep != nil {
 		how["sweep"] = fmt.Sprintf("%d:%d:%d", l.sweep.least, l.sweep.most, l.sweep.factor)
+	}
+	if l.symmetric {
+		how["symmetric"] = "true"
 	}
 	maps.Copy(how, libraryEnvironment())
 	maps.DeleteFunc(how, func(_, v string) bool { return v == "" })
@@ -130,5 +137,22 @@ func (l *launched) probe(ctx context.Context) (*facts, error) {
 	if log.Version != "" {
 		f.version = log.Version
 	}
+	if l.symmetric {
+		return f, l.probeSymmetric(ctx)
+	}
 	return f, nil
+}
+
+// probeSymmetric launches the tests once more with buffers registered as windows, and returns
+// an error unless the library then runs symmetric kernels.
+func (l *launched) probeSymmetric(ctx context.Context) error {
+	call := executor.Trial{Native: &executor.Native{Algorithm: symmetric}, Collective: collective.Spec{Name: "allreduce"}, Bytes: probeBytes, DType: "f32", Op: "sum", Iters: 1}
+	output, err := l.launch(ctx, debugEnvironment, l.program(nccltests.Program("allreduce")), l.arguments(&call, "allreduce", false)...)
+	switch {
+	case err != nil:
+		return fmt.Errorf("nccl: symmetric, with -R 2: %w%s", err, tail(output))
+	case len(debuglog.Read(output).Kernels) == 0:
+		return fmt.Errorf("nccl: symmetric: the library's log names no symmetric kernel with nccl-tests' -R 2: want NCCL 2.27 or later, tests built with it, and GPUs of one NVLink domain%s", tail(output))
+	}
+	return nil
 }

@@ -26,6 +26,9 @@ type settings struct {
 	runtime  string // how the library reads MSCCL programs; empty: it does not
 	folder   string // for the programs' files; every host can read it
 	tries    map[string][]string
+	// symmetric kernels are tried, and the library's own choice has buffers that are
+	// registered as windows, too.
+	symmetric bool
 }
 
 // sweep is a range of sizes measured in one launch.
@@ -35,10 +38,10 @@ type sweep struct {
 }
 
 // settingNames are the settings of this kind.
-var settingNames = []string{"library", "tests", "gpus", "cycles", "sweep", "trust", "runtime", "programs", "channels", "buffer", "threads"}
+var settingNames = []string{"library", "tests", "gpus", "cycles", "sweep", "trust", "runtime", "programs", "channels", "buffer", "threads", "symmetric", "kernel", "ctas"}
 
 // ofTests are those that need nccl-tests.
-var ofTests = []string{"gpus", "cycles", "sweep", "runtime", "programs"}
+var ofTests = []string{"gpus", "cycles", "sweep", "runtime", "programs", "symmetric", "kernel", "ctas"}
 
 // readSettings reads the settings with get. Every error names its key.
 func readSettings(get func(string) string, launcher []string) (*settings, error) {
@@ -59,10 +62,12 @@ func readSettings(get func(string) string, launcher []string) (*settings, error)
 	if s.tests != "" && len(launcher) == 0 && get("gpus") == "" {
 		return nil, errors.New("nccl: gpus is not set: without a launcher, want how many GPUs one process is to use")
 	}
-	var err error
-	if text := get("trust"); text != "" {
-		if s.trusted, err = strconv.ParseBool(text); err != nil {
-			return nil, fmt.Errorf("nccl: trust %q: want true or false", text)
+	if err := errors.Join(readBool("trust", get, &s.trusted), readBool("symmetric", get, &s.symmetric)); err != nil {
+		return nil, err
+	}
+	for _, k := range knobs {
+		if k.of == symmetric && get(k.name) != "" && !s.symmetric {
+			return nil, fmt.Errorf("nccl: %s is a setting of symmetric kernels: want symmetric = true, too", k.name)
 		}
 	}
 	if s.runtime != "" {
@@ -73,6 +78,7 @@ func readSettings(get func(string) string, launcher []string) (*settings, error)
 	if s.folder == "" {
 		s.folder = os.TempDir()
 	}
+	var err error
 	if s.tries, err = readTries(get); err != nil {
 		return nil, err
 	}
@@ -91,6 +97,18 @@ func readCount(key string, get func(string) string, into *int, most int) error {
 		return fmt.Errorf("nccl: %s %q: want a number from 1 to %d", key, text, most)
 	}
 	*into = n
+	return nil
+}
+
+// readBool reads true or false, if it is set.
+func readBool(key string, get func(string) string, into *bool) (err error) {
+	text := get(key)
+	if text == "" {
+		return nil
+	}
+	if *into, err = strconv.ParseBool(text); err != nil {
+		return fmt.Errorf("nccl: %s %q: want true or false", key, text)
+	}
 	return nil
 }
 

@@ -133,12 +133,23 @@ func Write(c *results.Campaign, o Options) (Report, error) {
 			return Report{}, err
 		}
 		report.warn(place)
+		if slices.ContainsFunc(c.Trials(), isSymmetric) {
+			report.note(symmetricKernels)
+		}
 		if !c.Finished() {
 			report.note("the search is not finished: after colltune resume, the files may be others")
 		}
 		return report, nil
 	}
 	return Report{}, fmt.Errorf("unknown export format %q: want one of %s", o.To, strings.Join(Formats(), ", "))
+}
+
+// symmetricKernels is the note on a campaign that measured NCCL's symmetric kernels.
+const symmetricKernels = "NCCL's symmetric kernels were measured: they need buffers registered as windows; NCCL_SYM_KERNEL and NCCL_SYM_CTAS choose them for a whole process, are no stable interface, and no tuner plug-in reaches them: measure again after an update of NCCL"
+
+// isSymmetric reports whether a trial timed a symmetric kernel of NCCL's.
+func isSymmetric(t results.Trial) bool {
+	return t.IsNative() && t.Algorithm == "symmetric" && t.Outcome == results.OK
 }
 
 // warn adds the warnings to a report.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/resultstest"
 	"github.com/google/go-cmp/cmp"
 )
@@ -25,6 +26,18 @@ func TestExportsOfALibrary(t *testing.T) {
 	report, _ = exported(t, c, Options{To: "msccl-xml"})
 	if len(report.Files) != 1 || len(report.Gaps) != 3 || report.Gaps[0].Why != noProgram {
 		t.Errorf("%+v", report)
+	}
+}
+
+// A campaign with symmetric kernels says that what chooses them is no stable interface.
+func TestSymmetricKernelsAreNoted(t *testing.T) {
+	for algorithm, want := range map[string]bool{"symmetric": true, "ring": false} {
+		c := resultstest.Create(t, resultstest.Plan())
+		resultstest.Append(t, c, resultstest.NativeTrial(algorithm, results.ProtocolAuto, map[string]string{"kernel": "AllReduce_AGxLL_R", "ctas": "32"}, 0, 1024, 5))
+		report, _ := exported(t, c, Options{To: "t4"})
+		if got := slices.Contains(report.Notes, symmetricKernels); got != want {
+			t.Errorf("%s: notes %q", algorithm, report.Notes)
+		}
 	}
 }
 

@@ -13,6 +13,9 @@ type Log struct {
 	// Choices are the choices made for calls, in order. NCCL logs them since 2.20, in
 	// numbers; since 2.23 with the collective; since 2.24 in names, with channels.
 	Choices []Choice
+	// Kernels are the symmetric kernels that calls ran on, in order: NCCL logs them since
+	// 2.27, in place of a choice.
+	Kernels []Kernel
 	// MSCCL is the number of programs that were loaded and connected; -1: not logged.
 	MSCCL int
 	// Channels is a communicator's number of channels for collectives; 0: not logged.
@@ -31,7 +34,14 @@ type Choice struct {
 	Channels   int    // 0: not logged
 }
 
+// Kernel is a symmetric kernel that a call ran on.
+type Kernel struct {
+	Name string // as in NCCL_SYM_KERNEL: AllReduce_AGxLL_R
+	CTAs int    // threadblocks of a GPU
+}
+
 var (
+	kernelLine      = regexp.MustCompile(`\[Symmetric\]: *-?\d+ Bytes -> Kernel (\w{1,64}) nchannels (\d+)`)
 	choiceLine      = regexp.MustCompile(`(?:(\w+): *)?(\d+) Bytes -> Algo (\w+) proto (\w+)(?: time [-0-9.eE+]+)?(?: channel\{Lo\.\.Hi\}=\{(\d+)\.\.(\d+)\})?`)
 	connectedLine   = regexp.MustCompile(`Connected (\d+) MSCCL algorithms`)
 	channelsLine    = regexp.MustCompile(`NCCL INFO (\d+) coll channels`)
@@ -76,6 +86,11 @@ func (l *Log) line(line string) {
 	}
 	if m := choiceLine.FindStringSubmatch(line); m != nil && len(l.Choices) < maxChoices {
 		l.choice(m)
+		return
+	}
+	if m := kernelLine.FindStringSubmatch(line); m != nil && len(l.Kernels) < maxChoices {
+		n, _ := strconv.Atoi(m[2])
+		l.Kernels = append(l.Kernels, Kernel{m[1], n})
 		return
 	}
 	if m := connectedLine.FindStringSubmatch(line); m != nil {

@@ -19,6 +19,7 @@ node1:411:411 [0] NCCL INFO AllReduce: 1024 Bytes -> Algo RING proto LL channel{
 node1:411:411 [0] NCCL INFO Broadcast:    32768 Bytes -> Algo NVLS_TREE proto SIMPLE channel{Lo..Hi}={0..15}
 node1:411:411 [0] NCCL INFO AllGather: 65536 Bytes -> Algo 1 proto 2 time 12.5
 node1:411:411 [0] NCCL INFO 4096 Bytes -> Algo 0 proto 0 time 11.500000
+node1:411:411 [0] NCCL INFO ReduceScatter [Symmetric]: 4194304 Bytes -> Kernel ReduceScatter_LD nchannels 32 nthreads 512 nWorks 1
 
 node1:411:431 [1] NCCL WARN Error : no algorithm/protocol available for function AllReduce
 `
@@ -34,6 +35,7 @@ func TestRead(t *testing.T) {
 			{"allgather", 65536, "ring", "simple", 0},
 			{"", 4096, "tree", "ll", 0},
 		},
+		Kernels:  []Kernel{{"ReduceScatter_LD", 32}},
 		Warnings: []string{"Error : no algorithm/protocol available for function AllReduce"},
 	}
 	got := Read(sample)

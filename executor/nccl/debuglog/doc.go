@@ -3,6 +3,8 @@
 //
 //	node1:411:418 [0] NCCL INFO AllReduce: 1048576 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..7}
 //	                            └───────────────────────── Choice ─────────────────────────┘
+//	node1:411:418 [0] NCCL INFO AllReduce [Symmetric]: 65536 Bytes -> Kernel AllReduce_AGxLL_R nchannels 8 …
+//	                                                                  └───────── Kernel ─────────┘
 //
 // A library that cannot do what its environment asks does something else, and reports it
 // here or nowhere. Lines may be interrupted by others, labelled by a launcher, or follow
