@@ -46,43 +46,41 @@ func (e *enumeration) build(ctx context.Context, drafts []*draft) ([]*built, err
 	return all, cmp.Or(err, ctx.Err())
 }
 
-// order is the order in which drafts are built. If there may not be time for all,
-// those for comparison come first, and then the most promising.
+// order is the order in which drafts are built. If there may not be time for all, those for
+// comparison come first. Then the sizes take turns: each takes the draft with the least
+// estimated time there, of those that may fit on a GPU, as long as there is one.
 func (e *enumeration) order(drafts []*draft) []int {
-	order := make([]int, len(drafts))
-	for i := range order {
-		order[i] = i
-	}
-	if e.expired == nil {
-		return order
-	}
-	behind := e.slowdowns(drafts)
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(behind[a], behind[b])
-	})
-	return order
-}
-
-// slowdowns returns, for each draft, the least ratio of its estimated time to the best
-// one's at any size; 0 for drafts that are for comparison.
-func (e *enumeration) slowdowns(drafts []*draft) []float64 {
-	behind := make([]float64, len(drafts))
-	for i := range behind {
-		behind[i] = math.Inf(1)
-	}
-	for _, bytes := range e.problem.Sizes {
-		times, least := make([]float64, len(drafts)), math.Inf(1)
-		for i, d := range drafts {
-			times[i] = e.estimate(d, bytes)
-			least = min(least, times[i])
+	order := make([]int, 0, len(drafts))
+	var rest []int
+	for i, d := range drafts {
+		if e.expired == nil || len(d.points) > 0 {
+			order = append(order, i)
+		} else {
+			rest = append(rest, i)
 		}
-		for i, d := range drafts {
-			if behind[i] = min(behind[i], times[i]/least); len(d.points) > 0 {
-				behind[i] = 0
+	}
+	var bySize [][]int // drafts in rising order of time
+	for _, bytes := range e.problem.Sizes {
+		times, sorted := make([]float64, len(drafts)), slices.Clone(rest)
+		for _, i := range rest {
+			times[i] = e.estimate(drafts[i], bytes)
+			if e.unfitting(drafts[i]) != nil {
+				times[i] = math.Inf(1)
+			}
+		}
+		slices.SortStableFunc(sorted, func(a, b int) int { return cmp.Compare(times[a], times[b]) })
+		bySize = append(bySize, sorted)
+	}
+	taken := make([]bool, len(drafts))
+	for turn := range len(rest) {
+		for _, sorted := range bySize {
+			if i := sorted[turn]; !taken[i] {
+				taken[i] = true
+				order = append(order, i)
 			}
 		}
 	}
-	return behind
+	return order
 }
 
 // maxBuilt limits the operations of programs that are compiled and verified at the

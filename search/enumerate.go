@@ -134,12 +134,12 @@ func (e *enumeration) request() script.Request {
 }
 
 // family drafts one family's routings over its parameters. It begins nothing once it is
-// late.
+// late, but its first routing while any family may still be traced.
 func (e *enumeration) family(ctx context.Context, f *templates.Family, late func() bool) (all drafted, err error) {
 	f = f.Budgeted(e.machine)
 	fixed := e.options.fixed(f)
 	g, err := e.gridOf(f, fixed, func() (*grid, error) {
-		if late() {
+		if e.late(tracing, 1)() {
 			return nil, nil
 		}
 		return e.grid(ctx, f, fixed)
@@ -214,6 +214,10 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 	ranks := int64(len(e.problem.Topology.Ranks))
 	var done atomic.Int64
 	err = forEachLimited(ctx, jobs, len(grid), e.traceLimit(), func(int) int64 { return ranks * ranks }, func(i int) (err error) {
+		late := late
+		if i == 0 {
+			late = e.late(tracing, 1)
+		}
 		traces[i], err = e.tracedOnce(f, grid[i], late)
 		e.options.Observer.stage("tracing "+f.Name, int(done.Add(1)), len(grid))
 		return err
