@@ -8,14 +8,14 @@ import (
 )
 
 // minSets is how many data sets must have measured a zone for it to have an interval:
-// with one left out, two are left to differ.
-const minSets = 3
+// with one left out, three are left to differ.
+const minSets = 4
 
 // Residual is one measured row.
 type Residual struct {
 	Set   string  // the data set
 	Log   float64 // ln(measured ÷ simulated)
-	Kind  string  // of the program, its family; empty: the library
+	Kind  string  // of the program, its family; of the library, its algorithm
 	Zones []Zone  // System.Zones
 }
 
@@ -37,11 +37,11 @@ type Entry struct {
 // Table has the zones that measured rows support, in order.
 type Table struct {
 	Entries []Entry
-	Kinds   []string // of programs that were measured: families
+	Kinds   map[string][]string // that were measured, sorted, by Zone.place
 }
 
-// wider is how much further from the median the ends of an interval are than residuals
-// ask, for what the next machine adds. docs/simulator.md says what others would hold.
+// wider is how many times as wide as its residuals ask an interval is, for what the next
+// data set adds: each end moves out by the same. docs/simulator.md says what others hold.
 const wider = 1.3
 
 // Estimate returns the table of residuals, to be shipped.
@@ -50,14 +50,15 @@ func Estimate(all []Residual) *Table {
 }
 
 // EstimateWithout returns the table without the residuals of some data sets, to judge those
-// by. They count for which zones there are, but not for their intervals; a zone that no
-// other data set measured has none.
+// by. They count for which zones there are, but not for their intervals, nor for what was
+// measured; a zone that no other data set measured has none.
 func EstimateWithout(all []Residual, without func(set string) bool) *Table {
 	zones := map[Zone]map[string][]float64{} // residuals by set
-	t := &Table{}
+	t := &Table{Kinds: map[string][]string{}}
 	for _, r := range all {
-		if r.Kind != "" && !slices.Contains(t.Kinds, r.Kind) {
-			t.Kinds = append(t.Kinds, r.Kind)
+		if len(r.Zones) > 0 && !without(r.Set) && !t.Measured(r.Zones[0], r.Kind) {
+			place := r.Zones[0].place()
+			t.Kinds[place] = append(t.Kinds[place], r.Kind)
 		}
 		for _, z := range r.Zones {
 			if zones[z] == nil {
@@ -66,7 +67,9 @@ func EstimateWithout(all []Residual, without func(set string) bool) *Table {
 			zones[z][r.Set] = append(zones[z][r.Set], r.Log)
 		}
 	}
-	slices.Sort(t.Kinds)
+	for _, kinds := range t.Kinds {
+		slices.Sort(kinds)
+	}
 	for z, sets := range zones {
 		if len(sets) < minSets {
 			continue
@@ -81,15 +84,15 @@ func EstimateWithout(all []Residual, without func(set string) bool) *Table {
 		}
 		t.Entries = append(t.Entries, Entry{z, intervalOf(sets), len(sets), rows})
 	}
-	slices.SortFunc(t.Entries, func(a, b Entry) int { return compareZones(a.Zone, b.Zone) })
+	slices.SortFunc(t.Entries, func(a, b Entry) int { return CompareZones(a.Zone, b.Zone) })
 	return t
 }
 
-// intervalOf returns the interval of residuals by data set: from their 5th to their 95th
-// percentile, each that much further from the median.
+// intervalOf returns the interval of residuals by data set.
 func intervalOf(sets map[string][]float64) Interval {
 	low, median, high := spread(sets)
-	return Interval{math.Exp(median - wider*(median-low)), math.Exp(median), math.Exp(median + wider*(high-median))}
+	out := (wider - 1) / 2 * (high - low)
+	return Interval{math.Exp(low - out), math.Exp(median), math.Exp(high + out)}
 }
 
 // spread returns the 5th, 50th and 95th percentile of residuals, in which each data set
@@ -137,15 +140,16 @@ func Percentile(sorted []float64, p float64) float64 {
 // them; ok is false if it has none.
 func (t *Table) At(zones []Zone) (e Entry, wider int, ok bool) {
 	for i, z := range zones {
-		if at, found := slices.BinarySearchFunc(t.Entries, z, func(e Entry, z Zone) int { return compareZones(e.Zone, z) }); found {
+		if at, found := slices.BinarySearchFunc(t.Entries, z, func(e Entry, z Zone) int { return CompareZones(e.Zone, z) }); found {
 			return t.Entries[at], i, true
 		}
 	}
 	return Entry{}, 0, false
 }
 
-// Measured reports whether programs of that kind, a family, were measured.
-func (t *Table) Measured(kind string) bool { return slices.Contains(t.Kinds, kind) }
+// Measured reports whether a family or algorithm was measured, on one node or on several
+// as the zone is.
+func (t *Table) Measured(z Zone, kind string) bool { return slices.Contains(t.Kinds[z.place()], kind) }
 
 // Scale returns the interval of the time, in microseconds, that would be measured where
 // the simulated time is us.

@@ -46,10 +46,10 @@ func TestZones(t *testing.T) {
 		bytes      int64
 		want       string // zones by ;
 	}{
-		{one, "allreduce", 65535, "library, NVLink, one node, allreduce, below 64K; library, any system, one node, allreduce, below 64K; library, any system, one node, any collective, below 64K"},
-		{one, "reducescatter", 65536, "library, NVLink, one node, allgather, reducescatter, 64K to 1M; library, any system, one node, allgather, reducescatter, 64K to 1M; library, any system, one node, any collective, 64K to 1M"},
-		{several, "alltoall", 16<<20 - 1, "library, NVLink, slingshot, alltoall, 1M to 16M; library, any system, several nodes, alltoall, 1M to 16M; library, any system, several nodes, any collective, 1M to 16M"},
-		{one, "broadcast", 16 << 20, "library, NVLink, one node, broadcast, reduce, from 16M; library, any system, one node, broadcast, reduce, from 16M; library, any system, one node, any collective, from 16M"},
+		{one, "allreduce", 65535, "library, NVLink, one node, allreduce, below 64K; library, any system, one node, any collective, below 64K"},
+		{one, "reducescatter", 65536, "library, NVLink, one node, allgather, reducescatter, 64K to 1M; library, any system, one node, any collective, 64K to 1M"},
+		{several, "alltoall", 16<<20 - 1, "library, NVLink, slingshot, alltoall, 1M to 16M; library, any system, several nodes, any collective, 1M to 16M"},
+		{one, "broadcast", 16 << 20, "library, NVLink, one node, broadcast, reduce, from 16M; library, any system, one node, any collective, from 16M"},
 		{one, "alltonext", 1024, ""},
 		{System{}, "allreduce", 1024, ""},
 	} {
@@ -63,40 +63,75 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// residuals are n rows of each of some sets in one zone.
+// residuals are rows of some sets in one zone.
 func residuals(sets ...[]float64) (all []Residual) {
 	zones := System{"NVLink", "none"}.Zones(Library, "allreduce", 1024)
 	for i, logs := range sets {
 		for _, l := range logs {
-			all = append(all, Residual{Set: string(rune('a' + i)), Log: l, Zones: zones})
+			all = append(all, Residual{Set: string(rune('a' + i)), Log: l, Kind: "ring", Zones: zones})
 		}
 	}
 	return all
 }
 
 func TestEstimate(t *testing.T) {
-	if two := Estimate(residuals([]float64{0}, []float64{1})); len(two.Entries) != 0 {
-		t.Errorf("%v: want no zone of two data sets", two.Entries)
+	if three := Estimate(residuals([]float64{0}, []float64{1}, []float64{2})); len(three.Entries) != 0 {
+		t.Errorf("%v: want no zone of three data sets", three.Entries)
 	}
-	all := residuals([]float64{-0.1}, []float64{0}, []float64{0.2})
+	all := residuals([]float64{-0.1}, []float64{0}, []float64{0.1}, []float64{0.4})
 	e, wider, ok := Estimate(all).At(all[0].Zones)
-	want := Interval{math.Exp(-1.3 * 0.1), 1, math.Exp(1.3 * 0.2)}
-	if !ok || wider != 0 || e.Sets != 3 || e.Rows != 3 || math.Abs(e.Low-want.Low)+math.Abs(e.High-want.High) > 1e-12 || e.Median != 1 {
+	want := Interval{math.Exp(-0.1 - 0.15*0.5), math.Exp(0.05), math.Exp(0.4 + 0.15*0.5)}
+	if !ok || wider != 0 || e.Sets != 4 || e.Rows != 4 || math.Abs(e.Low-want.Low)+math.Abs(e.High-want.High)+math.Abs(e.Median-want.Median) > 1e-12 {
 		t.Errorf("%+v: want %v", e, want)
 	}
-	// Without one set, two say where the third may lie.
-	e, _, ok = EstimateWithout(all, func(set string) bool { return set == "c" }).At(all[0].Zones)
-	if !ok || e.Sets != 2 || e.Rows != 2 || math.Abs(math.Log(e.High)-(-0.05+1.3*0.05)) > 1e-12 {
-		t.Errorf("%+v: want the two sets that are left", e)
+	// Without one set, three say where the fourth may lie.
+	e, _, ok = EstimateWithout(all, func(set string) bool { return set == "d" }).At(all[0].Zones)
+	if !ok || e.Sets != 3 || e.Rows != 3 || math.Abs(math.Log(e.High)-(0.1+0.15*0.2)) > 1e-12 {
+		t.Errorf("%+v: want the three sets that are left", e)
 	}
-	if none := EstimateWithout(all, func(string) bool { return true }); len(none.Entries) != 0 {
-		t.Errorf("%v: want no zone without any set", none.Entries)
+	if none := EstimateWithout(all, func(string) bool { return true }); len(none.Entries) != 0 || none.Measured(all[0].Zones[0], "ring") {
+		t.Errorf("%v: want no zone without any set, and nothing measured", none)
 	}
 	if _, _, ok := Estimate(all).At(System{"PCIe", "none"}.Zones(Program, "allreduce", 1024)); ok {
 		t.Error("a program has the library's interval")
 	}
-	if e, wider, ok := Estimate(all).At(System{"PCIe", "none"}.Zones(Library, "alltoall", 1024)); !ok || wider != 2 || e.System != Any {
+	if e, wider, ok := Estimate(all).At(System{"PCIe", "none"}.Zones(Library, "alltoall", 1024)); !ok || wider != 1 || e.System != Any {
 		t.Errorf("%v %d %t: want the zone of any system and collective", e, wider, ok)
+	}
+	over := System{"NVLink", "infiniband"}.Zones(Library, "allreduce", 1024)[0]
+	if table := Estimate(all); !table.Measured(all[0].Zones[0], "ring") || table.Measured(all[0].Zones[0], "nvls") || table.Measured(over, "ring") {
+		t.Errorf("%v: want rings on one node alone", table.Kinds)
+	}
+}
+
+// What the shipped rows support: NVLS and rings, but neither NVLS over nodes nor PAT; and
+// RCCL's all-pairs files as programs are.
+func TestModel(t *testing.T) {
+	one, several := System{"NVLink", "none"}, System{"NVLink", "infiniband"}
+	for _, tc := range []struct {
+		system           System
+		ran, kind, lacks string
+	}{
+		{one, Library, "nvls", ""},
+		{one, Library, "ring", ""},
+		{one, Library, "all-pairs", ""},
+		{one, Library, "hierarchical", "the library's hierarchical"},
+		{several, Library, "ring", ""},
+		{several, Library, "nvls", "the library's nvls over nodes"},
+		{several, Library, "pat", "the library's pat over nodes"},
+		{one, Program, "all-pairs", ""},
+		{one, Program, "nvls", "programs of nvls"},
+		{several, Program, "ring", "program, NVLink, infiniband, allreduce, from 16M"},
+		{System{}, Library, "ring", "systems such as machine"},
+	} {
+		m := &Model{Name: "machine", System: tc.system, Table: Shipped()}
+		at := m.Program
+		if tc.ran == Library {
+			at = m.Library
+		}
+		if i, lacks := at(tc.kind, "allreduce", 64<<20); lacks != tc.lacks || lacks == "" && !i.Holds(1) {
+			t.Errorf("%s of %s on %v: %v, lacks %q, want %q", tc.kind, tc.ran, tc.system, i, lacks, tc.lacks)
+		}
 	}
 }
 
@@ -106,7 +141,7 @@ func TestEstimateProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// Steps that add without rounding, so that equal ones stay equal.
 		log := rapid.Map(rapid.IntRange(-192, 192), func(n int) float64 { return float64(n) / 64 })
-		logs := rapid.SliceOfN(rapid.SliceOfN(log, 1, 20), 3, 6).Draw(t, "sets")
+		logs := rapid.SliceOfN(rapid.SliceOfN(log, 1, 20), 4, 6).Draw(t, "sets")
 		all := residuals(logs...)
 		table := Estimate(all)
 		for _, e := range table.Entries {
@@ -143,9 +178,9 @@ func TestSetsWeighTheSame(t *testing.T) {
 	for i := range many {
 		many[i] = 0.01 * float64(i%5)
 	}
-	e, _, _ := Estimate(residuals(many, []float64{1}, []float64{1})).At(residuals(many)[0].Zones)
+	e, _, _ := Estimate(residuals(many, []float64{1}, []float64{1}, []float64{1})).At(residuals(many)[0].Zones)
 	if math.Abs(math.Log(e.Median)-1) > 1e-9 {
-		t.Errorf("median %g: want that of two sets of three", e.Median)
+		t.Errorf("median %g: want that of three sets of four", e.Median)
 	}
 }
 
@@ -182,7 +217,7 @@ func TestTableForm(t *testing.T) {
 		t.Errorf("zones.csv is not as Write writes it:\n%s", &out)
 	}
 	if len(Shipped().Entries) == 0 || len(Shipped().Kinds) == 0 {
-		t.Error("no zone or no kind of program is shipped")
+		t.Error("no zone or nothing measured is shipped")
 	}
 	line := "library,NVLink,none,allreduce,below 64K,3,9,0.5,1,2\n"
 	for _, tc := range []struct{ text, want string }{
@@ -200,7 +235,7 @@ func TestTableForm(t *testing.T) {
 
 // What Read accepts it reads again as Write writes it.
 func FuzzRead(f *testing.F) {
-	f.Add(kindsHead + "ring\n" + strings.Join(head, ",") + "\nlibrary,NVLink,none,allreduce,below 64K,3,9,0.5,1,2\n")
+	f.Add(kindsHead + "library, one node: chain ring\n" + strings.Join(head, ",") + "\nlibrary,NVLink,none,allreduce,below 64K,3,9,0.5,1,2\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		table, err := Read(strings.NewReader(text))
 		if err != nil {
@@ -211,7 +246,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		again, err := Read(&out)
-		if err != nil || len(again.Entries) != len(table.Entries) {
+		if err != nil || len(again.Entries) != len(table.Entries) || len(again.Kinds) != len(table.Kinds) {
 			t.Fatalf("%q: %v", text, err)
 		}
 	})

@@ -10,28 +10,39 @@ type Model struct {
 // Program returns the interval of the time of a program of a family at a size, or, in words,
 // what nothing measured supports.
 func (m *Model) Program(family, collective string, bytes int64) (i Interval, lacks string) {
-	i, lacks = m.at(Program, collective, bytes)
-	if m.System.Zones(Program, collective, bytes) != nil && !m.Table.Measured(family) {
-		lacks = "programs of " + family
+	return m.at(Program, family, collective, bytes)
+}
+
+// Library returns the same of an algorithm of the vendor's library. One that was measured
+// as a program alone has a program's: RCCL's files are programs.
+func (m *Model) Library(algorithm, collective string, bytes int64) (i Interval, lacks string) {
+	if i, lacks = m.at(Library, algorithm, collective, bytes); lacks != "" {
+		if program, none := m.at(Program, algorithm, collective, bytes); none == "" {
+			return program, ""
+		}
 	}
 	return i, lacks
 }
 
-// Library returns the same of the vendor's library.
-func (m *Model) Library(collective string, bytes int64) (i Interval, lacks string) {
-	return m.at(Library, collective, bytes)
-}
-
-func (m *Model) at(ran, collective string, bytes int64) (i Interval, lacks string) {
+func (m *Model) at(ran, kind, collective string, bytes int64) (i Interval, lacks string) {
 	zones := m.System.Zones(ran, collective, bytes)
 	e, _, ok := m.Table.At(zones)
 	switch {
-	case ok:
-		return e.Interval, ""
 	case m.System == System{}:
 		return i, "systems such as " + m.Name
 	case zones == nil:
 		return i, collective
+	case !ok:
+		return i, zones[0].String()
+	case !m.Table.Measured(zones[0], kind):
+		lacks = "programs of " + kind
+		if ran == Library {
+			lacks = "the library's " + kind
+		}
+		if !zones[0].oneNode() {
+			lacks += " over nodes"
+		}
+		return i, lacks
 	}
-	return i, zones[0].String()
+	return e.Interval, ""
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -26,11 +27,11 @@ var Shipped = sync.OnceValue(func() *Table {
 	return t
 })
 
-// compareZones orders zones: libraries first, one node before several, sizes rising.
-func compareZones(a, b Zone) int {
+// CompareZones orders zones: libraries first, one node before several, sizes rising.
+func CompareZones(a, b Zone) int {
 	place := func(s string) int { return slices.Index(Bands(), s) }
 	several := func(z Zone) int {
-		if z.Network == oneNode {
+		if z.oneNode() {
 			return 0
 		}
 		return 1
@@ -52,12 +53,17 @@ func compareZones(a, b Zone) int {
 
 var head = []string{"ran", "system", "network", "collective", "sizes", "sets", "rows", "low", "median", "high"}
 
-// kindsHead begins the line that lists Kinds.
-const kindsHead = "# programs measured: "
+// kindsHead begins the lines of Kinds: one a place.
+const kindsHead = "# measured: "
 
 // Write prints a table as Read reads it, with ratios to four digits.
 func (t *Table) Write(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "# Intervals of measured ÷ simulated time, by zone. make accuracy UPDATE=1 writes them.\n%s%s\n", kindsHead, strings.Join(t.Kinds, " ")); err != nil {
+	var b strings.Builder
+	b.WriteString("# Intervals of measured ÷ simulated time, by zone. make accuracy UPDATE=1 writes them.\n")
+	for _, place := range slices.Sorted(maps.Keys(t.Kinds)) {
+		fmt.Fprintf(&b, "%s%s: %s\n", kindsHead, place, strings.Join(t.Kinds[place], " "))
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
 		return err
 	}
 	out := csv.NewWriter(w)
@@ -78,10 +84,11 @@ func Read(r io.Reader) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{}
+	t := &Table{Kinds: map[string][]string{}}
 	for line := range strings.Lines(string(text)) {
 		if kinds, ok := strings.CutPrefix(line, kindsHead); ok {
-			t.Kinds = strings.Fields(kinds)
+			place, names, _ := strings.Cut(kinds, ":")
+			t.Kinds[place] = strings.Fields(names)
 		}
 	}
 	in := csv.NewReader(strings.NewReader(string(text)))
@@ -107,7 +114,7 @@ func Read(r io.Reader) (*Table, error) {
 		}
 		t.Entries = append(t.Entries, e)
 	}
-	if !slices.IsSortedFunc(t.Entries, func(a, b Entry) int { return compareZones(a.Zone, b.Zone) }) {
+	if !slices.IsSortedFunc(t.Entries, func(a, b Entry) int { return CompareZones(a.Zone, b.Zone) }) {
 		return nil, fmt.Errorf("the zones are not in order")
 	}
 	return t, nil

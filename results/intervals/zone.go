@@ -27,10 +27,10 @@ type Zone struct {
 // String names a zone: library, NVLink, one node, allreduce, from 16M.
 func (z Zone) String() string {
 	network := z.Network
-	switch network {
-	case oneNode:
+	switch {
+	case z.oneNode():
 		network = "one node"
-	case Any:
+	case network == Any:
 		network = "several nodes"
 	}
 	of := z.System
@@ -128,22 +128,28 @@ func SystemOf(t *topologies.Topology) System {
 	return s
 }
 
-// Zones returns the zones of a call, each wider than the one before: its own, that of any
-// system, and that of any collective as well. Systems and collectives that nothing
+// Zones returns the zones of a call, each wider than the one before: its own, and that of
+// the same size with any collective on any system. Systems and collectives that nothing
 // measured is like have none.
 func (s System) Zones(ran, collective string, bytes int64) []Zone {
 	group, known := groups[collective]
 	if s.Kind == "" || !known {
 		return nil
 	}
-	wide := s.Network
-	if wide != oneNode {
-		wide = Any
+	own := Zone{ran, s.Kind, s.Network, group, BandOf(bytes)}
+	wide := Zone{ran, Any, Any, Any, own.Sizes}
+	if own.oneNode() {
+		wide.Network = own.Network
 	}
-	sizes := BandOf(bytes)
-	return []Zone{
-		{ran, s.Kind, s.Network, group, sizes},
-		{ran, Any, wide, group, sizes},
-		{ran, Any, wide, Any, sizes},
+	return []Zone{own, wide}
+}
+
+func (z Zone) oneNode() bool { return z.Network == oneNode }
+
+// place is where a zone's kinds count: the same algorithm over nodes is another one.
+func (z Zone) place() string {
+	if z.oneNode() {
+		return z.Ran + ", one node"
 	}
+	return z.Ran + ", several nodes"
 }

@@ -56,7 +56,8 @@ func (r *Row) addBands(m *intervals.Model, given bool) {
 	if r.Speedup != nil {
 		library, lacks := intervals.Exact, ""
 		if !given {
-			library, lacks = m.Library(r.Collective, r.Bytes)
+			algorithm, _, _ := strings.Cut(*r.Baseline, " ") // ring of ring ×24 LL
+			library, lacks = m.Library(algorithm, r.Collective, r.Bytes)
 		}
 		verdict := Unsupported
 		if lacks != "" {

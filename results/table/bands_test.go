@@ -22,7 +22,7 @@ func nvlink() *intervals.Model {
 	return &intervals.Model{
 		Name:   "two",
 		System: intervals.System{Kind: "NVLink", Network: "none"},
-		Table: &intervals.Table{Kinds: []string{"ring"}, Entries: []intervals.Entry{
+		Table: &intervals.Table{Kinds: map[string][]string{"library, one node": {"measured", "nccl", "ring"}, "program, one node": {"ring"}}, Entries: []intervals.Entry{
 			below(intervals.Library, intervals.Interval{Low: 0.5, Median: 1, High: 2}),
 			below(intervals.Program, intervals.Interval{Low: 0.9, Median: 1, High: 1.1}),
 		}},
@@ -69,6 +69,17 @@ func TestBands(t *testing.T) {
 		if r.addBands(nil, false); r.TimeBandUS != nil || r.SpeedupBand != nil || r.SpeedupVerdict != nil || r.Unsupported {
 			t.Errorf("%s: a measured row has a band", tc.name)
 		}
+	}
+}
+
+// A baseline by an algorithm that nobody measured says nothing of the speedup, but the
+// program's time stands.
+func TestBandsOfAnUnmeasuredBaseline(t *testing.T) {
+	r := Row{Algorithm: "ring", Source: "template", Collective: "allreduce", Bytes: 1024, TimeUS: 10}
+	r.setBaseline("nvls ×16 Simple", 30, Evidence{}, false)
+	r.addBands(nvlink(), false)
+	if *r.SpeedupVerdict != Unsupported || r.SpeedupBand != nil || r.TimeBandUS == nil || strings.Join(r.lacks, "; ") != "the library's nvls" {
+		t.Errorf("verdict %s, lacks %q, time band %v", *r.SpeedupVerdict, r.lacks, r.TimeBandUS)
 	}
 }
 

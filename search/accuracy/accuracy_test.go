@@ -127,25 +127,45 @@ func TestLeaderboard(t *testing.T) {
 
 // TestLeaveOutMachines: data sets of one machine do not judge one another.
 func TestLeaveOutMachines(t *testing.T) {
-	m := &Manifest{Sets: []Set{{Name: "a", Machine: "one"}, {Name: "b", Machine: "one"}, {Name: "c", Machine: "other"}}}
+	m := &Manifest{Sets: []Set{{Name: "a", Machine: "one"}, {Name: "b", Machine: "one"}, {Name: "c", Machine: "two"}, {Name: "d", Machine: "three"}}}
 	var all []Compared
 	for _, row := range []struct {
 		set string
 		us  float64
-	}{{"a", 20}, {"b", 20}, {"c", 10}} {
+	}{{"a", 20}, {"b", 20}, {"c", 10}, {"d", 10}} {
 		all = append(all, Compared{
 			Row:         Row{Set: row.set, Collective: "allreduce", Nodes: 1, GPUs: 8, Bytes: 1024, TimeUS: row.us},
-			SimulatedUS: 10, System: intervals.System{Kind: "NVLink", Network: "none"},
+			SimulatedUS: 10, Name: "ring ×2 LL", System: intervals.System{Kind: "NVLink", Network: "none"},
 		})
 	}
-	for i, v := range LeaveOut(all) {
-		if want := i < 2; v.Inside != want || v.Zone.Sets != 2 {
-			t.Errorf("%s without its set: inside %t of %d sets, want %t of 2", v.Set, v.Inside, v.Zone.Sets, want)
+	for _, v := range LeaveOut(all) {
+		if !v.Inside || v.Zone.Sets != 3 {
+			t.Errorf("%s without its set: inside %t of %d sets, want inside of 3", v.Set, v.Inside, v.Zone.Sets)
 		}
 	}
 	for i, v := range LeaveOutMachines(m, all) {
-		if want := []int{1, 1, 2}[i]; v.Inside || v.Zone.Sets != want {
-			t.Errorf("%s without its machine: inside %t of %d sets, want outside of %d", v.Set, v.Inside, v.Zone.Sets, want)
+		if inside, sets := i >= 2, []int{2, 2, 3, 3}[i]; v.Inside != inside || v.Zone.Sets != sets {
+			t.Errorf("%s without its machine: inside %t of %d sets, want %t of %d", v.Set, v.Inside, v.Zone.Sets, inside, sets)
+		}
+	}
+}
+
+// An algorithm that no other data set measured has no interval, though its zone has one.
+func TestLeaveOutAlgorithm(t *testing.T) {
+	var all []Compared
+	for _, set := range []string{"a", "b", "c", "d"} {
+		name := "ring ×2 LL"
+		if set == "d" {
+			name = "nvls Simple"
+		}
+		all = append(all, Compared{
+			Row:         Row{Set: set, Collective: "allreduce", Nodes: 1, GPUs: 8, Bytes: 1024, TimeUS: 10},
+			SimulatedUS: 10, Name: name, System: intervals.System{Kind: "NVLink", Network: "none"},
+		})
+	}
+	for _, v := range LeaveOut(all) {
+		if v.Supported() != (v.Set != "d") {
+			t.Errorf("%s, %s: supported %t", v.Set, v.Name, v.Supported())
 		}
 	}
 }

@@ -74,7 +74,7 @@ func Compare(ctx context.Context, m *Manifest, rows []Row, jobs int) ([]Compared
 			unused = append(unused, Unused{*r, why})
 			continue
 		}
-		calls[i] = call{s.Topology, r.Collective, r.DType, r.Algo, r.Proto, r.Nodes, r.GPUs, r.InPlace && r.Collective != "alltoall", s.Before222, s.backToBack(r), s.OtherDir, strings.Join(s.Protocols, ",")}
+		calls[i] = call{s.Topology, r.Collective, r.DType, r.Algo, r.Proto, r.Nodes, r.GPUs, r.InPlace && r.Collective != "alltoall", s.Before222, s.backToBack(r), s.OtherDir, strings.Join(s.protocols(r), ",")}
 		sizes[calls[i]] = append(sizes[calls[i]], r.Bytes)
 	}
 	simulated := map[call]map[int64]timed{}

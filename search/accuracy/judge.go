@@ -3,6 +3,7 @@ package accuracy
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/colltune/colltune/results/intervals"
 )
@@ -10,6 +11,7 @@ import (
 // Verdict is a compared row against the interval of its zone.
 type Verdict struct {
 	Compared
+	Own    intervals.Zone  // the row's
 	Zone   intervals.Entry // that counts for it; the zero value: none
 	Wider  bool            // that is not the row's own zone, but a wider one
 	Inside bool
@@ -22,11 +24,12 @@ func (v *Verdict) Supported() bool { return v.Zone.Sets > 0 }
 func Residuals(all []Compared) []intervals.Residual {
 	out := make([]intervals.Residual, len(all))
 	for i, c := range all {
-		ran := intervals.Program
-		if c.Family == "" {
+		ran, kind := intervals.Program, c.Family
+		if kind == "" {
 			ran = intervals.Library
+			kind, _, _ = strings.Cut(c.Name, " ")
 		}
-		out[i] = intervals.Residual{Set: c.Set, Kind: c.Family, Log: math.Log(c.TimeUS / c.SimulatedUS), Zones: c.System.Zones(ran, c.Collective, c.Bytes)}
+		out[i] = intervals.Residual{Set: c.Set, Kind: kind, Log: math.Log(c.TimeUS / c.SimulatedUS), Zones: c.System.Zones(ran, c.Collective, c.Bytes)}
 	}
 	return out
 }
@@ -66,7 +69,10 @@ func judge(all []Compared, of func(set string) *intervals.Table) []Verdict {
 	for i, r := range Residuals(all) {
 		out[i].Compared = all[i]
 		t := of(r.Set)
-		if r.Kind != "" && !t.Measured(r.Kind) {
+		if len(r.Zones) == 0 {
+			continue
+		}
+		if out[i].Own = r.Zones[0]; !t.Measured(out[i].Own, r.Kind) {
 			continue
 		}
 		if e, wider, ok := t.At(r.Zones); ok {
@@ -87,7 +93,7 @@ type Count struct {
 func (c *Count) Share() float64 { return float64(c.Inside) / float64(max(c.Rows-c.Unsupported, 1)) }
 
 // few reports whether there are rows enough, and fewer inside than there should be.
-func (c *Count) few() bool { return c.Rows >= 20 && c.Share() < 0.75 }
+func (c *Count) few() bool { return c.Rows-c.Unsupported >= 20 && c.Share() < 0.75 }
 
 // CountBy sums up verdicts by a key.
 func CountBy[K comparable](all []Verdict, key func(*Verdict) K) map[K]*Count {

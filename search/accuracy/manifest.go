@@ -2,6 +2,7 @@ package accuracy
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -41,8 +42,9 @@ type Set struct {
 	LateUS map[string]float64 `toml:"late_us"`
 	// BackToBack are collectives whose calls on one node follow each other without a wait.
 	BackToBack []string `toml:"back_to_back"`
-	Protocols  []string `toml:"protocols"`      // that the library had; none: all
-	OtherDir   bool     `toml:"msccl_algo_dir"` // MSCCL_ALGO_DIR named a folder of other files than RCCL's own
+	// Protocols are those that the library had, by collective, or under any; none: all.
+	Protocols map[string][]string `toml:"protocols"`
+	OtherDir  bool                `toml:"msccl_algo_dir"` // MSCCL_ALGO_DIR named a folder of other files than RCCL's own
 }
 
 // Rule selects rows of a set. Empty fields select all.
@@ -111,7 +113,7 @@ func ParseManifest(file, text string) (*Manifest, error) {
 		if _, err := collective.ElemBytes(s.DType); err != nil {
 			return nil, fail("set %s: %v", s.Name, err)
 		}
-		for _, name := range s.Protocols {
+		for _, name := range slices.Concat(slices.Collect(maps.Values(s.Protocols))...) {
 			if _, err := topologies.ParseProto(name); err != nil {
 				return nil, fail("set %s: %v", s.Name, err)
 			}
@@ -178,6 +180,14 @@ func (s *Set) whyNot(r *Row) string {
 // backToBack reports whether calls of a row followed each other without a wait.
 func (s *Set) backToBack(r *Row) bool {
 	return r.Nodes == 1 && slices.Contains(s.BackToBack, r.Collective)
+}
+
+// protocols returns those that the library of a row had; none: all.
+func (s *Set) protocols(r *Row) []string {
+	if names, ok := s.Protocols[r.Collective]; ok {
+		return names
+	}
+	return s.Protocols["any"]
 }
 
 // host returns the least time that the host of a row takes, in microseconds.

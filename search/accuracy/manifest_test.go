@@ -14,7 +14,7 @@ func TestManifestRefuses(t *testing.T) {
 		{"no topology", "\n[[set]]\nname = \"a\"\n", "m.toml: line 2: set a names no topology"},
 		{"a name twice", "[[set]]\nname = \"a\"\ntopology = \"mi300x\"\n[[set]]\nname = \"a\"\n", "line 4: a set's name \"a\""},
 		{"an element type", "[[set]]\nname = \"a\"\ntopology = \"mi300x\"\ndtype = \"f33\"\n", "unknown dtype \"f33\""},
-		{"a protocol", "[[set]]\nname = \"a\"\ntopology = \"mi300x\"\nprotocols = [\"LL64\"]\n", "set a: unknown protocol \"LL64\""},
+		{"a protocol", "[[set]]\nname = \"a\"\ntopology = \"mi300x\"\nprotocols = { any = [\"LL64\"] }\n", "set a: unknown protocol \"LL64\""},
 		{"no reason", "[[set]]\nname = \"a\"\ntopology = \"mi300x\"\n[[set.without]]\nalgo = \"*\"\n", "says not why"},
 		{"a pattern", "[[set]]\nname = \"a\"\ntopology = \"mi300x\"\n[[set.without]]\nalgo = \"[\"\nwhy = \"\\\"\"\n", "pattern \"[\""},
 		{"a size", "[[set]]\nname = \"a\"\ntopology = \"mi300x\"\n[[set.without]]\nbelow = \"1X\"\nwhy = \"x\"\n", "1X"},
@@ -162,8 +162,8 @@ func TestHostFloor(t *testing.T) {
 	if err != nil || len(unused) > 0 || compared[0].SimulatedUS != 200 {
 		t.Fatalf("%+v %v %v: want four times 50 us", compared, unused, err)
 	}
-	if r := Residuals(compared)[0]; math.Abs(r.Log-math.Log(1.1)) > 1e-12 || r.Kind != "" {
-		t.Errorf("%+v: want ln 1.1, of the library", r)
+	if r := Residuals(compared)[0]; math.Abs(r.Log-math.Log(1.1)) > 1e-12 || r.Kind != "ring" {
+		t.Errorf("%+v: want ln 1.1, of a ring", r)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestConditions(t *testing.T) {
 	if late := times("late_us = { allreduce = 29 }\n", "allreduce"); math.Abs(late.SimulatedUS-alone.SimulatedUS-29) > 1e-9 {
 		t.Errorf("%.2f us with threads that launch 29 us late, %.2f without", late.SimulatedUS, alone.SimulatedUS)
 	}
-	if few := times("protocols = [\"LL\", \"Simple\"]\n", "allreduce"); few.Name != "ring ×24 Simple" || alone.Name != "ring ×24 LL128" {
+	if few := times("protocols = { any = [\"LL\"], allreduce = [\"LL\", \"Simple\"] }\n", "allreduce"); few.Name != "ring ×24 Simple" || alone.Name != "ring ×24 LL128" {
 		t.Errorf("%s without LL128, %s with it", few.Name, alone.Name)
 	}
 	// 8 GPUs that each pass on 16 MiB take 16 MiB ÷ 230 GB/s in any case.

@@ -31,21 +31,17 @@ func Page(m *Manifest, compared []Compared) string {
 	fmt.Fprintf(&b, "%d rows of %d data sets, of which none was fitted to the intervals that judge it: leaving out one data set at a time, %.0f %% of the rows lie inside their 90 %% intervals; %d take the interval of a wider zone, and %d have none. Leaving out one machine at a time, of which some data sets share one, it is %.0f %%. Of %d measured speedups of a program over the library, %.0f %% lie inside.\n\n",
 		all.Rows, len(CountBy(verdicts, func(v *Verdict) string { return v.Set })), 100*all.Share(), all.Wider, all.Unsupported, 100*machines.Share(), pairs, 100*float64(inside)/float64(max(pairs, 1)))
 
-	b.WriteString("| ran | system | nodes | collective | size | sets | rows | median | 90 % | inside, left out |\n|---|---|---|---|---|--:|--:|--:|--:|--:|\n")
-	judged := CountBy(verdicts, func(v *Verdict) intervals.Zone { return v.Zone.Zone })
-	for _, e := range table.Entries {
-		network := map[string]string{"none": "1", intervals.Any: "several"}[e.Network]
+	b.WriteString("| ran | system | nodes | collective | size | sets | rows | median error | 90 % | inside, left out |\n|---|---|---|---|---|--:|--:|--:|--:|--:|\n")
+	for _, z := range zonesOf(table, verdicts) {
+		network := map[string]string{"none": "1", intervals.Any: "several"}[z.Network]
 		if network == "" {
-			network = e.Network
+			network = z.Network
 		}
-		held := "not used"
-		if c := judged[e.Zone]; c != nil {
-			held = fmt.Sprintf("%.0f %% of %d", 100*c.Share(), c.Rows)
-			if c.few() {
-				held = "**" + held + "**"
-			}
+		interval := "any system's"
+		if z.has {
+			interval = fmt.Sprintf("%.2f to %.2f", z.Low, z.High)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d | %d | %.2f | %.2f to %.2f | %s |\n", e.Ran, e.System, network, e.Collective, e.Sizes, e.Sets, e.Rows, e.Median, e.Low, e.High, held)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d | %d | %s | %s | %s |\n", z.Ran, z.System, network, z.Collective, z.Sizes, z.Sets, z.Rows, z.medianError, interval, z.inside())
 	}
 
 	b.WriteString("\n| data set | topology | rows | median error | inside, left out |\n|---|---|--:|--:|--:|\n")
@@ -65,6 +61,57 @@ func Page(m *Manifest, compared []Compared) string {
 		}
 	}
 	return b.String()
+}
+
+// judgedZone is a zone with its interval, if it has one, and how many rows were inside.
+type judgedZone struct {
+	intervals.Entry
+	has         bool
+	medianError string // empty: of rows in other zones
+	held        *Count // the zone's own rows; of a wider zone, those that took its interval
+}
+
+// zonesOf returns the zones of rows, and those that the table has, in order.
+func zonesOf(table *intervals.Table, verdicts []Verdict) []judgedZone {
+	type setOf struct {
+		zone intervals.Zone
+		set  string
+	}
+	own := CountBy(verdicts, func(v *Verdict) intervals.Zone { return v.Own })
+	took := CountBy(verdicts, func(v *Verdict) intervals.Zone { return v.Zone.Zone })
+	zones := map[intervals.Zone]*judgedZone{}
+	for _, e := range table.Entries {
+		zones[e.Zone] = &judgedZone{Entry: e, has: true, held: took[e.Zone]}
+	}
+	for zone, c := range own {
+		if zones[zone] == nil {
+			zones[zone] = &judgedZone{Entry: intervals.Entry{Zone: zone}}
+		}
+		z := zones[zone]
+		z.Rows, z.held, z.Sets = c.Rows, c, 0
+		z.medianError = fmt.Sprintf("%.0f %%", 100*c.MedianError)
+	}
+	for key := range CountBy(verdicts, func(v *Verdict) setOf { return setOf{v.Own, v.Set} }) {
+		zones[key.zone].Sets++
+	}
+	var all []judgedZone
+	for _, z := range zones {
+		all = append(all, *z)
+	}
+	slices.SortFunc(all, func(a, b judgedZone) int { return intervals.CompareZones(a.Zone, b.Zone) })
+	return all
+}
+
+// inside tells how many of the rows that have an interval lie inside, in bold where there
+// are enough and fewer do than should.
+func (z *judgedZone) inside() string {
+	switch {
+	case z.held == nil || z.held.Rows == z.held.Unsupported:
+		return "none has one"
+	case z.held.few():
+		return fmt.Sprintf("**%.0f %% of %d**", 100*z.held.Share(), z.held.Rows-z.held.Unsupported)
+	}
+	return fmt.Sprintf("%.0f %% of %d", 100*z.held.Share(), z.held.Rows-z.held.Unsupported)
 }
 
 // text describes the rows that a rule selects.
@@ -90,18 +137,13 @@ func (r *Rule) text() string {
 // have no interval, and the reasons for unused ones.
 func Sheet(verdicts []Verdict, unused []Unused) string {
 	var b strings.Builder
-	byZone := CountBy(verdicts, func(v *Verdict) intervals.Zone { return v.Zone.Zone })
 	var lines []string
-	for z, c := range byZone {
-		name := "no zone"
-		if z != (intervals.Zone{}) {
-			name = z.String()
-		}
+	for zone, c := range CountBy(verdicts, func(v *Verdict) intervals.Zone { return v.Own }) {
 		mark := ""
-		if c.few() && c.Unsupported == 0 {
+		if c.few() {
 			mark = "  below 75 %"
 		}
-		lines = append(lines, fmt.Sprintf("%-75s %5d rows, median error %5.1f %%, inside %5.1f %%%s", name, c.Rows, 100*c.MedianError, 100*c.Share(), mark))
+		lines = append(lines, fmt.Sprintf("%-75s %5d rows, median error %5.1f %%, inside %5.1f %% of %d, %d by a wider zone's%s", zone, c.Rows, 100*c.MedianError, 100*c.Share(), c.Rows-c.Unsupported, c.Wider, mark))
 	}
 	slices.Sort(lines)
 	for _, l := range lines {
