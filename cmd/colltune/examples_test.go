@@ -220,9 +220,11 @@ def program(topo, p):
 `
 	const matrix = "\tGPU0\tGPU1\tNIC0\nGPU0\t X \tNV18\tPIX\nGPU1\tNV18\t X \tSYS\nNIC0\tPIX\tSYS\t X \n\nNIC Legend:\n\n  NIC0: mlx5_0\n"
 	const times = "algorithm,protocol,bytes,time_us\nring,LL,1024,9\nring,LL,2048,12\ntree,LL,1024,8\ntree,LL,2048,14\n"
+	const osu = "# OSU MPI-CUDA Allreduce Latency Test v7.3\n# Datatype: MPI_FLOAT.\n# Size       Avg Latency(us)\n1024                   30.00\n16384                  41.00\n65536                  80.00\n"
+	const libraries = "collective,ranks,nodes,bytes,dtype,library,version,mode,time_us\nallreduce,8,1,1024,bf16,vllm,0.24.0,graph,4.8\nallreduce,8,1,1024,bf16,sglang,0.5.14,graph,3.3\n"
 	const ibstat = "CA 'mlx5_0'\n\tPort 1:\n\t\tState: Active\n\t\tRate: 400\n"
 	for name, text := range map[string]string{
-		"topo.txt": matrix, "ibstat.txt": ibstat, "times.csv": times,
+		"topo.txt": matrix, "ibstat.txt": ibstat, "times.csv": times, "osu_allreduce.txt": osu, "libraries.csv": libraries,
 		"mymachine.toml": string(machine), "my.toml": string(machine), "cluster.toml": string(machine),
 		"my.star": star, "mine.star": star,
 		"measured.txt": measured, "nccl-tests.txt": measured, "all_reduce.txt": measured, "all_gather.txt": gathered, "topo.xml": topo, "ndv4-topo.xml": topo,
@@ -234,6 +236,7 @@ def program(topo, p):
 	for _, args := range [][]string{
 		{"compile", "ring", "-t", "ring:8", "-c", "allreduce", "--out", "my.json"},
 		{"compile", "ring", "-t", "dgx-a100", "-c", "allreduce", "--out", "ring.json"},
+		{"table", "build", "--library", "nccl=" + filepath.Join(dir, "all_reduce.txt") + ",ranks=8", "--library", filepath.Join(dir, "libraries.csv"), "--out", "times.table"},
 		{"run", filepath.Join(dir, "ring.json"), "-t", "dgx-a100", "-e", "8K", "-o", "json", "--out", "runs.json"},
 		{"search", "-t", "dgx-a100", "-c", "allreduce", "-b", "1K", "-e", "1K", "--family", "ring", "--instances", "1", "--protocol", "LL", "--campaign", "out/campaign"},
 	} {

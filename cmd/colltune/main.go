@@ -150,6 +150,7 @@ var commands = []func() *cobra.Command{
 	compareCommand,
 	exportCommand,
 	reportCommand,
+	tableCommand,
 	compileCommand,
 	verifyCommand,
 	runCommand,

@@ -1,0 +1,331 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/libraries"
+)
+
+func tableCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "table",
+		Short: "Say which library is fastest for which call, from anyone's measurements",
+		Args:  cobra.ArbitraryArgs,
+		RunE:  runGroup,
+	}
+	cmd.AddCommand(tableBuildCommand(), tableShowCommand())
+	return cmd
+}
+
+func tableBuildCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "build --library NAME=FILE --out TABLE",
+		Short: "Gather the measurements of several libraries into a table",
+		Long: `build reads measurements of communication libraries and writes them as one table,
+which says which conditions must be equal for two times to be compared. A file is the
+output of nccl-tests or rccl-tests (text or JSON), of OSU micro-benchmarks, CSV with
+named columns, another table, or a campaign's folder. What a file does not say is stated
+behind it.
+
+  colltune table build --library nccl=all_reduce.txt,ranks=8 --library mpi=osu_allreduce.txt,ranks=8 --out times.table
+  colltune table build --library libraries.csv --out h200.table
+
+Identical rows are merged and counted. Different times of one version under equal
+conditions become a median and an interval; more than 20% apart, they are told.`,
+		Args: exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			named, _ := cmd.Flags().GetStringArray("library")
+			if len(named) == 0 {
+				return usagef("--library is missing: want NAME=FILE, or FILE where its rows name their libraries")
+			}
+			if out, _ := cmd.Flags().GetString("out"); out == "" {
+				return usagef("--out is missing: want the file of the table")
+			}
+			names, _ := cmd.Flags().GetStringSlice("equal")
+			equal, err := libraries.ParseConditions(slices.Concat(names, conditionNames(libraries.DefaultEqual)))
+			if err != nil {
+				return usagef("--equal: %w", err)
+			}
+			var rows []libraries.Row
+			for _, text := range named {
+				more, err := readLibrary(cmd, text)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, more...)
+			}
+			t, warnings := libraries.Build(rows, equal)
+			tellSome(cmd.ErrOrStderr(), warnings)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s of %s, from %s\n", units.Count(len(t.Rows), "time"), units.Count(len(t.Choices(0)), "call"), units.Count(len(rows), "row"))
+			return writeOut(cmd, func(w io.Writer) error { return t.Write(w, buildVersion().Version) })
+		},
+	}
+	cmd.Flags().StringArray("library", nil, "`NAME=FILE[,CONDITION=VALUE…]`: a library's measurements, and conditions that the file does not say; FILE alone where its rows name their libraries; may be repeated")
+	cmd.Flags().StringSlice("equal", nil, "`CONDITIONS` that must be equal besides system and nodes: "+strings.Join(libraries.ConditionNames(), ", "))
+	outFlag(cmd)
+	return cmd
+}
+
+func conditionNames(all []libraries.Condition) (names []string) {
+	for _, c := range all {
+		names = append(names, c.String())
+	}
+	return names
+}
+
+// readLibrary reads the rows that a value of --library names.
+func readLibrary(cmd *cobra.Command, text string) ([]libraries.Row, error) {
+	source, err := libraries.ParseSource(text)
+	if err != nil {
+		return nil, usagef("--library %w", err)
+	}
+	if isFolder(source.Path) {
+		if source.Library == "" {
+			return nil, usagef("--library %s: want NAME=FOLDER: a campaign's programs have no name of a library", source.Path)
+		}
+		c, err := openCampaign(cmd, results.OpenReadOnly, source.Path)
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+		rows, err := libraries.ReadCampaign(source, c)
+		if err != nil {
+			return nil, usage(err)
+		}
+		return rows, nil
+	}
+	content, err := readFile(cmd.Context(), source.Path, libraries.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	rows, notes, err := libraries.Read(source, content)
+	if err != nil {
+		return nil, usage(err)
+	}
+	tellSome(cmd.ErrOrStderr(), notes)
+	return rows, nil
+}
+
+// tellSome prints the first of many lines, and how many more there are.
+func tellSome(w io.Writer, lines []string) {
+	const most = 10
+	for _, line := range lines[:min(len(lines), most)] {
+		fmt.Fprintln(w, line)
+	}
+	if n := len(lines) - most; n > 0 {
+		fmt.Fprintf(w, "and %d more like these\n", n)
+	}
+}
+
+// readTable reads the table that an argument names.
+func readTable(cmd *cobra.Command, path string) (*libraries.Table, error) {
+	text, err := readFile(cmd.Context(), path, libraries.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	t, err := libraries.ReadTable(path, text)
+	var at *libraries.Error
+	if errors.As(err, &at) {
+		return nil, usage(err)
+	}
+	return t, err
+}
+
+func tableShowCommand() *cobra.Command {
+	within := percent{}
+	cmd := &cobra.Command{
+		Use:   "show TABLE",
+		Short: "Print the fastest library of each range of sizes",
+		Long: `show prints, for each collective and number of ranks, the ranges of sizes over which
+one library is the fastest, how far ahead of the second it is, and what the best single
+library would lose. --sizes prints each size.
+
+  colltune table show times.table
+  colltune table show times.table --sizes -o csv --out winners.csv`,
+		Args: exactArgs("the file TABLE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := readTable(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			choices := t.Choices(within.share)
+			s := rangeSheet(t, choices)
+			if sizes, _ := cmd.Flags().GetBool("sizes"); sizes {
+				s = choiceSheet(t, choices)
+			}
+			return printResult(cmd, "table", tableDocument(t, choices), s)
+		},
+	}
+	cmd.Flags().Var(&within, "within", "count the second as within noise where it takes at most this `PERCENT` longer, besides where its interval says so (default: there only)")
+	cmd.Flags().Bool("sizes", false, "print each size instead of ranges")
+	outputFlags(cmd)
+	return cmd
+}
+
+// choiceRow is a choice in JSON.
+type choiceRow struct {
+	Collective   string     `json:"collective"`
+	Ranks        int        `json:"ranks"`
+	Nodes        int        `json:"nodes"` // 0: not stated
+	System       string     `json:"system"`
+	Bytes        int64      `json:"bytes"`
+	Library      string     `json:"library"`
+	Version      string     `json:"version"`
+	Kernel       string     `json:"kernel"`
+	TimeUS       float64    `json:"time_us"`
+	IntervalUS   [2]float64 `json:"interval_us"`
+	Second       *string    `json:"second"`
+	SecondTimeUS *float64   `json:"second_time_us"`
+	Near         bool       `json:"within_noise"`
+	Evidence     string     `json:"evidence"`
+}
+
+// singleRow is what an entry would take alone, in JSON.
+type singleRow struct {
+	Collective string  `json:"collective"`
+	Ranks      int     `json:"ranks"`
+	Nodes      int     `json:"nodes"`
+	System     string  `json:"system"`
+	Library    string  `json:"library"`
+	Version    string  `json:"version"`
+	Sizes      int     `json:"sizes"`
+	Of         int     `json:"of"`
+	Ratio      float64 `json:"ratio"`
+}
+
+// tableDocument is a table's JSON.
+func tableDocument(t *libraries.Table, choices []libraries.Choice) any {
+	type held struct {
+		Equal  []string `json:"equal"`
+		Differ []string `json:"differing"`
+	}
+	rows, singles := []choiceRow{}, []singleRow{}
+	for i := range choices {
+		rows = append(rows, choiceRowOf(&choices[i]))
+	}
+	for _, s := range libraries.Singles(choices) {
+		nodes, _ := strconv.Atoi(s.Conditions[libraries.Nodes])
+		singles = append(singles, singleRow{s.Collective, s.Ranks, nodes, s.Conditions[libraries.System], s.Library, s.Version, s.Sizes, s.Of, s.Ratio})
+	}
+	return struct {
+		Conditions held        `json:"conditions"`
+		Rows       []choiceRow `json:"rows"`
+		Single     []singleRow `json:"single"`
+	}{held{conditionNames(t.Equal), conditionNames(t.Differ())}, rows, singles}
+}
+
+func choiceRowOf(c *libraries.Choice) choiceRow {
+	b := &c.Best
+	nodes, _ := strconv.Atoi(b.Conditions[libraries.Nodes])
+	row := choiceRow{
+		Collective: b.Collective, Ranks: b.Ranks, Nodes: nodes, System: b.Conditions[libraries.System], Bytes: b.Bytes,
+		Library: b.Library, Version: b.Version, Kernel: b.Conditions[libraries.Kernel],
+		TimeUS: b.TimeUS, IntervalUS: [2]float64{b.LowUS, b.HighUS}, Near: c.Near, Evidence: b.Conditions[libraries.Evidence],
+	}
+	if c.Second != nil {
+		name := c.Second.Entry()
+		row.Second, row.SecondTimeUS = &name, &c.Second.TimeUS
+	}
+	return row
+}
+
+// heldColumns returns the columns of the conditions that must be equal, and of the width of elements,
+// where the choices differ in them or state them.
+func heldColumns(t *libraries.Table, choices []libraries.Choice) (columns []column, cells func(*libraries.Choice) []string) {
+	var shown []libraries.Condition
+	for _, c := range t.Equal {
+		if slices.ContainsFunc(choices, func(x libraries.Choice) bool { return x.Best.Conditions[c] != "" }) {
+			shown = append(shown, c)
+			columns = append(columns, text(c.String()))
+		}
+	}
+	return columns, func(x *libraries.Choice) (values []string) {
+		for _, c := range shown {
+			values = append(values, x.Best.Conditions[c])
+		}
+		return values
+	}
+}
+
+// rangeSheet has a line for each range of sizes, as MCR-DL's Table II, and under -o table
+// what a single library would lose.
+func rangeSheet(t *libraries.Table, choices []libraries.Choice) sheet {
+	held, values := heldColumns(t, choices)
+	s := sheet{columns: slices.Concat([]column{text("collective"), number("ranks")}, held,
+		[]column{number("element bytes"), number("from"), number("to"), text("library"), text("version"), number("second takes x"), number("within noise"), text("evidence")})}
+	for _, r := range libraries.Ranges(choices) {
+		b := &r.First.Best
+		ahead := ""
+		if r.Ahead > 0 {
+			ahead = fmt.Sprintf("%.2f", r.Ahead)
+		}
+		s.add(slices.Concat([]string{b.Collective, strconv.Itoa(b.Ranks)}, values(r.First), []string{
+			widthText(r.First), units.Bytes(b.Bytes).String(), units.Bytes(r.Last.Best.Bytes).String(), b.Library, b.Version, ahead,
+			fmt.Sprintf("%d of %d", r.Near, r.Sizes), r.Evidence(),
+		})...)
+	}
+	rows := s
+	s.human = func(w io.Writer) error {
+		fmt.Fprintf(w, "equal: collective, ranks, bytes, %s; may differ: %s\n", strings.Join(conditionNames(t.Equal), ", "), strings.Join(conditionNames(t.Differ()), ", "))
+		if err := rows.writeTable(w); err != nil {
+			return err
+		}
+		var b strings.Builder
+		singles := libraries.Singles(choices)
+		for i, s := range singles {
+			if i == 0 || !s.SameCalls(singles[i-1]) {
+				fmt.Fprintf(&b, "%s over %d ranks%s: %s alone takes %.2f times as long as the best of all, over %d of %d sizes\n", s.Collective, s.Ranks, ofWidth(s.Width), strings.TrimSpace(s.Library+" "+s.Version), s.Ratio, s.Sizes, s.Of)
+			}
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	return s
+}
+
+// choiceSheet has a line for each size.
+func choiceSheet(t *libraries.Table, choices []libraries.Choice) sheet {
+	held, values := heldColumns(t, choices)
+	s := sheet{columns: slices.Concat([]column{text("collective"), number("ranks")}, held,
+		[]column{number("element bytes"), number("bytes"), text("library"), text("version"), text("kernel"), number("time us"), number("low us"), number("high us"), text("second"), number("second us"), text("within noise"), text("evidence")})}
+	for i := range choices {
+		c := &choices[i]
+		b := &c.Best
+		second, us, near := "", "", "no"
+		if c.Second != nil {
+			second, us = c.Second.Entry(), exact(c.Second.TimeUS)
+		}
+		if c.Near {
+			near = "yes"
+		}
+		s.add(slices.Concat([]string{b.Collective, strconv.Itoa(b.Ranks)}, values(c), []string{
+			widthText(c), strconv.FormatInt(b.Bytes, 10), b.Library, b.Version, b.Conditions[libraries.Kernel],
+			exact(b.TimeUS), exact(b.LowUS), exact(b.HighUS), second, us, near, b.Conditions[libraries.Evidence],
+		})...)
+	}
+	return s
+}
+
+// widthText is the width of a choice's elements; empty where nothing is reduced.
+func widthText(c *libraries.Choice) string {
+	if n := c.Width(); n > 0 {
+		return strconv.FormatInt(n, 10)
+	}
+	return ""
+}
+
+func ofWidth(bytes int64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of %s", units.Count(int(bytes), "byte"))
+}

@@ -1,0 +1,41 @@
+package libraries
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
+)
+
+// ReadCampaign returns the winners of a campaign as one library's rows, the winner's
+// algorithm as the kernel. Times of the simulator are marked as such.
+func ReadCampaign(s Source, c *results.Campaign) ([]Row, error) {
+	built, err := table.Build(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{Source: s, base: filepath.Base(s.Path)}
+	for i := range built.Rows {
+		w := &built.Rows[i]
+		row := Row{
+			Collective: w.Collective, Ranks: w.Ranks, Bytes: w.Bytes,
+			TimeUS: w.TimeUS, LowUS: min(w.TimeCIUS[0], w.TimeUS), HighUS: max(w.TimeCIUS[1], w.TimeUS),
+			Source: fmt.Sprintf("%s:%d", r.base, w.Bytes),
+		}
+		row.Conditions[System], row.Conditions[Nodes] = w.Topology, strconv.Itoa(w.Nodes)
+		row.Conditions[DType], row.Conditions[Placement] = c.Plan().DType, w.Placement
+		row.Conditions[Kernel] = w.Algorithm
+		if c.Plan().Executor == "sim" {
+			row.Conditions[Evidence] = "simulated"
+		}
+		if err := r.add(row, 1); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.rows) == 0 {
+		return nil, fmt.Errorf("campaign %s has no winner yet", s.Path)
+	}
+	return r.rows, nil
+}

@@ -1,0 +1,348 @@
+package libraries_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/search/libraries"
+)
+
+const (
+	ncclText = `# nThread 1 nGpus 8 minBytes 1024 maxBytes 2048 step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1 validation: 1 graph: 0
+# Collective test starting: all_gather_perf
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+        1024            32     float    none      -1    10.00    0.10    0.09       0    11.00    0.09    0.08       0
+        2048            64     float    none      -1    12.00    0.17    0.15       3    13.00    0.16    0.14       0
+# Out of bounds values : 0 OK
+`
+	osuText = `# OSU MPI-CUDA Allgather Latency Test v7.3
+# Datatype: MPI_CHAR.
+# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+128                     9.00              8.00             10.00        1000
+256                    14.00             13.00             15.00        1000
+`
+)
+
+// read reads one file stated as text is; the file has that content.
+func read(text, content string) ([]libraries.Row, []string, error) {
+	s, err := libraries.ParseSource(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	return libraries.Read(s, []byte(content))
+}
+
+func mustRead(t *testing.T, text, content string) []libraries.Row {
+	t.Helper()
+	rows, _, err := read(text, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestSizesMeet(t *testing.T) {
+	nccl, notes, err := read("nccl=a.txt,ranks=8", ncclText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(nccl) != 3 || len(notes) != 1 || !strings.Contains(notes[0], "1 time with wrong data") {
+		t.Errorf("%d rows, notes %q: want 3, and the wrong one noted", len(nccl), notes)
+	}
+	mpi := mustRead(t, "mpi=o.txt,ranks=8", osuText)
+	table, warnings := libraries.Build(slices.Concat(nccl, mpi), libraries.DefaultEqual)
+	if len(warnings) > 0 {
+		t.Errorf("warnings %q", warnings)
+	}
+	var got []string
+	for _, c := range table.Choices(0) {
+		got = append(got, fmt.Sprint(c.Best.Bytes, " ", c.Best.Library, " ", c.Second.Library))
+	}
+	// OSU's 128 and 256 bytes are those of each of 8 ranks.
+	if want := []string{"1024 mpi nccl", "2048 nccl mpi"}; !slices.Equal(got, want) {
+		t.Errorf("%q: want %q", got, want)
+	}
+}
+
+func TestOtherNames(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"gpus and half", "gpus,collective,dtype,bytes,time_us\n8,all_reduce,half,1K,5\n", "allreduce 8 1024 f16 5"},
+		{"milliseconds", "ranks,collective,bytes,time_ms\n8,AllReduce,1024,5\n", "allreduce 8 1024  5000"},
+		{"seconds and elements", "ranks,collective,dtype,count,time_s\n8,bcast,float32,256,0.5\n", "broadcast 8 1024 f32 500000"},
+		{"a mark before, blanks, a comment", "\ufeff# mine\nranks, collective, bytes, time_us\n8, allreduce, 1024, 5\n", "allreduce 8 1024  5"},
+	} {
+		rows, _, err := read("x=f.csv", c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		r := rows[0]
+		if got := fmt.Sprint(r.Collective, " ", r.Ranks, " ", r.Bytes, " ", r.Conditions[libraries.DType], " ", r.TimeUS); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	const head = "collective,ranks,bytes,time_us\n"
+	for _, c := range []struct{ name, source, text, want string }{
+		{"unknown column", "x=f", "collective,rank,bytes,time_us\n", `f:1: unknown column "rank"`},
+		{"a column twice", "x=f", "ranks,gpus,collective,bytes,time_us\n", "f:1: column ranks stands there twice"},
+		{"no unit of time", "x=f", "collective,ranks,bytes,time\n", "unknown column \"time\""},
+		{"two units of time", "x=f", "collective,ranks,bytes,time_us,time_ms\n", "f:1: 2 of the columns time_us, time_ms, time_s"},
+		{"no unit of size", "x=f", "collective,ranks,time_us\n", "f:1: 0 of the columns bytes, count"},
+		{"count without dtype", "x=f", "collective,ranks,count,time_us\nallreduce,8,4,1\n", "f:2: count is in elements"},
+		{"torn line", "x=f", head + "allreduce,8,1024,5\nallreduce,8,10\n", "f:3: another number of fields"},
+		{"no number", "x=f", head + "allreduce,8,1024,fast\n", `f:2: column time_us: "fast"`},
+		{"a time of zero", "x=f", head + "allreduce,8,1024,0\n", "f:2: column time_us: time of 0 us"},
+		{"not a time", "x=f", head + "allreduce,8,1024,NaN\n", "f:2: column time_us"},
+		{"unknown collective", "x=f", head + "allreduse,8,1024,5\n", "f:2: column collective: unknown collective"},
+		{"a formula", "x=f", head[:len(head)-1] + ",kernel\nallreduce,8,1024,5,=1+1\n", "f:2: column kernel"},
+		{"no ranks", "x=f", "collective,bytes,time_us\nallreduce,1024,5\n", "f:2: ranks is not stated"},
+		{"no library", "f", head + "allreduce,8,1024,5\n", "f:2: library is not stated"},
+		{"another library", "x=f", head[:len(head)-1] + ",library\nallreduce,8,1024,5,nccl\n", "f:1: has no rows of x: it has nccl"},
+		{"stated otherwise", "x=f,ranks=4", head + "allreduce,8,1024,5\n", "f:2: ranks is 8 here, and stated as 4"},
+		{"nothing", "x=f", "", "f:1: want a line that names the columns"},
+		{"no rows", "x=f", head, "f:1: nothing was measured in it"},
+		{"mixed tools", "x=f", ncclText + osuText, "f:7: output of OSU micro-benchmarks and of nccl-tests in one file"},
+		{"OSU's ranks", "x=f", osuText, "f:4: ranks is not stated"},
+		{"OSU torn", "x=f,ranks=8", osuText + "512\n", `f:6: "512": want a size and a time`},
+		{"OSU's bandwidth", "x=f,ranks=8", "# OSU MPI Bandwidth Test v7.1\n# Size      Bandwidth (MB/s)\n1  3.45\n", "f:1: "},
+		{"OSU without columns", "x=f,ranks=8", "# OSU MPI Allgather Latency Test v7.1\n1  3.45\n", "f:2: a row before the line"},
+		{"nccl-tests torn", "x=f", strings.Replace(ncclText, "    10.00    0.10", "    10.0", 1), "f:4: "},
+		{"a newer table", "f", "# colltune.table/v2\n" + head, ""},
+	} {
+		_, _, err := read(c.source, c.text)
+		if c.want == "" {
+			_, err = libraries.ReadTable("f", []byte(c.text))
+			c.want = "f:1: is of colltune.table/v2: want colltune.table/v1"
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %s", c.name, err, c.want)
+		}
+	}
+	for _, source := range []string{"", "=f", "x=", "x=f,ranks", "x=f,ranks=", "x=f,ranks=many", "x=f,bytes=4", "x=f,colour=red", "x=f,placement=left"} {
+		if _, err := libraries.ParseSource(source); err == nil {
+			t.Errorf("--library %q is accepted", source)
+		}
+	}
+}
+
+func TestRowsMerge(t *testing.T) {
+	const text = `collective,ranks,bytes,library,version,time_us
+allreduce,8,1024,nccl,2.29.2,10
+allreduce,8,1024,nccl,2.29.2,10
+allreduce,8,1024,nccl,2.29.2,11
+allreduce,8,2048,nccl,2.29.2,10
+allreduce,8,2048,nccl,2.29.2,13
+allreduce,8,1024,nccl,2.28.9,10.5
+`
+	table, warnings := libraries.Build(mustRead(t, "f.csv", text), nil)
+	if len(table.Rows) != 3 {
+		t.Fatalf("%d rows: want 3: versions are entries of their own", len(table.Rows))
+	}
+	r := table.Rows[1]
+	if r.TimeUS != 10 || r.LowUS != 10 || r.HighUS != 11 || r.Runs != 3 {
+		t.Errorf("merged into %+v: want 10 us, 10 to 11, of 3 runs", r)
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "f.csv:5") || !strings.Contains(warnings[0], "f.csv:6") {
+		t.Errorf("warnings %q: want one that names lines 5 and 6", warnings)
+	}
+	c := table.Choices(0)[0]
+	if c.Best.Version != "2.29.2" || c.Second.Version != "2.28.9" || !c.Near {
+		t.Errorf("best %s, second %s, near %v: want 2.29.2, 2.28.9, within its interval", c.Best.Version, c.Second.Version, c.Near)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	const text = `collective,ranks,bytes,library,dtype,nodes,evidence,time_us
+allreduce,8,1024,nccl,half,1,,10
+allreduce,8,1024,vllm,bf16,,,9
+allreduce,8,1024,ours,bf16,1,simulated,8
+allgather,8,1024,mpi,,1,,8
+allgather,8,1024,nccl,half,1,,8
+`
+	table, warnings := libraries.Build(mustRead(t, "f.csv", text), libraries.DefaultEqual)
+	got := strings.Join(warnings, "\n")
+	for _, want := range []string{"nodes of allreduce is stated at", "simulated times compete with measured ones at 1 call"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("warnings %q: want %q", got, want)
+		}
+	}
+	if strings.Contains(got, "dtype of allgather") {
+		t.Errorf("warnings %q: an all-gather moves bytes", got)
+	}
+	if n := len(table.Choices(0)); n != 3 {
+		t.Errorf("%d calls: want 3: 16-bit floats are one width, and a number of nodes not stated is another", n)
+	}
+}
+
+// Tables do not depend on the order of rows, and are read back as they were written.
+func TestRoundTrip(t *testing.T) {
+	pick := func(of ...string) *rapid.Generator[string] { return rapid.SampledFrom(of) }
+	rapid.Check(t, func(t *rapid.T) {
+		var lines []string
+		for range rapid.IntRange(1, 30).Draw(t, "rows") {
+			lines = append(lines, strings.Join([]string{
+				pick("allreduce", "allgather").Draw(t, "collective"), pick("2", "8").Draw(t, "ranks"), pick("1024", "2048").Draw(t, "bytes"),
+				pick("nccl", "mpi, \"mine\"").Draw(t, "library"), pick("", "1", "2").Draw(t, "version"), pick("", "bf16", "half").Draw(t, "dtype"),
+				pick("1", "1.5", "7e-3").Draw(t, "time"),
+			}, "\t"))
+		}
+		text := func() string {
+			var b strings.Builder
+			b.WriteString("collective,ranks,bytes,library,version,dtype,time_us\n")
+			for _, line := range lines {
+				f := strings.Split(line, "\t")
+				f[3] = `"` + strings.ReplaceAll(f[3], `"`, `""`) + `"`
+				b.WriteString(strings.Join(f, ",") + "\n")
+			}
+			return b.String()
+		}
+		write := func(rows []libraries.Row) string {
+			table, _ := libraries.Build(rows, []libraries.Condition{libraries.DType})
+			var b bytes.Buffer
+			if err := table.Write(&b, "v1"); err != nil {
+				t.Fatal(err)
+			}
+			return b.String()
+		}
+		rows, _, err := read("f.csv", text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range rows {
+			rows[i].Source = "x"
+		}
+		first := write(rows)
+		slices.Reverse(rows)
+		if again := write(rows); again != first {
+			t.Fatalf("rows the other way round:\n%s\nwant\n%s", again, first)
+		}
+		table, err := libraries.ReadTable("f.table", []byte(first))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back := write(table.Rows); back != first {
+			t.Fatalf("read back:\n%s\nwant\n%s", back, first)
+		}
+	})
+}
+
+// measured is the file of a system's measured libraries, in a folder beside the repository.
+func measured(system string) string {
+	return filepath.Join("..", "..", "..", "shared", "data", "measured", "libraries", system+".csv")
+}
+
+// Of the libraries that people can install, none is best at all sizes.
+func TestNoLibraryIsBestEverywhere(t *testing.T) {
+	for _, system := range []string{"h200_sxm", "b200_sxm"} {
+		file := measured(system)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Skip("no measurements of libraries here: ", err)
+		}
+		start := time.Now()
+		table, _ := libraries.Build(mustRead(t, file+",system="+system, string(text)), libraries.DefaultEqual)
+		best := map[string]map[string]bool{}
+		for _, c := range table.Choices(0) {
+			if c.Best.Collective == "allreduce" && c.Width() == 2 {
+				k := fmt.Sprint(c.Best.Ranks)
+				if best[k] == nil {
+					best[k] = map[string]bool{}
+				}
+				best[k][c.Best.Library] = true
+			}
+		}
+		t.Logf("%s: %d rows in %v: %v", system, len(table.Rows), time.Since(start), best)
+		if len(best) != 3 {
+			t.Errorf("%s: all-reduces on %d numbers of GPUs: want 2, 4 and 8", system, len(best))
+		}
+		for ranks, libraries := range best {
+			if len(libraries) < 2 {
+				t.Errorf("%s, %s GPUs: %v is best at all sizes", system, ranks, libraries)
+			}
+		}
+	}
+}
+
+func TestManyRows(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("collective,ranks,bytes,library,version,dtype,time_us\n")
+	const n = 100_000
+	for i := range n {
+		fmt.Fprintf(&b, "allreduce,%d,%d,lib%d,1,bf16,%d.5\n", 2+i/50%40, 1+i/2000, i%50, 1+i%997)
+	}
+	start := time.Now()
+	table, _ := libraries.Build(mustRead(t, "f.csv", b.String()), libraries.DefaultEqual)
+	choices := table.Choices(0)
+	t.Logf("%d rows, %d choices in %v", n, len(choices), time.Since(start))
+	if len(table.Rows) != n || len(choices) != n/50 {
+		t.Errorf("%d rows and %d choices: want %d and %d", len(table.Rows), len(choices), n, n/50)
+	}
+}
+
+func ExampleBuild() {
+	source, _ := libraries.ParseSource("f.csv")
+	rows, _, err := libraries.Read(source, []byte(`collective,ranks,bytes,library,time_us
+allgather,16,1024,mpi,6
+allgather,16,1024,nccl,21
+allgather,16,2048,mpi,9
+allgather,16,2048,nccl,21
+allgather,16,4096,mpi,30
+allgather,16,4096,nccl,22
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	table, _ := libraries.Build(rows, libraries.DefaultEqual)
+	choices := table.Choices(0)
+	for _, r := range libraries.Ranges(choices) {
+		fmt.Printf("%d to %d: %s, the second takes %.2f times as long\n", r.First.Best.Bytes, r.Last.Best.Bytes, r.First.Best.Library, r.Ahead)
+	}
+	for _, s := range libraries.Singles(choices) {
+		fmt.Printf("%s alone: %.2f\n", s.Library, s.Ratio)
+	}
+	// Output:
+	// 1024 to 2048: mpi, the second takes 2.86 times as long
+	// 4096 to 4096: nccl, the second takes 1.36 times as long
+	// mpi alone: 1.11
+	// nccl alone: 2.01
+}
+
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{ncclText, osuText, "collective,ranks,bytes,time_us\nallreduce,8,1024,5\n", "# colltune.table/v1\n# must be equal: nodes\nbytes\n1\n", "{\"results\":[]}"} {
+		f.Add("x=f,ranks=8", []byte(text))
+	}
+	f.Fuzz(func(t *testing.T, source string, text []byte) {
+		s, err := libraries.ParseSource(source)
+		if err != nil {
+			return
+		}
+		rows, _, err := libraries.Read(s, text)
+		if err != nil {
+			return
+		}
+		table, _ := libraries.Build(rows, libraries.DefaultEqual)
+		var b bytes.Buffer
+		if err := table.Write(&b, "v"); err != nil {
+			t.Fatal(err)
+		}
+		again, err := libraries.ReadTable("f", b.Bytes())
+		if err != nil {
+			t.Fatalf("%v\n%s", err, &b)
+		}
+		if len(again.Rows) != len(table.Rows) {
+			t.Fatalf("%d rows read back of %d", len(again.Rows), len(table.Rows))
+		}
+	})
+}

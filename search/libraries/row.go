@@ -1,0 +1,281 @@
+package libraries
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/suggest"
+	"github.com/colltune/colltune/internal/units"
+)
+
+// Row is what a library of one version took for a call under conditions.
+type Row struct {
+	Collective string
+	Ranks      int
+	Bytes      int64 // as nccl-tests counts them
+	Library    string
+	Version    string // empty: not stated
+	Conditions Conditions
+	TimeUS     float64 // median of the rows merged
+	LowUS      float64 // the fastest of them
+	HighUS     float64 // the slowest
+	Runs       int     // rows merged
+	Source     string  // FILE:LINE of the first
+
+	width int64 // of elements that are reduced (widthOf)
+}
+
+// Condition is what a time may depend on besides the call's collective, ranks and size.
+type Condition int
+
+// The conditions.
+const (
+	System Condition = iota
+	Nodes
+	DType
+	Placement  // in or out
+	Mode       // eager or graph, or as the source has it
+	Registered // yes or no: buffers registered with the library
+	SMs        // SMs or threadblocks that the library may use
+	Kernel     // the library's algorithm
+	Evidence   // measured or simulated
+	conditions
+)
+
+var conditionNames = [conditions]string{"system", "nodes", "dtype", "placement", "mode", "registered", "sms", "kernel", "evidence"}
+
+// String returns the condition's name, which is also that of its column.
+func (c Condition) String() string { return conditionNames[c] }
+
+// ConditionNames lists the conditions' names.
+func ConditionNames() []string { return conditionNames[:] }
+
+// Conditions are the values of the conditions; "": not stated.
+type Conditions [conditions]string
+
+// Simulated reports whether the time is a simulator's.
+func (r *Row) Simulated() bool { return r.Conditions[Evidence] == "simulated" }
+
+// Entry returns what competes: the library and its version.
+func (r *Row) Entry() string {
+	if r.Version == "" {
+		return r.Library
+	}
+	return r.Library + " " + r.Version
+}
+
+// column is a named column of a CSV file, and a key of what is stated for a whole file.
+type column struct {
+	name string
+	also string // another name, as others write it
+	set  func(*Row, string) error
+	get  func(*Row) string // nil: only read
+}
+
+// columns is the table of columns, in the order in which they are written. count, time_ms
+// and time_s are other units of bytes and time_us.
+var columns = []column{
+	{"collective", "", setCollective, func(r *Row) string { return r.Collective }},
+	{"ranks", "gpus", whole(func(r *Row) *int { return &r.Ranks }), func(r *Row) string { return strconv.Itoa(r.Ranks) }},
+	{"bytes", "", setBytes, func(r *Row) string { return strconv.FormatInt(r.Bytes, 10) }},
+	{"library", "", word(func(r *Row) *string { return &r.Library }), func(r *Row) string { return r.Library }},
+	{"version", "", word(func(r *Row) *string { return &r.Version }), func(r *Row) string { return r.Version }},
+	conditionColumn(System, nil),
+	conditionColumn(Nodes, wholeNumber),
+	conditionColumn(DType, dtypeName),
+	conditionColumn(Placement, oneOf("in", "out")),
+	conditionColumn(Mode, modeName),
+	conditionColumn(Registered, oneOf("yes", "no")),
+	conditionColumn(SMs, wholeNumber),
+	conditionColumn(Kernel, nil),
+	conditionColumn(Evidence, oneOf("measured", "simulated")),
+	{"time_us", "", micros(1, func(r *Row) *float64 { return &r.TimeUS }), func(r *Row) string { return exact(r.TimeUS) }},
+	{"low_us", "", micros(1, func(r *Row) *float64 { return &r.LowUS }), func(r *Row) string { return exact(r.LowUS) }},
+	{"high_us", "", micros(1, func(r *Row) *float64 { return &r.HighUS }), func(r *Row) string { return exact(r.HighUS) }},
+	{"runs", "", whole(func(r *Row) *int { return &r.Runs }), func(r *Row) string { return strconv.Itoa(r.Runs) }},
+	{"source", "", word(func(r *Row) *string { return &r.Source }), func(r *Row) string { return r.Source }},
+	{"count", "", setBytes, nil},
+	{"time_ms", "", micros(1e3, func(r *Row) *float64 { return &r.TimeUS }), nil},
+	{"time_s", "", micros(1e6, func(r *Row) *float64 { return &r.TimeUS }), nil},
+}
+
+func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// columnOf returns the column of a name; the error names the nearest.
+func columnOf(name string) (*column, error) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	var names []string
+	for i := range columns {
+		if c := &columns[i]; name != "" && (c.name == name || c.also == name) {
+			return c, nil
+		}
+		names = append(names, columns[i].name)
+	}
+	return nil, fmt.Errorf("unknown column %.40q: want %s%s", name, strings.Join(names, ", "), suggest.DidYouMean(name, names))
+}
+
+// conditionColumn is the column of a condition whose values normal checks and spells in
+// one way; nil: any word.
+func conditionColumn(c Condition, normal func(string) (string, error)) column {
+	return column{c.String(), "", func(r *Row, v string) error {
+		v, err := plain(v)
+		if err == nil && normal != nil && v != "" {
+			v, err = normal(v)
+		}
+		r.Conditions[c] = v
+		return err
+	}, func(r *Row) string { return r.Conditions[c] }}
+}
+
+// maxWord is the longest text of a field in bytes.
+const maxWord = 200
+
+// plain returns a field without blanks around it. It refuses what is no plain text, and what
+// a spreadsheet would take for a formula.
+func plain(v string) (string, error) {
+	v = strings.TrimSpace(v)
+	switch {
+	case len(v) > maxWord:
+		return "", fmt.Errorf("%.20q… has %d bytes: want at most %d", v, len(v), maxWord)
+	case strings.ContainsFunc(v, func(c rune) bool { return !unicode.IsPrint(c) }):
+		return "", fmt.Errorf("%.40q: want text that can be printed", v)
+	case strings.IndexAny(v, "=+-@#") == 0:
+		return "", fmt.Errorf("%.40q: want a word that begins with a letter or a digit", v)
+	}
+	return v, nil
+}
+
+func word(of func(*Row) *string) func(*Row, string) error {
+	return func(r *Row, v string) (err error) {
+		*of(r), err = plain(v)
+		return err
+	}
+}
+
+func wholeNumber(v string) (string, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > 1<<24 {
+		return "", fmt.Errorf("%.40q: want a whole number of at least 1", v)
+	}
+	return strconv.Itoa(n), nil
+}
+
+func whole(of func(*Row) *int) func(*Row, string) error {
+	return func(r *Row, v string) error {
+		text, err := wholeNumber(strings.TrimSpace(v))
+		if err == nil {
+			*of(r), err = strconv.Atoi(text)
+		}
+		return err
+	}
+}
+
+// micros reads a time in a unit of so many microseconds.
+func micros(unit float64, of func(*Row) *float64) func(*Row, string) error {
+	return func(r *Row, v string) error {
+		us, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+		if err != nil {
+			return fmt.Errorf("%.40q: want a number", v)
+		}
+		*of(r) = us * unit
+		return units.CheckTimeUS(us * unit)
+	}
+}
+
+func oneOf(words ...string) func(string) (string, error) {
+	return func(v string) (string, error) {
+		if v = strings.ToLower(v); !slices.Contains(words, v) {
+			return "", fmt.Errorf("%.40q: want %s", v, strings.Join(words, " or "))
+		}
+		return v, nil
+	}
+}
+
+// modeName is eager or graph where a mode ends in that word.
+func modeName(v string) (string, error) {
+	for _, mode := range []string{"eager", "graph"} {
+		if strings.HasSuffix(strings.ToLower(v), mode) {
+			return mode, nil
+		}
+	}
+	return v, nil
+}
+
+// setBytes reads a size, or a number of elements, which finish turns into bytes.
+func setBytes(r *Row, v string) error {
+	n, err := units.ParseBytes(strings.TrimSpace(v))
+	if err == nil && n < 1 {
+		err = errors.New("want at least 1")
+	}
+	r.Bytes = int64(n)
+	return err
+}
+
+// collectives are the names of collectives; joined removes what others write within them.
+var (
+	collectives = collective.Names()
+	joined      = strings.NewReplacer("_", "", "-", "", " ", "")
+)
+
+func setCollective(r *Row, v string) error {
+	name := joined.Replace(strings.ToLower(v))
+	if name == "bcast" {
+		name = "broadcast"
+	}
+	if !slices.Contains(collectives, name) {
+		return fmt.Errorf("unknown collective %.40q: want one of %s%s", v, strings.Join(collectives, ", "), suggest.DidYouMean(name, collectives))
+	}
+	r.Collective = name
+	return nil
+}
+
+// finish completes a row that was read: a single time is its own interval. The error says
+// what the row lacks.
+func (r *Row) finish() error {
+	for _, need := range []struct {
+		lacks bool
+		what  string
+	}{
+		{r.Collective == "", "collective"}, {r.Ranks == 0, "ranks"}, {r.Bytes == 0, "bytes"},
+		{r.TimeUS == 0, "time_us"}, {r.Library == "", "library"},
+	} {
+		if need.lacks {
+			return fmt.Errorf("%s is not stated: want it in the file, or beside its name, as in --library NAME=FILE,%s=VALUE", need.what, need.what)
+		}
+	}
+	if r.LowUS == 0 {
+		r.LowUS = r.TimeUS
+	}
+	if r.HighUS == 0 {
+		r.HighUS = r.TimeUS
+	}
+	r.Runs = max(r.Runs, 1)
+	if r.LowUS > r.TimeUS || r.HighUS < r.TimeUS {
+		return fmt.Errorf("time_us %g is not between low_us %g and high_us %g", r.TimeUS, r.LowUS, r.HighUS)
+	}
+	r.width = widthOf(r)
+	if r.Conditions[Evidence] == "" {
+		r.Conditions[Evidence] = "measured"
+	}
+	return nil
+}
+
+// order compares rows by call, then by library and conditions, then by time.
+func order(a, b *Row) int {
+	if c := cmp.Or(strings.Compare(a.Collective, b.Collective), cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(a.width, b.width), cmp.Compare(a.Bytes, b.Bytes)); c != 0 {
+		return c
+	}
+	if c := cmp.Or(strings.Compare(a.Library, b.Library), strings.Compare(a.Version, b.Version)); c != 0 {
+		return c
+	}
+	if c := slices.Compare(a.Conditions[:], b.Conditions[:]); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(a.TimeUS, b.TimeUS), strings.Compare(a.Source, b.Source))
+}

@@ -1,0 +1,81 @@
+package libraries
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Source is a file of measurements, and what its user states about all of them.
+type Source struct {
+	Library string // empty: each row names its own
+	Path    string
+	stated  []statement
+}
+
+type statement struct {
+	column *column
+	value  string
+}
+
+// ParseSource reads NAME=FILE, or FILE alone where the rows name their libraries, with
+// conditions stated behind it: mpi=osu.txt,ranks=16,nodes=2.
+func ParseSource(text string) (Source, error) {
+	parts := strings.Split(text, ",")
+	var s Source
+	if name, path, named := strings.Cut(parts[0], "="); named {
+		s.Library, s.Path = name, path
+		if v, err := plain(name); err != nil || v != name || name == "" {
+			return s, fmt.Errorf("%.60q: want NAME=FILE with a library's name", text)
+		}
+	} else {
+		s.Path = parts[0]
+	}
+	if s.Path == "" {
+		return s, fmt.Errorf("%.60q: want NAME=FILE", text)
+	}
+	for _, part := range parts[1:] {
+		key, value, ok := strings.Cut(part, "=")
+		if !ok || value == "" {
+			return s, fmt.Errorf("%.60q: want CONDITION=VALUE behind the file, such as ranks=16", part)
+		}
+		c, err := columnOf(key)
+		switch {
+		case err != nil:
+			return s, err
+		case c.get == nil || c.name == "bytes" || c.name == "library" || c.name == "runs" || c.name == "source" || strings.HasSuffix(c.name, "_us"):
+			return s, fmt.Errorf("%s differs from row to row: want it in the file", c.name)
+		}
+		var r Row
+		if err := c.set(&r, value); err != nil {
+			return s, fmt.Errorf("%s=%w", c.name, err)
+		}
+		s.stated = append(s.stated, statement{c, c.get(&r)})
+	}
+	return s, nil
+}
+
+// errOther is the error of a row that is another library's.
+var errOther = errors.New("another library's")
+
+// complete adds to a row what is stated. A row that says otherwise is an error.
+func (s *Source) complete(r *Row) error {
+	if s.Library != "" {
+		if r.Library != "" && r.Library != s.Library {
+			return errOther
+		}
+		r.Library = s.Library
+	}
+	for _, st := range s.stated {
+		has := st.column.get(r)
+		switch {
+		case has == "" || has == "0":
+			if err := st.column.set(r, st.value); err != nil {
+				return err
+			}
+		case has != st.value:
+			return fmt.Errorf("%s is %s here, and stated as %s", st.column.name, has, st.value)
+		}
+	}
+	return r.finish()
+}
