@@ -2,7 +2,6 @@ package strategy
 
 import (
 	"math"
-	"slices"
 	"strconv"
 )
 
@@ -10,23 +9,23 @@ import (
 // space. It is a Gaussian process whose covariance is the sum of four rows, each a
 // correlation of configurations times one of sizes:
 //
-//	row            of two configurations                       of two sizes
-//	all            1                                           over 8 octaves
-//	kin            the product over traits of relevance^d      over params.octaves
-//	configuration  1 if they are the same, else 0              over params.octaves
-//	point          1 if they are the same, else 0              1 if they are the same, else 0
+//	row            of two configurations               of two sizes
+//	all            1                                   over 8 octaves
+//	kin            exp(-sum over traits of decay·d)    over params.octaves
+//	configuration  1 if they are the same, else 0      over params.octaves
+//	point          1 if they are the same, else 0      1 if they are the same, else 0
 //
-// where d is a trait's distance: 0 for equal values, |log2(a/b)| of numbers, and else 1. A relevance of 1 makes a trait irrelevant: configurations that differ
-// in it alone behave alike.
+// where d is a trait's distance: 0 for equal values, |log2(a/b)| of numbers, and else 1. A
+// decay of 0 makes a trait irrelevant: configurations that differ in it alone behave alike.
 
 // params are the model's hyperparameters.
 type params struct {
-	kin       float64   // standard deviation of the rows kin and configuration together
-	own       float64   // the row configuration's part of their variance
-	octaves   float64   // the size's scale
-	rough     float64   // standard deviation of the row point
-	relevance []float64 // by trait
-	noise     float64   // relative standard deviation of one trial
+	kin     float64   // standard deviation of the rows kin and configuration together
+	own     float64   // the row configuration's part of their variance
+	octaves float64   // the size's scale
+	rough   float64   // standard deviation of the row point
+	noise   float64   // relative standard deviation of one trial
+	decay   []float64 // by trait
 }
 
 // What is not learned.
@@ -42,12 +41,12 @@ const (
 
 // firstGuess are the hyperparameters before any trial.
 func (s *Space) firstGuess() params {
-	p := params{kin: kinNoPrior, own: 0.1, octaves: 6, rough: 0.03, noise: 0.03, relevance: make([]float64, len(s.Traits))}
+	p := params{kin: kinNoPrior, own: 0.1, octaves: 6, rough: 0.03, noise: 0.03, decay: make([]float64, len(s.Traits))}
 	if s.PriorUS != nil {
 		p.kin = kinPrior
 	}
-	for i := range p.relevance {
-		p.relevance[i] = 0.6
+	for i := range p.decay {
+		p.decay[i] = 0.5
 	}
 	return p
 }
@@ -56,7 +55,7 @@ func (s *Space) firstGuess() params {
 type kinship struct {
 	value   [][]int       // by trait and configuration, an index into what is there
 	apart   [][][]float64 // by trait and two values: their distance
-	blind   []bool        // by configuration: it lacks a prior somewhere, and others have one
+	blind   []bool        // by configuration: it lacks a prior where it can be run, and others have one
 	octave  []float64     // of a size: log2 of bytes
 	configs int
 }
@@ -79,7 +78,11 @@ func kinshipOf(s *Space) *kinship {
 		k.apart = append(k.apart, distances(names))
 	}
 	for c := range s.Configs {
-		k.blind = append(k.blind, s.PriorUS != nil && slices.Contains(s.PriorUS[c], 0))
+		lacks := false
+		for size := range s.Sizes {
+			lacks = lacks || s.PriorUS != nil && s.PriorUS[c][size] == 0 && !s.never(Point{c, size})
+		}
+		k.blind = append(k.blind, lacks)
 	}
 	for _, b := range s.Sizes {
 		k.octave = append(k.octave, math.Log2(float64(b)))
@@ -111,11 +114,10 @@ func distances(names []string) [][]float64 {
 type covariance struct {
 	*kinship
 	params
-	all2      float64       // variance of the row all
-	deviation []float64     // by configuration: kin, or kinNoPrior if it lacks a prior
-	related   [][][]float64 // by trait and two values: relevance^d
-	near      [][]float64   // by two sizes: correlation over params.octaves
-	wide      [][]float64   // the same over allOctaves
+	all2      float64     // variance of the row all
+	deviation []float64   // by configuration: kin, or kinNoPrior if it lacks a prior
+	near      [][]float64 // by two sizes: correlation over params.octaves
+	wide      [][]float64 // the same over allOctaves
 	rows      map[int][]float64
 }
 
@@ -128,16 +130,6 @@ func (k *kinship) with(p params, all float64) *covariance {
 		} else {
 			c.deviation = append(c.deviation, p.kin)
 		}
-	}
-	for t := range k.apart {
-		related := make([][]float64, len(k.apart[t]))
-		for i := range related {
-			related[i] = make([]float64, len(related))
-			for j, d := range k.apart[t][i] {
-				related[i][j] = math.Pow(p.relevance[t], d)
-			}
-		}
-		c.related = append(c.related, related)
 	}
 	c.near, c.wide = k.sizes(p.octaves), k.sizes(allOctaves)
 	return c
@@ -162,11 +154,11 @@ func (c *covariance) alike(a, b int) float64 {
 	if a == b {
 		return v
 	}
-	v *= 1 - c.own
-	for t := range c.related {
-		v *= c.related[t][c.value[t][a]][c.value[t][b]]
+	d := 0.0
+	for t, decay := range c.decay {
+		d += decay * c.apart[t][c.value[t][a]][c.value[t][b]]
 	}
-	return v
+	return v * (1 - c.own) * math.Exp(-d)
 }
 
 // row is alike of a configuration and all others. It is kept.

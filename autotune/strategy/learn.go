@@ -17,76 +17,70 @@ func learnAt(n int) (at int) {
 	return at
 }
 
-// guesses are the values that are tried for each hyperparameter, as multiples of the first
-// guess, with the logarithm of what is believed of each before any trial.
-var guesses = []guess{{1.0 / 8, -3}, {1.0 / 4, -2}, {1.0 / 2, -1}, {1, 0}, {2, -1}, {4, -2}, {8, -3}}
+// knob is a hyperparameter that is learned, with the values tried for it.
+type knob struct {
+	of      func(*params) *float64
+	guesses []guess
+}
 
-type guess struct{ factor, belief float64 }
+// guess is a value, and the logarithm of how likely it is before any trial.
+type guess struct{ value, belief float64 }
 
-// knob is a hyperparameter that is learned. set returns false for values out of range.
-type knob func(p *params, factor float64, first *params) bool
+// around guesses at powers of two times a value, from 2^low to 2^high.
+func around(value float64, low, high int) (all []guess) {
+	for i := low; i <= high; i++ {
+		all = append(all, guess{math.Ldexp(value, i), -math.Abs(float64(i))})
+	}
+	return all
+}
 
 // knobs lists the hyperparameters of a space.
-func (s *Space) knobs() []knob {
+func knobs(first params) []knob {
 	all := []knob{
-		func(p *params, f float64, first *params) bool { p.kin = first.kin * f; return true },
-		func(p *params, f float64, first *params) bool { p.noise = first.noise * f; return p.noise >= 0.003 },
-		func(p *params, f float64, first *params) bool { p.rough = first.rough * f; return f >= 0.25 },
-		func(p *params, f float64, first *params) bool {
-			p.octaves = first.octaves * f
-			return f >= 0.25 && f <= 4
-		},
-		func(p *params, f float64, first *params) bool { p.own = first.own * f; return p.own < 1 && f >= 0.25 },
+		{func(p *params) *float64 { return &p.kin }, around(first.kin, -3, 3)},
+		{func(p *params) *float64 { return &p.noise }, around(first.noise, -3, 3)},
+		{func(p *params) *float64 { return &p.rough }, around(first.rough, -2, 3)},
+		{func(p *params) *float64 { return &p.octaves }, around(first.octaves, -2, 2)},
+		{func(p *params) *float64 { return &p.own }, around(first.own, -2, 3)},
 	}
-	for t := range s.Traits {
-		all = append(all, func(p *params, f float64, first *params) bool {
-			p.relevance[t] = math.Pow(first.relevance[t], f)
-			return true
-		})
+	for t := range first.decay {
+		all = append(all, knob{func(p *params) *float64 { return &p.decay[t] }, around(first.decay[t], -3, 3)})
 	}
 	return all
 }
 
 // learn climbs to the most likely hyperparameters: the best guess of one after another,
 // twice.
-func (k *kinship) learn(s *Space, first params, all float64, data []evidence) params {
+func (k *kinship) learn(first params, all float64, data []evidence) params {
 	if len(data) == 0 {
 		return first
 	}
 	data = thinned(data, 120)
-	knobs := s.knobs()
-	chosen := make([]int, len(knobs)) // indices of guesses
-	for i := range chosen {
-		chosen[i] = slices.IndexFunc(guesses, func(g guess) bool { return g.factor == 1 })
-	}
-	value := func() (params, float64) {
-		p, belief := first, 0.0
-		p.relevance = make([]float64, len(first.relevance))
-		for i, set := range knobs {
-			g := guesses[chosen[i]]
-			if !set(&p, g.factor, &first) {
-				return p, math.Inf(-1)
-			}
-			belief += g.belief
-		}
-		return p, k.with(p, all).given(data).likelihood() + belief
-	}
-	best, most := value()
+	p, learned := first, knobs(first)
+	p.decay = slices.Clone(first.decay)
+	beliefs := make([]float64, len(learned)) // of the values that p has
+	most := k.with(p, all).given(data).likelihood()
 	for range 2 {
-		for i := range chosen {
-			kept := chosen[i]
-			for g := range guesses {
-				if chosen[i] = g; g == kept {
+		for i, knob := range learned {
+			at := knob.of(&p)
+			best := guess{*at, beliefs[i]}
+			for _, g := range knob.guesses {
+				if g == best {
 					continue
 				}
-				if p, log := value(); log > most {
-					best, most, kept = p, log, g
+				*at, beliefs[i] = g.value, g.belief
+				log := k.with(p, all).given(data).likelihood()
+				for _, b := range beliefs {
+					log += b
+				}
+				if log > most {
+					most, best = log, g
 				}
 			}
-			chosen[i] = kept
+			*at, beliefs[i] = best.value, best.belief
 		}
 	}
-	return best
+	return p
 }
 
 // thinned keeps at most about n of the evidence, evenly.

@@ -96,7 +96,7 @@ func (m *model) covariance(history []Observation) *covariance {
 	from := history[:learnAt(len(history))]
 	if l := &m.learned; l.covariance == nil || !slices.Equal(l.from, from) {
 		l.from = slices.Clone(from)
-		l.covariance = m.kinship.with(m.kinship.learn(m.space, m.first, m.all, m.evidence(from)), m.all)
+		l.covariance = m.kinship.with(m.kinship.learn(m.first, m.all, m.evidence(from)), m.all)
 	}
 	return m.learned.covariance
 }
