@@ -22,7 +22,7 @@ func tableCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  runGroup,
 	}
-	cmd.AddCommand(tableBuildCommand(), tableShowCommand())
+	cmd.AddCommand(tableBuildCommand(), tableShowCommand(), tableAtCommand())
 	return cmd
 }
 
@@ -165,7 +165,7 @@ library would lose. --sizes prints each size.
 			return printResult(cmd, "table", tableDocument(t, choices), s)
 		},
 	}
-	cmd.Flags().Var(&within, "within", "count the second as within noise where it takes at most this `PERCENT` longer, besides where its interval says so (default: there only)")
+	withinFlag(cmd, &within)
 	cmd.Flags().Bool("sizes", false, "print each size instead of ranges")
 	outputFlags(cmd)
 	return cmd
@@ -204,10 +204,6 @@ type singleRow struct {
 
 // tableDocument is a table's JSON.
 func tableDocument(t *libraries.Table, choices []libraries.Choice) any {
-	type held struct {
-		Equal  []string `json:"equal"`
-		Differ []string `json:"differing"`
-	}
 	rows, singles := []choiceRow{}, []singleRow{}
 	for i := range choices {
 		rows = append(rows, choiceRowOf(&choices[i]))
@@ -217,10 +213,20 @@ func tableDocument(t *libraries.Table, choices []libraries.Choice) any {
 		singles = append(singles, singleRow{s.Collective, s.Ranks, nodes, s.Conditions[libraries.System], s.Library, s.Version, s.Sizes, s.Of, s.Ratio})
 	}
 	return struct {
-		Conditions held        `json:"conditions"`
-		Rows       []choiceRow `json:"rows"`
-		Single     []singleRow `json:"single"`
-	}{held{conditionNames(t.Equal), conditionNames(t.Differ())}, rows, singles}
+		Conditions heldDocument `json:"conditions"`
+		Rows       []choiceRow  `json:"rows"`
+		Single     []singleRow  `json:"single"`
+	}{heldOf(t), rows, singles}
+}
+
+// heldDocument is which conditions must be equal, in JSON.
+type heldDocument struct {
+	Equal  []string `json:"equal"`
+	Differ []string `json:"differing"`
+}
+
+func heldOf(t *libraries.Table) heldDocument {
+	return heldDocument{conditionNames(t.Equal), conditionNames(t.Differ())}
 }
 
 func choiceRowOf(c *libraries.Choice) choiceRow {

@@ -71,13 +71,16 @@ func (t *Table) Choices(within float64) []Choice {
 		c := Choice{Best: *all[0], rows: all, cell: k}
 		if len(all) > 1 {
 			c.Second = all[1]
-			c.Near = all[1].LowUS <= all[0].HighUS*(1+within)
+			c.Near = near(all[0], all[1], within)
 		}
 		choices[i] = c
 	}
 	slices.SortFunc(choices, func(a, b Choice) int { return a.cell.compare(&b.cell) })
 	return choices
 }
+
+// near reports whether a slower row is the same within noise.
+func near(best, second *Row, within float64) bool { return second.LowUS <= best.HighUS*(1+within) }
 
 // compare orders cells by group, then size.
 func (a *cell) compare(b *cell) int {

@@ -2,9 +2,10 @@
 // anyone's measurements (MCR-DL, section V-F, whose back ends are libraries here).
 //
 //	nccl-tests ┐
-//	OSU        ├─Read──▶ Row{call, conditions, library, time} ──Build──▶ Table ──Choices──▶ the fastest at each call
-//	CSV        │                                                  │         └────Ranges───▶ over sizes (Table II)
-//	campaigns  ┘                                                  └─Write──▶ a file, which ReadTable reads
+//	OSU        ├─Read──▶ Row{call, conditions, library, time} ──Build──▶ Table ──Choices──▶ the fastest at each size
+//	CSV        │                                                  │         ├────Ranges───▶ over sizes (Table II)
+//	campaigns  ┘                                                  │         └────Curves───▶ at any size, to the byte
+//	                                                              └─Write──▶ a file, which ReadTable reads
 //
 // A cell is the set of rows that compete: those of one collective, number of ranks and size
 // whose other conditions are equal where the table demands it. An entry is a library of one
@@ -15,5 +16,5 @@
 // reading is bounded in bytes, rows and columns, and an error names file and line.
 //
 // Files, in an order to read them in: row.go dtype.go source.go read.go csv.go osu.go
-// nccltests.go campaign.go table.go file.go choice.go
+// nccltests.go campaign.go table.go file.go choice.go at.go
 package libraries

@@ -32,6 +32,17 @@ func ParseConditions(names []string) (all []Condition, err error) {
 	return slices.Compact(all), nil
 }
 
+// ParseCondition spells a condition's value as rows have it; "" stays.
+func ParseCondition(c Condition, value string) (string, error) {
+	column, err := columnOf(c.String())
+	if err != nil {
+		return "", err
+	}
+	var r Row
+	err = column.set(&r, value)
+	return r.Conditions[c], err
+}
+
 // Differ lists the conditions that may differ between rows that compete.
 func (t *Table) Differ() (all []Condition) {
 	for c := range conditions {

@@ -1,0 +1,241 @@
+package libraries
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// Query is a call whose fastest library is asked for. Conditions that are empty are those of
+// the table, where it has only one.
+type Query struct {
+	Collective string
+	Ranks      int
+	Conditions Conditions
+}
+
+// Curves are the times of a query's entries over sizes.
+type Curves struct {
+	group group
+	of    []curve
+	sizes []int64 // of all entries, rising
+}
+
+// curve is one entry's best row at each of its sizes, rising.
+type curve []*Row
+
+// Time is what an entry takes at a size.
+type Time struct {
+	Row                   // with the size asked for, and the times there
+	Interpolated bool     // between the two sizes of Between
+	Between      [2]int64 // equal where the size itself was measured
+}
+
+// Near reports whether another time is the same within noise: its interval reaches this one's,
+// or comes as near as a share.
+func (t Time) Near(other Time, within float64) bool { return near(&t.Row, &other.Row, within) }
+
+// Region is the sizes, to the byte, at which an entry is the fastest.
+type Region struct {
+	First, Last int64
+	Entry       string
+}
+
+// Curves returns the times of a query. The error says what the table has instead, or which
+// of several conditions to choose.
+func (t *Table) Curves(q Query) (*Curves, error) {
+	found := map[group]map[string]curve{}
+	offers := map[string]bool{}
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		offers[fmt.Sprintf("%s over %d ranks", r.Collective, r.Ranks)] = true
+		if r.Collective != q.Collective || r.Ranks != q.Ranks || !q.admits(t, r) {
+			continue
+		}
+		g := t.cellOf(r).group
+		if found[g] == nil {
+			found[g] = map[string]curve{}
+		}
+		found[g][r.Entry()] = found[g][r.Entry()].with(r)
+	}
+	if len(found) != 1 {
+		return nil, q.ambiguous(t, slices.Collect(maps.Keys(found)), slices.Sorted(maps.Keys(offers)))
+	}
+	c := &Curves{}
+	for g, of := range found {
+		c.group = g
+		for _, entry := range slices.Sorted(maps.Keys(of)) {
+			c.of = append(c.of, of[entry])
+			for _, r := range of[entry] {
+				c.sizes = append(c.sizes, r.Bytes)
+			}
+		}
+	}
+	slices.Sort(c.sizes)
+	c.sizes = slices.Compact(c.sizes)
+	return c, nil
+}
+
+// admits reports whether a row has the conditions that are asked for. A dtype asks for its
+// width where it need not be equal.
+func (q Query) admits(t *Table, r *Row) bool {
+	for c, want := range q.Conditions {
+		switch {
+		case want == "" || r.Conditions[c] == want:
+		case Condition(c) == DType && !slices.Contains(t.Equal, DType) && (r.width == dtypeBytes(want) || r.width == 0):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// ambiguous is the error of a query that no group answers, or several.
+func (q Query) ambiguous(t *Table, groups []group, offers []string) error {
+	if len(groups) == 0 {
+		const most = 8
+		more := ""
+		if len(offers) > most {
+			more = fmt.Sprintf(", and %d more", len(offers)-most)
+			offers = offers[:most]
+		}
+		return fmt.Errorf("the table has no %s over %d ranks under these conditions: it has %s%s", q.Collective, q.Ranks, strings.Join(offers, ", "), more)
+	}
+	var choose []string
+	differs := func(name string, of func(group) string) {
+		var values []string
+		for _, g := range groups {
+			if v := cmp.Or(of(g), "not stated"); !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+		if len(values) > 1 {
+			slices.Sort(values)
+			choose = append(choose, fmt.Sprintf("%s (%s)", name, strings.Join(values, ", ")))
+		}
+	}
+	for _, c := range t.Equal {
+		differs("--"+c.String(), func(g group) string { return g.equal[c] })
+	}
+	differs("--dtype", func(g group) string {
+		if g.width == 0 {
+			return ""
+		}
+		return "of " + units.Count(int(g.width), "byte")
+	})
+	return fmt.Errorf("the table has several kinds of %s over %d ranks: choose with %s", q.Collective, q.Ranks, strings.Join(choose, ", "))
+}
+
+// with adds a row to a curve, in the place of its size; the faster of two stays.
+func (c curve) with(r *Row) curve {
+	i, there := slices.BinarySearchFunc(c, r.Bytes, func(o *Row, bytes int64) int { return cmp.Compare(o.Bytes, bytes) })
+	switch {
+	case !there:
+		return slices.Insert(c, i, r)
+	case r.TimeUS < c[i].TimeUS:
+		c[i] = r
+	}
+	return c
+}
+
+// Sizes are the least and the greatest size that some entry has.
+func (c *Curves) Sizes() (least, most int64) { return c.sizes[0], c.sizes[len(c.sizes)-1] }
+
+// At returns the times of the entries at a size, by rising time; those whose sizes do not
+// reach it are left out. Between two sizes the logarithm of a time runs straight in the
+// logarithm of the size.
+func (c *Curves) At(bytes int64) (times []Time) {
+	for _, one := range c.of {
+		if t, ok := one.at(bytes); ok {
+			times = append(times, t)
+		}
+	}
+	slices.SortStableFunc(times, func(a, b Time) int { return cmp.Compare(a.TimeUS, b.TimeUS) })
+	return times
+}
+
+func (c curve) at(bytes int64) (Time, bool) {
+	i, there := slices.BinarySearchFunc(c, bytes, func(r *Row, bytes int64) int { return cmp.Compare(r.Bytes, bytes) })
+	if there {
+		return Time{Row: *c[i], Between: [2]int64{bytes, bytes}}, true
+	}
+	if i == 0 || i == len(c) {
+		return Time{}, false
+	}
+	a, b := c[i-1], c[i]
+	share := math.Log(float64(bytes)/float64(a.Bytes)) / math.Log(float64(b.Bytes)/float64(a.Bytes))
+	between := func(x, y float64) float64 { return x * math.Pow(y/x, share) }
+	t := Time{Row: *a, Interpolated: true, Between: [2]int64{a.Bytes, b.Bytes}}
+	t.Bytes, t.TimeUS = bytes, between(a.TimeUS, b.TimeUS)
+	t.LowUS, t.HighUS = min(between(a.LowUS, b.LowUS), t.TimeUS), max(between(a.HighUS, b.HighUS), t.TimeUS)
+	t.Runs = min(a.Runs, b.Runs)
+	for k := range t.Conditions {
+		if a.Conditions[k] != b.Conditions[k] {
+			t.Conditions[k] = a.Conditions[k] + " to " + b.Conditions[k]
+		}
+	}
+	return t, true
+}
+
+// rounding is the share below which two times are the same: what logarithms lose.
+const rounding = 1e-12
+
+// fastest is the entry that is the fastest at a size, of equals the first; "": none reaches it.
+func (c *Curves) fastest(bytes int64) string {
+	best, us := "", math.Inf(1)
+	for _, one := range c.of {
+		if t, ok := one.at(bytes); ok && t.TimeUS < us*(1-rounding) {
+			best, us = one[0].Entry(), t.TimeUS
+		}
+	}
+	return best
+}
+
+// Regions returns who is the fastest where, from the least size to the greatest. Between
+// two neighbouring sizes each time is a straight line, in logarithms, and the sizes at which
+// one line is the lowest are an interval: its end is found by halving.
+func (c *Curves) Regions() (regions []Region) {
+	add := func(first, last int64, entry string) {
+		if n := len(regions); n > 0 && regions[n-1].Entry == entry {
+			regions[n-1].Last = last
+			return
+		}
+		regions = append(regions, Region{first, last, entry})
+	}
+	add(c.sizes[0], c.sizes[0], c.fastest(c.sizes[0]))
+	for i := range c.sizes[1:] {
+		from, to := c.sizes[i]+1, c.sizes[i+1]-1
+		for from <= to {
+			entry := c.fastest(from)
+			last, beyond := from, to+1
+			for beyond-last > 1 {
+				if middle := last + (beyond-last)/2; c.fastest(middle) == entry {
+					last = middle
+				} else {
+					beyond = middle
+				}
+			}
+			add(from, last, entry)
+			from = last + 1
+		}
+		add(to+1, to+1, c.fastest(to+1))
+	}
+	return regions
+}
+
+// RegionOf returns the region of a size that lies within the sizes.
+func (c *Curves) RegionOf(bytes int64) Region {
+	regions := c.Regions()
+	i, _ := slices.BinarySearchFunc(regions, bytes, func(r Region, bytes int64) int { return cmp.Compare(r.Last, bytes) })
+	return regions[i]
+}
+
+// String is the region's sizes as people read them.
+func (r Region) String() string {
+	return fmt.Sprintf("%s to %s bytes", units.Bytes(r.First), units.Bytes(r.Last))
+}
