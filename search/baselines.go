@@ -233,7 +233,7 @@ func (e *enumeration) widestRings(f *templates.Family, grid []script.Params) scr
 	for _, hole := range f.Holes() {
 		for _, params := range grid {
 			orders, found := params[hole.Name].([][]int)
-			if hole.Hole == script.HoleRings && found && rings.EntersOnce(e.problem.Topology, orders[0]) {
+			if found && (hole.Hole == script.HoleNodeRings || hole.Hole == script.HoleRings && rings.EntersOnce(e.problem.Topology, orders[0])) {
 				return params
 			}
 		}

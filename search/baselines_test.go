@@ -36,8 +36,7 @@ func baselinesOf(t *testing.T, pr problem) (sizes int, said []string) {
 }
 
 // TestEverySizeHasABaseline on systems where the library's choice has no program
-// of ours at some: fewer rings where there are not so many, the ring where a tree
-// has no links. COLLTUNE_LONG looks at the whole catalogue.
+// of ours at some: fewer rings where there are not so many. COLLTUNE_LONG looks at the whole catalogue.
 func TestEverySizeHasABaseline(t *testing.T) {
 	type system struct {
 		name  string
@@ -109,6 +108,23 @@ func TestBaselineTiles(t *testing.T) {
 	}
 	if got := table.Rows[0].BaselineTimeUS; got == nil || *got != at(72000) || *got == at(0) {
 		t.Errorf("baseline of %v us, want %v and not %v", got, at(72000), at(0))
+	}
+}
+
+// TestTreesFollowLinks: where ranks in order have no links, the library's trees run along a
+// ring of a node's GPUs, each pair from a NIC of its own.
+func TestTreesFollowLinks(t *testing.T) {
+	calls, err := LibraryCalls(t.Context(), first(problem{"mi250x", 4, "allreduce", []int64{64 << 10, 16 << 20}}.resolve(t)), Options{Solver: "pb"})
+	if err != nil || len(calls) != 2 {
+		t.Fatalf("calls %+v, %v: want two", calls, err)
+	}
+	for i, want := range []string{"double-binary-tree trees=4 ×2 LL", "double-binary-tree trees=4 ×2 Simple"} {
+		if calls[i].Name != want {
+			t.Errorf("%s, want %s", calls[i].Name, want)
+		}
+	}
+	if calls[1].Tile != 128<<10 {
+		t.Errorf("tiles of %d, want twice the chunk of 64 KiB", calls[1].Tile)
 	}
 }
 

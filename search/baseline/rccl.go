@@ -138,9 +138,9 @@ func (r *rccl) time(s *system, a *algorithm, p topologies.Proto, collective stri
 	return latency + float64(bytes)/(1000*bw)
 }
 
-// tile is RCCL's chunk where it is not the one of its rings; 0 where it is. Trees and
-// chains under Simple are cut until their channels have several chunks each
-// (computeCollChunkInfo).
+// tile is the tile whose slices are RCCL's chunks, where they are not those of its rings; 0
+// where they are. Trees and chains under Simple are cut until their channels have several
+// chunks each (computeCollChunkInfo).
 func (r *rccl) tile(s *system, a *algorithm, p topologies.Proto, channels int, bytes int64) int64 {
 	if !a.inSteps || p != topologies.Simple {
 		return 0
@@ -155,7 +155,7 @@ func (r *rccl) tile(s *system, a *algorithm, p topologies.Proto, channels int, b
 			tile /= 2
 		}
 	}
-	return tile
+	return 2 * tile // a call is one slice there (ProtoSimple<1, 1>), and two of a program
 }
 
 // chunksFrom says that a chunk is halved while a channel has fewer than chunks of it, and it
