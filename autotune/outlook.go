@@ -9,9 +9,9 @@ import (
 	"github.com/colltune/colltune/results/table"
 )
 
-// lookOut enters into the summary what strategies expect of each size when the run ends.
-func (r *run) lookOut() {
-	for _, f := range r.followers {
+// outlook is what strategies expect of each size, for the campaign's tally.
+func (r *run) outlook(all []*follower) (at []results.Outlook) {
+	for _, f := range all {
 		costs := f.costs()
 		for _, o := range f.Outlook(f.history) {
 			c := f.cells[o.Size]
@@ -19,12 +19,10 @@ func (r *run) lookOut() {
 			if next := o.Next; !o.Done && o.Gain > 0 && f.trials[next.Config][next.Size] != nil {
 				line.Next, line.NextSeconds = f.trials[next.Config][next.Size].title(), costs.of(next)
 			}
-			r.summary.Outlook = append(r.summary.Outlook, line)
-			if o.Done {
-				r.summary.Finished++
-			}
+			at = append(at, line)
 		}
 	}
+	return at
 }
 
 // title names a trial's configuration with its knobs.
@@ -36,7 +34,7 @@ func (t *trial) title() string {
 // What a size takes, before it is known better, in trials.
 const (
 	toChoose  = 10 // until it is done, where no size is
-	toConfirm = 3  // of its contenders, afterwards
+	toConfirm = 4  // of its contenders, afterwards
 )
 
 // left estimates the time to the end of a run: sizes that are not done take as many trials

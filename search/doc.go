@@ -34,7 +34,7 @@
 //	              baselinefile.go earlier.go plan.go budget.go
 //	helpers       abandon.go limited.go bound.go
 //	cost          instance.go schedule.go critical.go cost.go cost_json.go estimate.go
-//	drafts        routing.go memory.go size.go cache.go enumerate.go promising.go
+//	drafts        routing.go memory.go size.go cache.go enumerate.go
 //	              holes.go hole_rings.go hole_nics.go hole_trees.go
 //	              synthesised.go baselines.go steady.go shortlist.go
 //	candidates    build.go natives.go space.go check.go forecast.go

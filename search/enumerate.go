@@ -176,11 +176,6 @@ func (e *enumeration) grid(ctx context.Context, f *templates.Family, fixed map[s
 	if g.Params, g.Refused, err = e.routings(ctx, f, fixed); err == nil && len(g.Params)+len(g.Refused) == 0 {
 		g.Why, err = e.unfit(f)
 	}
-	if err == nil {
-		var outranked []Refusal
-		g.Params, outranked, err = e.promising(ctx, f, g.Params)
-		g.Refused = append(g.Refused, outranked...)
-	}
 	var limit *script.Error
 	switch {
 	case errors.As(err, &limit) && f.Source == "builtin":
