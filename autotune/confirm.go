@@ -3,6 +3,7 @@ package autotune
 import (
 	"cmp"
 	"context"
+	"errors"
 	"hash/fnv"
 	"slices"
 	"time"
@@ -35,9 +36,13 @@ func (r *run) confirm(ctx context.Context, cells []*cell) error {
 func (r *run) confirmOne(ctx context.Context, cells []*cell) (open bool, err error) {
 	var all []*trial
 	for _, c := range cells {
-		all = append(all, c.unconfirmed()...)
+		for _, t := range c.unconfirmed() {
+			if r.fits(t.seconds) {
+				all = append(all, t)
+			}
+		}
 	}
-	if len(all) == 0 {
+	if len(all) == 0 || errors.Is(r.limitReached(1), errEnough) {
 		return false, nil
 	}
 	seconds := 0.0

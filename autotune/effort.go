@@ -1,19 +1,27 @@
 package autotune
 
 // A first trial tells only whether a program is a contender. It has fewer iterations than
-// the plan's where these would move much data, but never less than a part of them.
-const (
-	firstBytes = 64 << 20 // moved by the timed iterations of a first trial, if more than the part
-	firstPart  = 4
-)
+// the plan's where these would move much data, and so do repetitions, but later.
+var efforts = []struct {
+	most int64 // bytes that the timed iterations move, if more than the least
+	part int   // the least: iterations of the plan divided by this,
+	few  int   // and as many at least
+}{
+	{64 << 20, 20, 2}, // a first trial
+	{1 << 30, 4, 2},   // a repetition
+}
 
 // effort returns the timed iterations of a trial, and those before them. repeat is the
 // number of its earlier trials. Where times are computed, all trials have the plan's.
 func (r *run) effort(bytes int64, repeat int) (iters, warmup int) {
 	iters, warmup = r.problem.Iters, r.problem.Warmup
-	if r.deterministic || repeat > 0 {
+	if r.deterministic {
 		return iters, warmup
 	}
-	few := int(min(max(firstBytes/bytes, int64(iters+firstPart-1)/firstPart), int64(iters)))
-	return few, min(warmup, few)
+	e := efforts[min(repeat, len(efforts)-1)]
+	few := min(iters, max(int(e.most/bytes), iters/e.part, e.few))
+	if few < iters {
+		warmup = min(warmup, max(1, few/4))
+	}
+	return few, warmup
 }

@@ -3,6 +3,7 @@ package autotune
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -28,13 +29,17 @@ type follower struct {
 // an incumbent in every cell by then, any end leaves a whole table.
 func (r *run) follow(ctx context.Context, row strategy.Row, cells []*cell) error {
 	r.recall(cells)
+	if row.Name == MeasuredStrategy && r.options.Trials == 0 && r.options.Budget == 0 {
+		r.enough = enoughFor(cells)
+	}
 	if err := r.measureBaselines(ctx, cells); err != nil {
 		return err
 	}
-	all, err := r.followers(ctx, row, cells)
+	all, err := r.startFollowers(ctx, row, cells)
 	if err != nil {
 		return err
 	}
+	r.followers = all
 	err = r.measureChosen(ctx, all, slices.Contains(listed, row.Name))
 	// What confirms a winner may tell against it, or for another.
 	for open := !r.deterministic; open && err == nil; {
@@ -42,18 +47,26 @@ func (r *run) follow(ctx context.Context, row strategy.Row, cells []*cell) error
 			err = r.measureChosen(ctx, all, false)
 		}
 	}
-	r.summary.Outlook = r.outlook(all)
-	for _, at := range r.summary.Outlook {
-		if at.Done {
-			r.summary.Finished++
-		}
-	}
-	if err == nil {
-		for _, c := range cells {
-			r.noteUnanswered(c)
-		}
-	}
 	return err
+}
+
+// Without a limit by the user, the model makes a few trials a size, or for large spaces one
+// in so many of its points, repetitions counted. Where times scatter, more would go on until
+// the last of the contenders are told apart; the table says what is left to gain.
+const (
+	enoughTrials   = 8
+	pointsForTrial = 45
+)
+
+// errEnough ends a run whose strategy has made enough trials.
+var errEnough = fmt.Errorf("enough trials: %w", ErrLimit)
+
+// enoughFor is the number of trials that are enough for cells.
+func enoughFor(cells []*cell) (n int) {
+	for _, c := range cells {
+		n += max(enoughTrials, len(c.trials)/pointsForTrial)
+	}
+	return n
 }
 
 // watchEvery is the number of trials after which an incumbent is measured again, so that a
@@ -77,6 +90,9 @@ func (r *run) measureChosen(ctx context.Context, all []*follower, everything boo
 			if limit := r.limitNear(); limit != nil {
 				return limit
 			}
+			if !r.fits(f.costs().of(f.points[next[0]])) {
+				return r.overBudget()
+			}
 			open = true
 			if err := r.measure(ctx, next); err != nil {
 				return err
@@ -86,8 +102,8 @@ func (r *run) measureChosen(ctx context.Context, all []*follower, everything boo
 	return nil
 }
 
-// followers starts a strategy in each placement's cells.
-func (r *run) followers(ctx context.Context, row strategy.Row, cells []*cell) (all []*follower, err error) {
+// startFollowers starts a strategy in each placement's cells.
+func (r *run) startFollowers(ctx context.Context, row strategy.Row, cells []*cell) (all []*follower, err error) {
 	for _, placement := range []string{"in", "out"} {
 		of := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return c.placement != placement })
 		if len(of) == 0 {
@@ -208,5 +224,9 @@ func (r *run) limitNear() error {
 	if r.deterministic {
 		return r.limitReached(1)
 	}
-	return r.limitReached(1 - forConfirming)
+	part := 1 - forConfirming
+	if r.enough > 0 {
+		part = min(part, 1-float64(toConfirm*r.summary.Cells)/float64(r.enough))
+	}
+	return r.limitReached(part)
 }

@@ -120,8 +120,14 @@ func nextTrialFollows(t *testing.T) {
 			t.Errorf("%s: %d trials in pieces, %d in one go", name, n, len(want))
 		}
 		for _, trial := range whole.Trials() {
-			few := trial.Bytes == 1<<26 && trial.Repeat == 0
-			if wanted := map[bool]int{false: 0, true: 5}[few]; trial.Iters != wanted || len(trial.TimesUS) != map[bool]int{false: 20, true: 5}[few] {
+			named, times := 0, 20
+			if trial.Bytes == 1<<26 {
+				named, times = 16, 16
+				if trial.Repeat == 0 {
+					named, times = 2, 2
+				}
+			}
+			if trial.Iters != named || len(trial.TimesUS) != times {
 				t.Errorf("%s: %d iterations named, %d times at %d bytes, repetition %d", name, trial.Iters, len(trial.TimesUS), trial.Bytes, trial.Repeat)
 			}
 		}
@@ -163,6 +169,33 @@ func TestCoarseFirst(t *testing.T) {
 	for n, want := range map[int]string{0: "[]", 1: "[0]", 2: "[0 1]", 3: "[0 2 1]", 5: "[0 4 2 1 3]", 6: "[0 5 4 2 1 3]"} {
 		if got := fmt.Sprint(coarseFirst(n)); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+// Without a limit by the user, the model ends after a few trials a size, though times
+// scatter; with one, it goes on.
+func TestModelHasEnough(t *testing.T) {
+	f := field{3}
+	for _, limit := range []int{0, 60} {
+		c := newCampaign(t, "in")
+		r := rand.New(rand.NewPCG(1, 2))
+		e := newFake(func(_ context.Context, t executor.Trial) (executor.Measurement, error) {
+			return executor.Measurement{TimesUS: []float64{f.time(t) * math.Exp(0.3*r.NormFloat64())}}, nil
+		})
+		e.description.Deterministic = false
+		o := optionsFor(c, e, 1)
+		o.Strategy, o.Trials = "model", limit
+		summary, err := Run(t.Context(), testProblem(), f.candidates(12, true, true), o)
+		enough := enoughTrials * len(testSizes)
+		switch {
+		case limit == 0 && (err != nil || summary.Trials > enough):
+			t.Errorf("%d trials, %v; want at most %d, and no error", summary.Trials, err, enough)
+		case limit > 0 && summary.Trials <= enough:
+			t.Errorf("%d trials with a limit of %d, %v", summary.Trials, limit, err)
+		}
+		if len(summary.Outlook) != len(testSizes) {
+			t.Errorf("%d sizes have an outlook", len(summary.Outlook))
 		}
 	}
 }

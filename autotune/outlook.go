@@ -9,9 +9,9 @@ import (
 	"github.com/colltune/colltune/results/table"
 )
 
-// outlook is what strategies expect of each size, for the campaign's tally.
-func (r *run) outlook(all []*follower) (at []results.Outlook) {
-	for _, f := range all {
+// lookOut enters into the summary what strategies expect of each size when the run ends.
+func (r *run) lookOut() {
+	for _, f := range r.followers {
 		costs := f.costs()
 		for _, o := range f.Outlook(f.history) {
 			c := f.cells[o.Size]
@@ -19,10 +19,12 @@ func (r *run) outlook(all []*follower) (at []results.Outlook) {
 			if next := o.Next; !o.Done && o.Gain > 0 && f.trials[next.Config][next.Size] != nil {
 				line.Next, line.NextSeconds = f.trials[next.Config][next.Size].title(), costs.of(next)
 			}
-			at = append(at, line)
+			r.summary.Outlook = append(r.summary.Outlook, line)
+			if o.Done {
+				r.summary.Finished++
+			}
 		}
 	}
-	return at
 }
 
 // title names a trial's configuration with its knobs.
@@ -34,7 +36,7 @@ func (t *trial) title() string {
 // What a size takes, before it is known better, in trials.
 const (
 	toChoose  = 10 // until it is done, where no size is
-	toConfirm = 4  // of its contenders, afterwards
+	toConfirm = 3  // of its contenders, afterwards
 )
 
 // left estimates the time to the end of a run: sizes that are not done take as many trials

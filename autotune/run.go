@@ -33,6 +33,8 @@ type run struct {
 	made          []outcome                      // in the order of the journal
 	observers     []func(*trial, *results.Trial) // of further outcomes
 	unanswered    UnansweredError
+	followers     []*follower // of a strategy of package strategy
+	enough        int         // trials after which the model ends; 0: no limit
 }
 
 // outcome is a trial that was made, and its record.
@@ -145,13 +147,19 @@ func cellsOf(p *Problem, candidates []*candidate) []cellKey {
 // tune measures in all cells what the strategy chooses, and confirms the winners.
 func (r *run) tune(ctx context.Context, cells []*cell, few []int) error {
 	err := r.choose(ctx, cells, few)
-	if r.deterministic {
-		return err
+	if !r.deterministic && (err == nil || errors.Is(err, ErrLimit) && r.limitReached(1) == nil) {
+		err = cmp.Or(r.confirm(ctx, cells), err)
 	}
-	if err != nil && (!errors.Is(err, ErrLimit) || r.limitReached(1) != nil) {
-		return err
+	r.lookOut()
+	if errors.Is(err, errEnough) {
+		err = nil
 	}
-	return cmp.Or(r.confirm(ctx, cells), err)
+	if err == nil && r.followers != nil { // bounded notes each cell when it is completed
+		for _, c := range cells {
+			r.noteUnanswered(c)
+		}
+	}
+	return err
 }
 
 // choose measures what the strategy chooses, until it expects no more.
@@ -226,6 +234,11 @@ func (r *run) budgetSpent() bool {
 	return r.options.Budget > 0 && time.Since(r.started) >= r.options.Budget
 }
 
+// fits reports whether a trial that takes as long as this ends within the budget.
+func (r *run) fits(seconds float64) bool {
+	return r.options.Budget <= 0 || time.Since(r.started).Seconds()+seconds <= r.options.Budget.Seconds()
+}
+
 // limitReached returns a limit of which this part is used up, from 0 to 1.
 func (r *run) limitReached(part float64) error {
 	o := &r.options
@@ -234,6 +247,8 @@ func (r *run) limitReached(part float64) error {
 		return &LimitError{"trials", strconv.Itoa(o.Trials)}
 	case o.Budget > 0 && time.Since(r.started).Seconds() >= part*o.Budget.Seconds():
 		return r.overBudget()
+	case r.enough > 0 && float64(r.summary.Known+r.summary.Trials) >= part*float64(r.enough):
+		return errEnough
 	}
 	return nil
 }

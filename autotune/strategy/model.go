@@ -124,28 +124,27 @@ const perSize = 24
 
 func (m *model) believe(history []Observation) *belief {
 	b := &belief{posterior: m.covariance(history).given(m.evidence(history)), m: m, opened: map[int]bool{}}
-	failures, times, failed, measured := map[int]float64{}, map[int]float64{}, map[Point]bool{}, map[Point]bool{}
+	failed, measured := map[Point]bool{}, map[Point]bool{}
 	for _, o := range history {
 		if o.Failed {
-			failures[o.Config]++
 			failed[o.Point] = true
 		} else {
-			times[o.Config]++
 			measured[o.Point] = true
 		}
 	}
 	means, spreads := b.means(), b.spreads()
 	for s := range m.space.Sizes {
+		succeeds := b.successes(history, s)
 		var all []*contender
 		for c := range m.space.Configs {
 			p := Point{c, s}
-			if failed[p] || m.space.never(p) {
+			if failed[p] || m.space.never(p) || succeeds[c] < hopeless {
 				continue
 			}
 			all = append(all, &contender{
 				Point: p, mean: m.mean[c][s] + means[s][c] + m.jitter[c], variance: spreads[s][c],
 				measured: measured[p],
-				succeeds: (0.9 + times[c]) / (1 + times[c] + failures[c]),
+				succeeds: succeeds[c],
 			})
 		}
 		// The fastest of those measured, and of the others the likeliest to be faster.
@@ -185,6 +184,34 @@ func (m *model) believe(history []Observation) *belief {
 		b.sizes = append(b.sizes, some)
 	}
 	return b
+}
+
+// hopeless: a point where a trial has a time with a lower probability is not tried.
+const hopeless = 1.0 / 3
+
+// successes are the probabilities that trials of configurations at a size have a time: the
+// part of the trials before that had one, each counted as far as its configuration and its
+// size are kin, and the configuration's own twice.
+func (b *belief) successes(history []Observation, size int) []float64 {
+	times, all := make([]float64, b.configs), make([]float64, b.configs)
+	for _, o := range history {
+		row, own := b.row(o.Config), b.alike(o.Config, o.Config)
+		for c := range all {
+			w := row[c] / own
+			if c == o.Config {
+				w = 2
+			}
+			w *= b.near[size][o.Size]
+			all[c] += w
+			if !o.Failed {
+				times[c] += w
+			}
+		}
+	}
+	for c := range all {
+		times[c] = (0.9 + times[c]) / (1 + all[c])
+	}
+	return times
 }
 
 // incumbent returns a size's fastest configuration of those measured, by the model, and the

@@ -18,7 +18,8 @@ func resumeCommand() *cobra.Command {
 		Use:   "resume DIR",
 		Short: "Continue a campaign that was stopped, killed or cut short",
 		Long: `resume continues a campaign where it ended, with the plan that is in its folder.
-It prints the table of a campaign that is finished. Trials without a result (failed,
+It prints the table of a campaign that is finished, unless --budget or --trials buy
+further trials that its strategy expects something of. Trials without a result (failed,
 crashed, timed out) are repeated, up to three attempts in all; those that timed out,
 whenever --timeout is longer than before. A program that the campaign names runs only
 if you have run it for this folder before, or name it with --executor.
@@ -58,7 +59,8 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 	if err != nil {
 		return err
 	}
-	if c.Finished() && !hasRetryable(c, effort.Timeout) {
+	goOn := (effort.Trials > 0 || effort.Budget > 0) && expectsMore(c)
+	if c.Finished() && !hasRetryable(c, effort.Timeout) && !goOn {
 		t, err := table.Build(c)
 		if err == nil {
 			err = checkWinners(c, t.Rows)
@@ -79,6 +81,13 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 		return usage(fmt.Errorf("%s: %w", dir, err))
 	}
 	return runCampaign(cmd, r, c, effort, "results")
+}
+
+// expectsMore reports whether the strategy of a campaign that has ended expects to gain more
+// by further trials somewhere.
+func expectsMore(c *results.Campaign) bool {
+	tally, _ := c.Tally()
+	return slices.ContainsFunc(tally.Outlook, func(o results.Outlook) bool { return !o.Done && o.Gain > 0 })
 }
 
 // hasRetryable reports whether the campaign has trials without a result that a search
