@@ -22,7 +22,7 @@ func tableCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  runGroup,
 	}
-	cmd.AddCommand(tableBuildCommand(), tableShowCommand(), tableAtCommand())
+	cmd.AddCommand(tableBuildCommand(), tableShowCommand(), tableAtCommand(), tableDiffCommand())
 	return cmd
 }
 
@@ -275,7 +275,7 @@ func rangeSheet(t *libraries.Table, choices []libraries.Choice) sheet {
 			ahead = fmt.Sprintf("%.2f", r.Ahead)
 		}
 		s.add(slices.Concat([]string{b.Collective, strconv.Itoa(b.Ranks)}, values(r.First), []string{
-			widthText(r.First), units.Bytes(b.Bytes).String(), units.Bytes(r.Last.Best.Bytes).String(), b.Library, b.Version, ahead,
+			widthText(b.Width()), units.Bytes(b.Bytes).String(), units.Bytes(r.Last.Best.Bytes).String(), b.Library, b.Version, ahead,
 			fmt.Sprintf("%d of %d", r.Near, r.Sizes), r.Evidence(),
 		})...)
 	}
@@ -314,17 +314,17 @@ func choiceSheet(t *libraries.Table, choices []libraries.Choice) sheet {
 			near = "yes"
 		}
 		s.add(slices.Concat([]string{b.Collective, strconv.Itoa(b.Ranks)}, values(c), []string{
-			widthText(c), strconv.FormatInt(b.Bytes, 10), b.Library, b.Version, b.Conditions[libraries.Kernel],
+			widthText(b.Width()), strconv.FormatInt(b.Bytes, 10), b.Library, b.Version, b.Conditions[libraries.Kernel],
 			exact(b.TimeUS), exact(b.LowUS), exact(b.HighUS), second, us, near, b.Conditions[libraries.Evidence],
 		})...)
 	}
 	return s
 }
 
-// widthText is the width of a choice's elements; empty where nothing is reduced.
-func widthText(c *libraries.Choice) string {
-	if n := c.Width(); n > 0 {
-		return strconv.FormatInt(n, 10)
+// widthText prints the width of elements; empty where nothing is reduced.
+func widthText(bytes int64) string {
+	if bytes > 0 {
+		return strconv.FormatInt(bytes, 10)
 	}
 	return ""
 }

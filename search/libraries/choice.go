@@ -179,9 +179,6 @@ func (s Single) SameCalls(o Single) bool {
 	return s.Collective == o.Collective && s.Ranks == o.Ranks && s.Width == o.Width && s.Conditions == o.Conditions
 }
 
-// Width is the size of the elements reduced; 0 where nothing is, or the type is not stated.
-func (c *Choice) Width() int64 { return c.cell.width }
-
 // Evidence is measured, simulated, or both where the range's sizes differ in it.
 func (r *Range) Evidence() string {
 	if a, b := r.First.Best.Conditions[Evidence], r.Last.Best.Conditions[Evidence]; a != b {

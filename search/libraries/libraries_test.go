@@ -254,7 +254,7 @@ func TestNoLibraryIsBestEverywhere(t *testing.T) {
 		table, _ := libraries.Build(mustRead(t, file+",system="+system, string(text)), libraries.DefaultEqual)
 		best := map[string]map[string]bool{}
 		for _, c := range table.Choices(0) {
-			if c.Best.Collective == "allreduce" && c.Width() == 2 {
+			if c.Best.Collective == "allreduce" && c.Best.Width() == 2 {
 				k := fmt.Sprint(c.Best.Ranks)
 				if best[k] == nil {
 					best[k] = map[string]bool{}

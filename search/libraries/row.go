@@ -62,6 +62,10 @@ type Conditions [conditions]string
 // Simulated reports whether the time is a simulator's.
 func (r *Row) Simulated() bool { return r.Conditions[Evidence] == "simulated" }
 
+// Width is the size in bytes of the elements that are reduced; 0 where nothing is, and where
+// their type is not stated.
+func (r *Row) Width() int64 { return r.width }
+
 // Entry returns what competes: the library and its version.
 func (r *Row) Entry() string {
 	if r.Version == "" {
