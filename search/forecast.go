@@ -31,10 +31,11 @@ type Forecast struct {
 // searches (docs/measurements/memory.md), where the limits of memory.go are the most of any.
 const (
 	builtSeconds     = 5e-6    // of an operation that is compiled, verified and kept
-	simulatedSeconds = 1e-6    // of an operation of a trial, in each tile
+	simulatedSeconds = 1.4e-6  // of an operation of a trial, in each tile
 	trialSeconds     = 3e-3    // of a trial beside that
+	startSeconds     = 0.5     // of the processes
 	builtTwice       = 1 << 19 // operations of a program of which each takes twice as long to build
-	simulatedTwice   = 1 << 17 // the same, in a trial
+	simulatedTwice   = 1 << 16 // the same, in a trial
 
 	processMemory   = 32 << 20 // of a process
 	keptMemory      = 100      // of an operation that is kept to be tried
@@ -44,6 +45,8 @@ const (
 	// likely is how much longer than the best one's at its size a trial's estimate is, at
 	// most, for its bound to let it be made.
 	likely = 1.3
+	// fewestTrials are begun at a size before the first one's time excludes any.
+	fewestTrials = 4
 	// steadyTiles is after how many tiles the simulator extrapolates.
 	steadyTiles = 8
 )
@@ -123,27 +126,25 @@ func (e *enumeration) foreseeTrials(drafts []*draft, bytes int64, all *workload)
 		us, tiles float64
 	}
 	var trials []trial
-	least := math.Inf(1)
 	for _, d := range drafts {
 		instances := float64(max(d.instances, 1))
 		chunk := float64(bytes) / float64(d.routing.cost.loop) / instances
 		for _, proto := range e.protocols() {
 			c, seen := &e.problem.Topology.Protocols[proto], map[float64]bool{}
 			for _, tile := range e.tiles(c) {
-				tiles := max(math.Ceil(chunk/float64(tile)), 1)
-				if seen[tiles] {
+				us := d.routing.cost.tiled(c, float64(tile), bytes, instances)
+				if seen[us] {
 					continue // it runs alike
 				}
-				seen[tiles] = true
-				t := trial{d, d.routing.cost.tiled(c, float64(tile), bytes, instances), tiles}
-				trials = append(trials, t)
-				least = min(least, t.us)
+				seen[us] = true
+				trials = append(trials, trial{d, us, max(math.Ceil(chunk/float64(tile)), 1)})
 			}
 		}
 	}
-	for _, t := range trials {
-		if t.us > likely*least {
-			continue
+	slices.SortStableFunc(trials, func(a, b trial) int { return cmp.Compare(a.us, b.us) })
+	for i, t := range trials {
+		if i >= fewestTrials && t.us > likely*trials[0].us {
+			break
 		}
 		all.trials++
 		all.simulated += t.burden(simulatedTwice) * min(t.tiles, steadyTiles)
@@ -182,7 +183,7 @@ func (w *workload) seconds() float64 {
 	for _, d := range w.built {
 		built += d.burden(builtTwice)
 	}
-	return (built*builtSeconds + w.simulated*simulatedSeconds + float64(w.trials)*trialSeconds) / float64(w.jobs)
+	return (startSeconds + built*builtSeconds + w.simulated*simulatedSeconds + float64(w.trials)*trialSeconds) / float64(w.jobs)
 }
 
 func (w *workload) memory() int64 {

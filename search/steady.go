@@ -65,7 +65,7 @@ func (e *enumeration) growthOf(c baseline.Choice) (g growth, why string) {
 	switch p := e.problem; {
 	case !known:
 		return g, "it has no steady state"
-	case len(p.Counts) > 0:
+	case len(p.Counts) > 0 && p.Topology.Nodes > g.pairs[len(g.pairs)-1][1]: // where fewer are all simulated
 		return g, "the counts of " + p.Collective + " differ"
 	case !e.problem.Topology.Alike():
 		return g, "nodes are not alike, or not joined alike"

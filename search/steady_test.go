@@ -193,6 +193,20 @@ func TestBaselineByWayOfOtherGPUs(t *testing.T) {
 	}
 }
 
+// TestCountsOnFewNodes: where all nodes are simulated, counts may differ.
+func TestCountsOnFewNodes(t *testing.T) {
+	p, _ := problem{"frontier", 1, "allgatherv", []int64{1 << 20}}.resolve(t)
+	even, err := LibraryCalls(t.Context(), p, Options{Solver: "pb", Executor: "sim"})
+	if err != nil || len(even) != 1 {
+		t.Fatal(len(even), err)
+	}
+	p.Counts = []int{1, 1, 1, 1, 1, 1, 1, 9}
+	uneven, err := LibraryCalls(t.Context(), p, Options{Solver: "pb", Executor: "sim"})
+	if err != nil || len(uneven) != 1 || uneven[0].ClockUS <= even[0].ClockUS {
+		t.Errorf("%+v, %v: want longer than the %v us of equal counts", uneven, err, even[0].ClockUS)
+	}
+}
+
 // TestNoSteadyState: where nodes differ, or what each rank sends, no step repeats another.
 func TestNoSteadyState(t *testing.T) {
 	p, _ := problem{"dgx-a100", 16, "alltoall", nil}.resolve(t)
