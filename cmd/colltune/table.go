@@ -22,7 +22,7 @@ func tableCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  runGroup,
 	}
-	cmd.AddCommand(tableBuildCommand(), tableShowCommand(), tableAtCommand(), tableDiffCommand())
+	cmd.AddCommand(tableBuildCommand(), tableShowCommand(), tableAtCommand(), tableDiffCommand(), tableNextCommand())
 	return cmd
 }
 

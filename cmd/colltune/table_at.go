@@ -51,12 +51,8 @@ out.
 			return printResult(cmd, "table", atDocument(t, times, region, within.share), atSheet(times, region, within.share))
 		},
 	}
-	cmd.Flags().StringP("collective", "c", "", "the collective: "+strings.Join(collective.Names(), ", "))
+	callFlags(cmd)
 	cmd.Flags().Var(&bytes, "bytes", "the size, as nccl-tests counts it, such as 3M")
-	cmd.Flags().Int("ranks", 0, "the number of ranks")
-	for _, c := range queryConditions {
-		cmd.Flags().String(c.String(), "", "of calls that differ in it, that of this "+c.String())
-	}
 	withinFlag(cmd, &within)
 	outputFlags(cmd)
 	return cmd
@@ -64,6 +60,15 @@ out.
 
 // queryConditions are the conditions that have a flag of table at.
 var queryConditions = []libraries.Condition{libraries.System, libraries.Nodes, libraries.DType, libraries.Placement, libraries.Mode, libraries.Registered, libraries.SMs}
+
+// callFlags adds the flags that tableQuery reads.
+func callFlags(cmd *cobra.Command) {
+	cmd.Flags().StringP("collective", "c", "", "the collective: "+strings.Join(collective.Names(), ", "))
+	cmd.Flags().Int("ranks", 0, "the number of ranks")
+	for _, c := range queryConditions {
+		cmd.Flags().String(c.String(), "", "of calls that differ in it, that of this "+c.String())
+	}
+}
 
 // tableQuery reads the call that the flags describe.
 func tableQuery(cmd *cobra.Command) (q libraries.Query, err error) {

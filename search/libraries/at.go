@@ -21,9 +21,9 @@ type Query struct {
 
 // Curves are the times of a query's entries over sizes.
 type Curves struct {
-	group group
 	of    []curve
 	sizes []int64 // of all entries, rising
+	rows  []*Row  // of all entries, in the table's order
 }
 
 // curve is one entry's best row at each of its sizes, rising.
@@ -49,7 +49,7 @@ type Region struct {
 // Curves returns the times of a query. The error says what the table has instead, or which
 // of several conditions to choose.
 func (t *Table) Curves(q Query) (*Curves, error) {
-	found := map[group]map[string]curve{}
+	found, rows := map[group]map[string]curve{}, map[group][]*Row{}
 	offers := map[string]bool{}
 	for i := range t.Rows {
 		r := &t.Rows[i]
@@ -62,13 +62,14 @@ func (t *Table) Curves(q Query) (*Curves, error) {
 			found[g] = map[string]curve{}
 		}
 		found[g][r.Entry()] = found[g][r.Entry()].with(r)
+		rows[g] = append(rows[g], r)
 	}
 	if len(found) != 1 {
 		return nil, q.ambiguous(t, slices.Collect(maps.Keys(found)), slices.Sorted(maps.Keys(offers)))
 	}
 	c := &Curves{}
 	for g, of := range found {
-		c.group = g
+		c.rows = rows[g]
 		for _, entry := range slices.Sorted(maps.Keys(of)) {
 			c.of = append(c.of, of[entry])
 			for _, r := range of[entry] {
