@@ -56,7 +56,7 @@ func (b *builder) readCSV(name string, text []byte) error {
 	for i, h := range head {
 		line, column := r.FieldPos(i)
 		if slices.Contains(head[:i], h) {
-			return fault(name, line, column, fmt.Errorf("second column %q", h))
+			return fault(name, line, column, fmt.Errorf("second column %q: want each name once", h))
 		}
 		if columns[h] != nil {
 			continue
@@ -65,7 +65,7 @@ func (b *builder) readCSV(name string, text []byte) error {
 			return fault(name, line, column, err)
 		}
 		if slices.Contains(axes[:i], axes[i]) {
-			return fault(name, line, column, fmt.Errorf("second column of the %s", axes[i]))
+			return fault(name, line, column, fmt.Errorf("second column of the %s: want one", axes[i]))
 		}
 		own++
 	}
@@ -121,6 +121,9 @@ func (b *builder) readCSV(name string, text []byte) error {
 func csvFault(name string, err error) error {
 	var at *csv.ParseError
 	if errors.As(err, &at) {
+		if at.Err == csv.ErrFieldCount {
+			at.Err = errors.New("wrong number of fields: want one for each name of the first line")
+		}
 		return fault(name, at.Line, at.Column, at.Err)
 	}
 	if err == io.EOF {
