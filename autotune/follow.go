@@ -183,7 +183,7 @@ func (r *run) batch() int {
 
 // measureBaselines measures what the vendor's library would run.
 func (r *run) measureBaselines(ctx context.Context, cells []*cell) error {
-	for _, i := range coarseFirst(len(cells)) {
+	for _, i := range strategy.CoarseFirst(len(cells)) {
 		var first []*trial
 		for _, t := range cells[i].trials {
 			if t.baseline && !t.done {
@@ -195,28 +195,6 @@ func (r *run) measureBaselines(ctx context.Context, cells []*cell) error {
 		}
 	}
 	return nil
-}
-
-// coarseFirst lists the numbers below n so that the first of them, however few, are spread
-// over all: the ends, then the middles of what is between.
-func coarseFirst(n int) (order []int) {
-	step := 1
-	for step < n-1 {
-		step *= 2
-	}
-	taken := make([]bool, n)
-	take := func(i int) {
-		if i < n && !taken[i] {
-			taken[i], order = true, append(order, i)
-		}
-	}
-	for ; n > 0 && step > 0; step /= 2 {
-		for i := 0; i < n; i += step {
-			take(i)
-		}
-		take(n - 1)
-	}
-	return order
 }
 
 // limitNear returns a limit of the run once only the part for confirming is left of it.

@@ -165,14 +165,6 @@ func TestIncumbentsAreWatched(t *testing.T) {
 	}
 }
 
-func TestCoarseFirst(t *testing.T) {
-	for n, want := range map[int]string{0: "[]", 1: "[0]", 2: "[0 1]", 3: "[0 2 1]", 5: "[0 4 2 1 3]", 6: "[0 5 4 2 1 3]"} {
-		if got := fmt.Sprint(coarseFirst(n)); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
-		}
-	}
-}
-
 // Without a limit by the user, the model ends after a few trials a size, though times
 // scatter; with one, it goes on.
 func TestModelHasEnough(t *testing.T) {

@@ -103,7 +103,7 @@ func (w *simulation) simulateAll(ctx context.Context, programs map[*candidate][]
 			}
 		}
 	}
-	for i, size := range coarseFirst(len(sizes)) {
+	for i, size := range strategy.CoarseFirst(len(sizes)) {
 		done := w.events.Load()
 		if err := w.simulate(ctx, sizes[size], done+(w.most-done)/int64(len(sizes)-i)); err != nil {
 			return err

@@ -30,7 +30,7 @@ func newRandom(s *Space, o Options) Strategy {
 	}
 	l := &listed{space: s}
 	for i := range s.Configs {
-		for _, size := range coarseFirst(len(s.Sizes)) {
+		for _, size := range CoarseFirst(len(s.Sizes)) {
 			l.order = append(l.order, Point{configs[size][i], size})
 		}
 	}

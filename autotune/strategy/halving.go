@@ -91,7 +91,7 @@ func (h *halving) rungs(m measured) (all [][]Point) {
 func (h *halving) Outlook(history []Observation) []Outlook {
 	m := measuredBy(history)
 	rungs := h.rungs(m)
-	order := coarseFirst(len(h.space.Sizes))
+	order := CoarseFirst(len(h.space.Sizes))
 	return h.space.outlooks(m, func(size int) (Point, bool) {
 		rung := slices.Index(order, size)
 		if rung >= len(rungs) {

@@ -26,7 +26,7 @@ type model struct {
 }
 
 func newModel(s *Space, o Options) Strategy {
-	m := &model{space: s, options: o, kinship: kinshipOf(s), first: s.firstGuess(), all: allNoPrior, mean: s.before(), order: coarseFirst(len(s.Sizes))}
+	m := &model{space: s, options: o, kinship: kinshipOf(s), first: s.firstGuess(), all: allNoPrior, mean: s.before(), order: CoarseFirst(len(s.Sizes))}
 	if m.options.Gain <= 0 {
 		m.options.Gain = 0.01
 	}

@@ -25,9 +25,12 @@ func gaps(last int) (all []gap) {
 	return all
 }
 
-// coarseFirst orders n sizes: the last, the first, then the middles of the gaps, so that
+// CoarseFirst orders n sizes: the last, the first, then the middles of the gaps, so that
 // any beginning of the list covers the range evenly.
-func coarseFirst(n int) []int {
+func CoarseFirst(n int) []int {
+	if n == 0 {
+		return nil
+	}
 	order := slices.Compact([]int{n - 1, 0})
 	for _, g := range gaps(n - 1) {
 		order = append(order, g.middle)
@@ -56,7 +59,7 @@ func (s *Space) ranked(size int, seed int64) (all []int) {
 // firsts are the trials that make a table whole: every baseline, and the first in rank of
 // every size, coarse sizes first.
 func (s *Space) firsts(seed int64) (all []Point) {
-	order := coarseFirst(len(s.Sizes))
+	order := CoarseFirst(len(s.Sizes))
 	for _, size := range order {
 		for c := range s.Configs {
 			if p := (Point{c, size}); s.Configs[c].Baseline && !s.never(p) {
