@@ -147,43 +147,50 @@ func (m *model) believe(history []Observation) *belief {
 				succeeds: succeeds[c],
 			})
 		}
-		// The fastest of those measured, and of the others the likeliest to be faster.
-		slices.SortFunc(all, func(x, y *contender) int {
-			return cmp.Or(cmp.Compare(x.mean-x.variance, y.mean-y.variance), cmp.Compare(x.Config, y.Config))
-		})
-		var some []*contender
-		for _, c := range all {
-			if len(some) < perSize {
-				some = append(some, c)
-			}
-		}
-		slices.SortFunc(all, func(x, y *contender) int {
-			return cmp.Or(cmp.Compare(x.mean, y.mean), cmp.Compare(x.Config, y.Config))
-		})
-		known := 0
-		for _, c := range all {
-			if c.measured && known < perSize/3 {
-				known++
-				if !slices.Contains(some, c) {
-					some = append(some, c)
-				}
-			}
-		}
+		some := contenders(all)
 		for _, c := range some {
-			c.solved = make([]float64, len(b.data), len(b.data)+8)
-			for i := range b.data {
-				c.solved[i] = b.of(c.Point, b.data[i].Point)
-			}
-			b.solve(c.solved)
-			c.variance = b.of(c.Point, c.Point)
-			for _, x := range c.solved {
-				c.variance -= x * x
-			}
-			c.variance = max(c.variance, 1e-12)
+			b.know(c)
 		}
 		b.sizes = append(b.sizes, some)
 	}
 	return b
+}
+
+// contenders are those of a size's points that are looked at in full: the likeliest to be
+// fast, and the fastest of those measured. It sorts the points.
+func contenders(all []*contender) []*contender {
+	by := func(key func(*contender) float64) {
+		slices.SortFunc(all, func(x, y *contender) int {
+			return cmp.Or(cmp.Compare(key(x), key(y)), cmp.Compare(x.Config, y.Config))
+		})
+	}
+	by(func(c *contender) float64 { return c.mean - c.variance })
+	some := slices.Clone(all[:min(perSize, len(all))])
+	by(func(c *contender) float64 { return c.mean })
+	known := 0
+	for _, c := range all {
+		if c.measured && known < perSize/3 {
+			known++
+			if !slices.Contains(some, c) {
+				some = append(some, c)
+			}
+		}
+	}
+	return some
+}
+
+// know works out a contender's covariance with the evidence, and its variance after it.
+func (b *belief) know(c *contender) {
+	c.solved = make([]float64, len(b.data), len(b.data)+8)
+	for i := range b.data {
+		c.solved[i] = b.of(c.Point, b.data[i].Point)
+	}
+	b.solve(c.solved)
+	c.variance = b.of(c.Point, c.Point)
+	for _, x := range c.solved {
+		c.variance -= x * x
+	}
+	c.variance = max(c.variance, 1e-12)
 }
 
 // hopeless: a point where a trial has a time with a lower probability is not tried.
