@@ -50,9 +50,10 @@ func (r *run) follow(ctx context.Context, row strategy.Row, cells []*cell) error
 	return err
 }
 
-// Without a limit by the user, the model makes a few trials a size, or for large spaces one
-// in so many of its points, repetitions counted. Where times scatter, more would go on until
-// the last of the contenders are told apart; the table says what is left to gain.
+// Without --trials and --budget, the model ends after enoughTrials a size or, at sizes with
+// more points, one trial for every pointsForTrial of them. Repetitions count. Where times
+// scatter, telling the last contenders apart would take many more; the table says what is
+// left to gain.
 const (
 	enoughTrials   = 8
 	pointsForTrial = 45

@@ -115,8 +115,8 @@ func (w *simulation) simulateAll(ctx context.Context, programs map[*candidate][]
 // at is where a point's time is kept.
 func (w *simulation) at(x point) *float64 { return &w.times[x.Config][x.Size] }
 
-// simulate replaces bounds by times at the points of one size, until so many events were
-// simulated in all.
+// simulate replaces bounds by simulated times at the points of one size, until events is the
+// number of events simulated for all sizes.
 func (w *simulation) simulate(ctx context.Context, points []point, events int64) error {
 	slices.SortFunc(points, func(a, b point) int {
 		return cmp.Or(cmp.Compare(*w.at(a), *w.at(b)), cmp.Compare(a.Config, b.Config))

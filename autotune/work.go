@@ -28,13 +28,13 @@ func (t *trial) workUS() (us float64) {
 	return us
 }
 
-// stepCount is how many steps of a program move so many chunks each.
+// stepCount is the number of steps that move count chunks each.
 type stepCount struct {
 	count int32
 	steps int
 }
 
-// stepCounts lists them, in the order in which the program first has them.
+// stepCounts lists the step counts of a program, in the order of their first steps.
 func stepCounts(p *ir.Program) (all []stepCount) {
 	index := map[int32]int{}
 	for _, g := range p.GPUs {

@@ -124,18 +124,23 @@ func differenceSheet(d *table.Differences) sheet {
 		}
 		s.add(units.Bytes(r.Bytes).String(), r.Placement, r.Verdict, before, was, after, is, change)
 	}
+	return withTally(s, d.Counts, d.Ratio)
+}
+
+// withTally prints how many rows have each verdict below a comparison, and the geometric mean
+// of their ratios, nil if there are none.
+func withTally(s sheet, counts map[string]int, ratio *float64) sheet {
 	rows := s
 	s.human = func(w io.Writer) error {
 		if err := rows.writeTable(w); err != nil {
 			return err
 		}
 		mean := ""
-		if d.Ratio != nil {
-			mean = "; in the geometric mean " + signedPercent(*d.Ratio) + " %"
+		if ratio != nil {
+			mean = "; in the geometric mean " + signedPercent(*ratio) + " %"
 		}
-		c := d.Counts
 		_, err := fmt.Fprintf(w, "%d faster, %d slower, %d the same, %d gone, %d new%s\n",
-			c[table.Faster], c[table.Slower], c[table.Same], c[table.Gone], c[table.New], mean)
+			counts[table.Faster], counts[table.Slower], counts[table.Same], counts[table.Gone], counts[table.New], mean)
 		return err
 	}
 	return s

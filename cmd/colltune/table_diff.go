@@ -2,14 +2,13 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -81,7 +80,7 @@ type tableDiffState struct {
 
 func tableDifferences(before, after *libraries.Table, tolerance float64) *tableDiffDocument {
 	d := &tableDiffDocument{Rows: []tableDiffRow{}, Counts: map[string]int{}}
-	for _, v := range libraries.Verdicts() {
+	for _, v := range table.Verdicts {
 		d.Counts[v] = 0
 	}
 	state := func(r *libraries.Row) *tableDiffState {
@@ -111,10 +110,10 @@ func tableDifferences(before, after *libraries.Table, tolerance float64) *tableD
 // regression is the error of a table in which something is slower, or gone.
 func (d *tableDiffDocument) regression() error {
 	var why []string
-	if n := d.Counts[libraries.Slower]; n > 0 {
+	if n := d.Counts[table.Slower]; n > 0 {
 		why = append(why, "slower at "+units.Count(n, "call"))
 	}
-	if n := d.Counts[libraries.Gone]; n > 0 {
+	if n := d.Counts[table.Gone]; n > 0 {
 		why = append(why, "no time any more at "+units.Count(n, "call"))
 	}
 	if len(why) == 0 {
@@ -143,19 +142,5 @@ func tableDiffSheet(d *tableDiffDocument) sheet {
 		}
 		s.add(append(line, change)...)
 	}
-	rows := s
-	s.human = func(w io.Writer) error {
-		if err := rows.writeTable(w); err != nil {
-			return err
-		}
-		mean := ""
-		if d.Ratio != nil {
-			mean = "; in the geometric mean " + signedPercent(*d.Ratio) + " %"
-		}
-		c := d.Counts
-		_, err := fmt.Fprintf(w, "%d faster, %d slower, %d the same, %d gone, %d new%s\n",
-			c[libraries.Faster], c[libraries.Slower], c[libraries.Same], c[libraries.Gone], c[libraries.New], mean)
-		return err
-	}
-	return s
+	return withTally(s, d.Counts, d.Ratio)
 }

@@ -18,7 +18,8 @@ const (
 	New    = "new"  // only the second has
 )
 
-var verdicts = []string{Same, Faster, Slower, Gone, New}
+// Verdicts lists them.
+var Verdicts = []string{Same, Faster, Slower, Gone, New}
 
 // Difference compares one size of two campaigns.
 type Difference struct {
@@ -59,7 +60,7 @@ func Differ(before, after *results.Campaign, tolerance float64) (*Differences, e
 		return nil, err
 	}
 	d := &Differences{Asked: results.DescribeDifferences(before, after), Notes: []string{}, Rows: []Difference{}, Counts: map[string]int{}}
-	for _, v := range verdicts {
+	for _, v := range Verdicts {
 		d.Counts[v] = 0
 	}
 	var places []Cell

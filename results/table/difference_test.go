@@ -57,7 +57,7 @@ func TestDiffer(t *testing.T) {
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("tolerance %g: %s, want %s", c.tolerance, s, c.want)
 		}
-		for _, v := range verdicts {
+		for _, v := range Verdicts {
 			if d.Counts[v] != counts[v] {
 				t.Errorf("tolerance %g: %d %s counted, %d there", c.tolerance, d.Counts[v], v, counts[v])
 			}

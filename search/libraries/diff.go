@@ -4,24 +4,14 @@ import (
 	"cmp"
 	"math"
 	"slices"
-)
 
-// The verdicts on a library's later time, as those on two campaigns.
-const (
-	Faster = "faster"
-	Slower = "slower"
-	Same   = "same"
-	Gone   = "gone"
-	New    = "new"
+	"github.com/colltune/colltune/results/table"
 )
-
-// Verdicts lists the verdicts.
-func Verdicts() []string { return []string{Faster, Slower, Same, Gone, New} }
 
 // Change is one library at one call, in two tables: the fastest of all its versions in each.
 type Change struct {
 	Before, After *Row    // nil: not there
-	Verdict       string  // Faster, Slower, Same, Gone or New
+	Verdict       string  // of table.Verdicts
 	Ratio         float64 // After's time over Before's; 0 without one of them
 }
 
@@ -74,17 +64,17 @@ func Diff(before, after *Table, tolerance float64) (changes []Change) {
 func (c *Change) judge(tolerance float64) {
 	switch b, a := c.Before, c.After; {
 	case a == nil:
-		c.Verdict = Gone
+		c.Verdict = table.Gone
 		return
 	case b == nil:
-		c.Verdict = New
+		c.Verdict = table.New
 		return
 	case a.LowUS > b.HighUS && a.TimeUS > b.TimeUS*(1+tolerance):
-		c.Verdict = Slower
+		c.Verdict = table.Slower
 	case b.LowUS > a.HighUS && b.TimeUS > a.TimeUS*(1+tolerance):
-		c.Verdict = Faster
+		c.Verdict = table.Faster
 	default:
-		c.Verdict = Same
+		c.Verdict = table.Same
 	}
 	c.Ratio = c.After.TimeUS / c.Before.TimeUS
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -46,7 +47,7 @@ allreduce,8,1024,vllm,1,5,5,5
 		t.Errorf("mean ratio %v", mean)
 	}
 	for _, c := range libraries.Diff(build(before), build(before), 0) {
-		if c.Verdict != libraries.Same || c.Ratio != 1 {
+		if c.Verdict != table.Same || c.Ratio != 1 {
 			t.Errorf("a table differs from itself: %+v", c)
 		}
 	}
