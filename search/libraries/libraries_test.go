@@ -237,10 +237,9 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// measured is the file of a system's measured libraries, in a folder beside the repository.
-func measured(system string) string {
-	return filepath.Join("..", "..", "..", "shared", "data", "measured", "libraries", system+".csv")
-}
+// measured is the file of a system's 16-bit all-reduces by several libraries, from
+// ai-dynamo/aiconfigurator, with bytes as nccl-tests counts them.
+func measured(system string) string { return filepath.Join("testdata", system+".csv") }
 
 // Of the libraries that people can install, none is best at all sizes.
 func TestNoLibraryIsBestEverywhere(t *testing.T) {
@@ -248,7 +247,7 @@ func TestNoLibraryIsBestEverywhere(t *testing.T) {
 		file := measured(system)
 		text, err := os.ReadFile(file)
 		if err != nil {
-			t.Skip("no measurements of libraries here: ", err)
+			t.Fatal(err)
 		}
 		start := time.Now()
 		table, _ := libraries.Build(mustRead(t, file+",system="+system, string(text)), libraries.DefaultEqual)
