@@ -176,7 +176,7 @@ func (f *figures) streams() {
 	}
 	f.say("%d MiB over 8 ranks in place, f32, a ring of 16 instances under Simple, in us: buffers read and written as slots are, and streamed past the caches; each twice, in turns.\n\n| collective | tile, KiB | as slots | streamed | as slots | streamed |\n|---|---:|---:|---:|---:|---:|", f.bytes>>20)
 	for _, name := range []string{"allgather", "allreduce"} {
-		for _, tile := range []int64{32 << 10, 128 << 10} {
+		for _, tile := range []int64{32 << 10, 128 << 10, 512 << 10, 2 << 20} {
 			trial := executor.Trial{Program: f.variant("ring", name, nil, 16), Topology: f.system(topologies.Simple, maxThreads), Bytes: f.bytes, Protocol: topologies.Simple, TileBytes: tile, DType: "f32", Op: "sum", Iters: 10, Warmup: 2}
 			row := fmt.Sprintf("| %s | %d |", name, tile>>10)
 			for _, defines := range [][]string{nil, {streamed}, nil, {streamed}} {

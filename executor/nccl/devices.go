@@ -17,6 +17,9 @@ type devices interface {
 	use(device int) error
 	alloc(bytes int64) (uintptr, error)
 	free(address uintptr)
+	// toDevice copies to the device, and waits until the bytes are there: the driver's own
+	// call returns while the last of them are in its staging memory, where streams that do
+	// not block overtake them.
 	toDevice(to uintptr, from []byte) error
 	fromDevice(to []byte, from uintptr) error
 	newStream() (uintptr, error)

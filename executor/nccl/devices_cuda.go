@@ -17,7 +17,7 @@ type cuda struct {
 }
 
 var cudaFunctions = []string{
-	"cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent",
+	"cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuCtxSynchronize",
 	"cuMemAlloc_v2", "cuMemFree_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2",
 	"cuStreamCreate", "cuStreamQuery", "cuEventCreate", "cuEventRecord", "cuEventElapsedTime", "cuGetErrorString",
 }
@@ -101,7 +101,10 @@ func (c *cuda) toDevice(to uintptr, from []byte) error {
 	if len(from) == 0 {
 		return nil
 	}
-	return c.call("cuMemcpyHtoD_v2", to, uintptr(unsafe.Pointer(&from[0])), uintptr(len(from)))
+	if err := c.call("cuMemcpyHtoD_v2", to, uintptr(unsafe.Pointer(&from[0])), uintptr(len(from))); err != nil {
+		return err
+	}
+	return c.call("cuCtxSynchronize")
 }
 
 func (c *cuda) fromDevice(to []byte, from uintptr) error {

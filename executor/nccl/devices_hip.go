@@ -12,7 +12,7 @@ type hip struct{ *driver }
 
 var hipFunctions = []string{
 	"hipInit", "hipDriverGetVersion", "hipGetDeviceCount", "hipDeviceGetName", "hipSetDevice",
-	"hipMalloc", "hipFree", "hipMemcpy",
+	"hipMalloc", "hipFree", "hipMemcpy", "hipDeviceSynchronize",
 	"hipStreamCreateWithFlags", "hipStreamQuery", "hipEventCreate", "hipEventRecord", "hipEventElapsedTime", "hipGetErrorString",
 }
 
@@ -73,7 +73,10 @@ func (h *hip) toDevice(to uintptr, from []byte) error {
 	if len(from) == 0 {
 		return nil
 	}
-	return h.call("hipMemcpy", to, uintptr(unsafe.Pointer(&from[0])), uintptr(len(from)), hipToDevice)
+	if err := h.call("hipMemcpy", to, uintptr(unsafe.Pointer(&from[0])), uintptr(len(from)), hipToDevice); err != nil {
+		return err
+	}
+	return h.call("hipDeviceSynchronize")
 }
 
 func (h *hip) fromDevice(to []byte, from uintptr) error {

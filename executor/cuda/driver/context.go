@@ -69,12 +69,17 @@ func (c *Context) Alloc(bytes int64) (Address, error) {
 // FreeMemory frees memory of Alloc.
 func (c *Context) FreeMemory(at Address) error { return c.call(cuMemFree, uintptr(at)) }
 
-// Write copies to the device, and waits until it is done.
+// Write copies to the device, and waits until all that the device does is done: the copy's
+// own call returns once the bytes are in the driver's staging memory, and streams that do
+// not block would overtake the rest.
 func (c *Context) Write(at Address, b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	return c.call(cuMemcpyHtoD, uintptr(at), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
+	if err := c.call(cuMemcpyHtoD, uintptr(at), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b))); err != nil {
+		return err
+	}
+	return c.call(cuCtxSynchronize)
 }
 
 // Read copies from the device, and waits until it is done.

@@ -36,6 +36,7 @@ const (
 	cuDevicePrimaryCtxRetain
 	cuDevicePrimaryCtxRelease
 	cuCtxSetCurrent
+	cuCtxSynchronize
 	cuCtxEnablePeerAccess
 	cuMemGetInfo
 	cuMemAlloc
@@ -93,6 +94,7 @@ var symbols = [...]string{
 	cuDevicePrimaryCtxRetain:  "cuDevicePrimaryCtxRetain",
 	cuDevicePrimaryCtxRelease: "cuDevicePrimaryCtxRelease",
 	cuCtxSetCurrent:           "cuCtxSetCurrent",
+	cuCtxSynchronize:          "cuCtxSynchronize",
 	cuCtxEnablePeerAccess:     "cuCtxEnablePeerAccess",
 	cuMemGetInfo:              "cuMemGetInfo_v2",
 	cuMemAlloc:                "cuMemAlloc_v2",

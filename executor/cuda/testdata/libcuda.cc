@@ -244,8 +244,26 @@ API CUresult cuMemFree_v2(u64 at) {
     return OK;
 }
 
-API CUresult cuMemcpyHtoD_v2(u64 to, const void *from, size_t n) { HERE drain(); memcpy((void *)to, from, n); return OK; }
-API CUresult cuMemcpyDtoH_v2(void *to, u64 from, size_t n) { HERE drain(); memcpy(to, (void *)from, n); return OK; }
+// A copy to the device returns while the last of it is staged: it arrives with the
+// next copy, or when somebody waits.
+static void *stagedFor;
+static std::string staged;
+static void arrive() {
+    memcpy(stagedFor, staged.data(), staged.size());
+    staged.clear();
+}
+API CUresult cuCtxSynchronize() { HERE drain(); arrive(); return OK; }
+API CUresult cuMemcpyHtoD_v2(u64 to, const void *from, size_t n) {
+    HERE
+    drain();
+    arrive();
+    size_t last = std::min<size_t>(n, 65536);
+    stagedFor = (char *)to + n - last;
+    staged.assign((const char *)from + n - last, last);
+    memcpy((void *)to, from, n - last);
+    return OK;
+}
+API CUresult cuMemcpyDtoH_v2(void *to, u64 from, size_t n) { HERE drain(); arrive(); memcpy(to, (void *)from, n); return OK; }
 API CUresult cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, Queue *q) { HERE q->running.reset(); memcpy((void *)to, (void *)from, n); return OK; }
 API CUresult cuMemsetD8Async(u64 at, unsigned char v, size_t n, Queue *q) { HERE q->running.reset(); memset((void *)at, v, n); return OK; }
 API CUresult cuMemHostAlloc(void **p, size_t n, unsigned) {

@@ -43,6 +43,7 @@ var calls = map[string]func(d *driver, a arguments) result{
 	"cuDevicePrimaryCtxRetain":  (*driver).retain,
 	"cuDevicePrimaryCtxRelease": (*driver).release,
 	"cuCtxSetCurrent":           (*driver).setCurrent,
+	"cuCtxSynchronize":          inContext(func(d *driver, _ arguments) result { d.drain(); return success }),
 	"cuCtxEnablePeerAccess":     inContext((*driver).reach),
 
 	"cuMemGetInfo_v2":              inContext((*driver).memoryInfo),
