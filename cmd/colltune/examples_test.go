@@ -223,7 +223,12 @@ def program(topo, p):
 	const osu = "# OSU MPI-CUDA Allreduce Latency Test v7.3\n# Datatype: MPI_FLOAT.\n# Size       Avg Latency(us)\n1024                   30.00\n16384                  41.00\n65536                  80.00\n"
 	const libraries = "collective,ranks,nodes,bytes,dtype,library,version,mode,time_us\nallreduce,8,1,1024,bf16,vllm,0.24.0,graph,4.8\nallreduce,8,1,1024,bf16,sglang,0.5.14,graph,3.3\n"
 	const ibstat = "CA 'mlx5_0'\n\tPort 1:\n\t\tState: Active\n\t\tRate: 400\n"
+	page, err := os.ReadFile("../../docs/workload.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range map[string]string{
+		"step.toml": fenceOf(t, string(page), "toml"), "worked.csv": fenceOf(t, string(page), "csv"),
 		"topo.txt": matrix, "ibstat.txt": ibstat, "times.csv": times, "osu_allreduce.txt": osu, "libraries.csv": libraries,
 		"mymachine.toml": string(machine), "my.toml": string(machine), "cluster.toml": string(machine),
 		"my.star": star, "mine.star": star,
@@ -237,6 +242,7 @@ def program(topo, p):
 		{"compile", "ring", "-t", "ring:8", "-c", "allreduce", "--out", "my.json"},
 		{"compile", "ring", "-t", "dgx-a100", "-c", "allreduce", "--out", "ring.json"},
 		{"table", "build", "--library", "nccl=" + filepath.Join(dir, "all_reduce.txt") + ",ranks=8", "--library", filepath.Join(dir, "libraries.csv"), "--out", "times.table"},
+		{"table", "build", "--library", filepath.Join(dir, "worked.csv"), "--out", "worked.table"},
 		{"run", filepath.Join(dir, "ring.json"), "-t", "dgx-a100", "-e", "8K", "-o", "json", "--out", "runs.json"},
 		{"search", "-t", "dgx-a100", "-c", "allreduce", "-b", "1K", "-e", "1K", "--family", "ring", "--instances", "1", "--protocol", "LL", "--campaign", "out/campaign"},
 	} {

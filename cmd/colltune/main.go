@@ -151,6 +151,7 @@ var commands = []func() *cobra.Command{
 	exportCommand,
 	reportCommand,
 	tableCommand,
+	workloadCommand,
 	compileCommand,
 	verifyCommand,
 	runCommand,

@@ -70,7 +70,7 @@ conditions become a median and an interval; more than 20% apart, they are told.`
 		},
 	}
 	cmd.Flags().StringArray("library", nil, "`NAME=FILE[,CONDITION=VALUE…]`: a library's measurements, and conditions that the file does not say; FILE alone where its rows name their libraries; may be repeated")
-	cmd.Flags().StringSlice("equal", nil, "`CONDITIONS` that must be equal besides system and nodes: "+strings.Join(libraries.ConditionNames(), ", "))
+	cmd.Flags().StringSlice("equal", nil, "`CONDITIONS` that must be equal besides system, nodes and traffic: "+strings.Join(libraries.ConditionNames(), ", "))
 	outFlag(cmd)
 	return cmd
 }

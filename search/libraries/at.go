@@ -2,6 +2,7 @@ package libraries
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -96,6 +97,9 @@ func (q Query) admits(t *Table, r *Row) bool {
 	return true
 }
 
+// ErrNone begins the error of a query that no row of the table answers.
+var ErrNone = errors.New("the table has no")
+
 // ambiguous is the error of a query that no group answers, or several.
 func (q Query) ambiguous(t *Table, groups []group, offers []string) error {
 	if len(groups) == 0 {
@@ -105,7 +109,7 @@ func (q Query) ambiguous(t *Table, groups []group, offers []string) error {
 			more = fmt.Sprintf(", and %d more", len(offers)-most)
 			offers = offers[:most]
 		}
-		return fmt.Errorf("the table has no %s over %d ranks under these conditions: it has %s%s", q.Collective, q.Ranks, strings.Join(offers, ", "), more)
+		return fmt.Errorf("%w %s over %d ranks under these conditions: it has %s%s", ErrNone, q.Collective, q.Ranks, strings.Join(offers, ", "), more)
 	}
 	var choose []string
 	differs := func(name string, of func(group) string) {
@@ -146,6 +150,21 @@ func (c curve) with(r *Row) curve {
 
 // Sizes are the least and the greatest size that some entry has.
 func (c *Curves) Sizes() (least, most int64) { return c.sizes[0], c.sizes[len(c.sizes)-1] }
+
+// Stated reports whether the curves' rows state a condition.
+func (c *Curves) Stated(k Condition) bool { return c.rows[0].Conditions[k] != "" }
+
+// AtOrAbove is At, and of an entry whose sizes all lie above, the time at its least: what
+// moves more bytes bounds what moves fewer.
+func (c *Curves) AtOrAbove(bytes int64) (times []Time) {
+	for _, one := range c.of {
+		if t, ok := one.at(max(bytes, one[0].Bytes)); ok {
+			times = append(times, t)
+		}
+	}
+	slices.SortStableFunc(times, func(a, b Time) int { return cmp.Compare(a.TimeUS, b.TimeUS) })
+	return times
+}
 
 // At returns the times of the entries at a size, by rising time; those whose sizes do not
 // reach it are left out. Between two sizes the logarithm of a time runs straight in the

@@ -44,11 +44,12 @@ const (
 	Registered // yes or no: buffers registered with the library
 	SMs        // SMs or threadblocks that the library may use
 	Kernel     // the library's algorithm
+	Traffic    // of a vector form: who sends how much, as balanced or skew:4
 	Evidence   // measured or simulated
 	conditions
 )
 
-var conditionNames = [conditions]string{"system", "nodes", "dtype", "placement", "mode", "registered", "sms", "kernel", "evidence"}
+var conditionNames = [conditions]string{"system", "nodes", "dtype", "placement", "mode", "registered", "sms", "kernel", "traffic", "evidence"}
 
 // String returns the condition's name, which is also that of its column.
 func (c Condition) String() string { return conditionNames[c] }
@@ -98,6 +99,7 @@ var columns = []column{
 	conditionColumn(Registered, oneOf("yes", "no")),
 	conditionColumn(SMs, wholeNumber),
 	conditionColumn(Kernel, nil),
+	conditionColumn(Traffic, nil),
 	conditionColumn(Evidence, oneOf("measured", "simulated")),
 	{"time_us", "", micros(1, func(r *Row) *float64 { return &r.TimeUS }), func(r *Row) string { return exact(r.TimeUS) }},
 	{"low_us", "", micros(1, func(r *Row) *float64 { return &r.LowUS }), func(r *Row) string { return exact(r.LowUS) }},

@@ -17,7 +17,7 @@ type Table struct {
 }
 
 // DefaultEqual are the conditions that must be equal unless others are asked for.
-var DefaultEqual = []Condition{System, Nodes}
+var DefaultEqual = []Condition{System, Nodes, Traffic}
 
 // ParseConditions reads conditions' names.
 func ParseConditions(names []string) (all []Condition, err error) {

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/search/libraries"
+	"github.com/colltune/colltune/search/workload"
+)
+
+func workloadCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "workload FILE",
+		Short: "Say what a training or inference step gains by mixing libraries",
+		Long: `workload takes the calls and computes of a step from a file and prints how long the step
+takes with each library alone, with one library for each collective, and with the fastest
+library for each call; which calls change sides; and which one is most worth tuning. The
+times are those of tables (colltune table build) and campaigns.
+
+  colltune workload step.toml --table worked.table
+  colltune workload step.toml --table worked.table --campaign tuned=campaigns/dgx-a100-1x-allreduce
+  colltune workload step.toml --table worked.table --calls -o csv
+
+A call that a library lacks is made by the one of --fallback, and that is said. The order of
+calls is checked: a cycle, on which all would wait for ever, is an error that names its calls.`,
+		Args: exactArgs("the FILE of a step"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			results, err := compareSteps(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			last := results[len(results)-1]
+			s := caseSheet(results)
+			switch {
+			case given(cmd, "calls") && given(cmd, "schedule"):
+				return usagef("--calls and --schedule: want one of them")
+			case given(cmd, "calls"):
+				s = callSheet(last)
+			case given(cmd, "schedule"):
+				s = scheduleSheet(last)
+			}
+			return printResult(cmd, "workload", workloadDocument(results), s)
+		},
+	}
+	cmd.Flags().StringArray("table", nil, "a `TABLE` of times, of colltune table build; may be repeated")
+	cmd.Flags().StringArray("campaign", nil, "`NAME=DIR`: a campaign, whose winners are a library of that name; may be repeated")
+	cmd.Flags().IntSlice("ranks", nil, "the numbers of ranks, in place of the file's; efficiency is relative to the first")
+	cmd.Flags().StringArrayP("param", "p", nil, "a parameter of the file: `NAME=VALUE`")
+	cmd.Flags().String("system", "", "of times of several systems, those of this system")
+	cmd.Flags().StringSlice("use", nil, "only these `LIBRARIES`, by name, or by name and version as tables print them (default: all)")
+	cmd.Flags().String("fallback", "nccl", "the `LIBRARY` that makes the calls that another one lacks; none: nobody does")
+	cmd.Flags().StringSlice("on-host", nil, "`LIBRARIES` that are not aware of streams, as most MPI: the host waits for their calls")
+	cmd.Flags().Bool("calls", false, "print the calls instead of the cases")
+	cmd.Flags().Bool("schedule", false, "print the order of calls of the fine mix, with its streams and events, instead of the cases")
+	outputFlags(cmd)
+	return cmd
+}
+
+// maxStep is the longest file of a step, in bytes.
+const maxStep = 16 << 20
+
+func given(cmd *cobra.Command, flag string) bool {
+	v, _ := cmd.Flags().GetBool(flag)
+	return v
+}
+
+// compareSteps compares the cases of the step, once for each number of ranks.
+func compareSteps(cmd *cobra.Command, file string) (results []*workload.Result, err error) {
+	text, err := readFile(cmd.Context(), file, maxStep)
+	if err != nil {
+		return nil, err
+	}
+	o := workload.Options{}
+	if o.Parameters, err = numbersOf(cmd, "param"); err != nil {
+		return nil, err
+	}
+	source, err := timesOf(cmd)
+	if err != nil {
+		return nil, err
+	}
+	using := workload.Libraries{Fallback: flagValue(cmd, "fallback")}
+	using.Use, _ = cmd.Flags().GetStringSlice("use")
+	using.OnHost, _ = cmd.Flags().GetStringSlice("on-host")
+	if using.Fallback == "none" {
+		using.Fallback = ""
+	}
+	scales, _ := cmd.Flags().GetIntSlice("ranks")
+	if slices.ContainsFunc(scales, func(n int) bool { return n < 1 }) {
+		return nil, usagef("--ranks: want numbers of at least 1")
+	}
+	if len(scales) == 0 {
+		scales = []int{0}
+	}
+	for _, o.Ranks = range scales {
+		step, err := workload.Parse(file, text, o)
+		if err != nil {
+			return nil, usage(err)
+		}
+		r, err := workload.Compare(step, source, using)
+		if err != nil {
+			return nil, workloadError(err)
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// workloadError gives an error of Compare its exit code.
+func workloadError(err error) error {
+	var missing *workload.MissingError
+	var deadlock *workload.Deadlock
+	switch {
+	case errors.As(err, &missing):
+		return &nothingError{err}
+	case errors.As(err, &deadlock):
+		return &wrongError{err}
+	}
+	return usage(err)
+}
+
+// numbersOf reads a flag of NAME=NUMBER.
+func numbersOf(cmd *cobra.Command, flag string) (map[string]float64, error) {
+	assignments, _ := cmd.Flags().GetStringArray(flag)
+	numbers := map[string]float64{}
+	for _, a := range assignments {
+		name, value, _ := strings.Cut(a, "=")
+		x, err := strconv.ParseFloat(value, 64)
+		if _, twice := numbers[name]; err != nil || name == "" || twice {
+			return nil, usagef("--%s %q: want NAME=NUMBER, each name once", flag, a)
+		}
+		numbers[name] = x
+	}
+	return numbers, nil
+}
+
+// timesOf makes the source of times that the flags name.
+func timesOf(cmd *cobra.Command) (workload.Source, error) {
+	var rows []libraries.Row
+	tables, _ := cmd.Flags().GetStringArray("table")
+	var equal []libraries.Condition
+	for _, path := range tables {
+		t, err := readTable(cmd, path)
+		if err != nil {
+			return nil, err
+		}
+		rows, equal = append(rows, t.Rows...), append(equal, t.Equal...)
+	}
+	campaigns, _ := cmd.Flags().GetStringArray("campaign")
+	for _, text := range campaigns {
+		name, dir, named := strings.Cut(text, "=")
+		if !named || !isFolder(dir) {
+			return nil, usagef("--campaign %s: want NAME=DIR, the folder of a campaign", text)
+		}
+		more, err := readLibrary(cmd, name+"="+dir)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	if len(rows) == 0 {
+		return nil, usagef("--table is missing: want a table of times, or --campaign NAME=DIR")
+	}
+	if len(equal) == 0 {
+		equal = libraries.DefaultEqual
+	}
+	slices.Sort(equal)
+	t, warnings := libraries.Build(rows, slices.Compact(equal))
+	tellSome(cmd.ErrOrStderr(), warnings)
+	return workload.FromTable(t, flagValue(cmd, "system")), nil
+}
