@@ -228,7 +228,8 @@ def program(topo, p):
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"step.toml": fenceOf(t, string(page), "toml"), "worked.csv": fenceOf(t, string(page), "csv"),
+		"rank0.json": `{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "ts": 1, "dur": 60, "args": {"stream": 7, "Collective name": "allreduce", "dtype": "Half", "In msg nelems": 2048, "Out msg nelems": 2048, "Group size": 8}}]}`,
+		"step.toml":  fenceOf(t, string(page), "toml"), "worked.csv": fenceOf(t, string(page), "csv"),
 		"topo.txt": matrix, "ibstat.txt": ibstat, "times.csv": times, "osu_allreduce.txt": osu, "libraries.csv": libraries,
 		"mymachine.toml": string(machine), "my.toml": string(machine), "cluster.toml": string(machine),
 		"my.star": star, "mine.star": star,

@@ -14,12 +14,13 @@ import (
 
 func workloadCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "workload FILE",
+		Use:   "workload FILE…",
 		Short: "Say what a training or inference step gains by mixing libraries",
 		Long: `workload takes the calls and computes of a step from a file and prints how long the step
 takes with each library alone, with one library for each collective, and with the fastest
 library for each call; which calls change sides; and which one is most worth tuning. The
-times are those of tables (colltune table build) and campaigns.
+times are those of tables (colltune table build) and campaigns. Traces are steps, too:
+those of PyTorch's profiler, Chakra's, and NCCL's debug log, one FILE a rank.
 
   colltune workload step.toml --table worked.table
   colltune workload step.toml --table worked.table --campaign tuned=campaigns/dgx-a100-1x-allreduce
@@ -27,9 +28,14 @@ times are those of tables (colltune table build) and campaigns.
 
 A call that a library lacks is made by the one of --fallback, and that is said. The order of
 calls is checked: a cycle, on which all would wait for ever, is an error that names its calls.`,
-		Args: exactArgs("the FILE of a step"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return nil // traces, one a rank
+			}
+			return exactArgs("the FILE of a step")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			results, err := compareSteps(cmd, args[0])
+			results, err := compareSteps(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -54,14 +60,14 @@ calls is checked: a cycle, on which all would wait for ever, is an error that na
 	cmd.Flags().StringSlice("use", nil, "only these `LIBRARIES`, by name, or by name and version as tables print them (default: all)")
 	cmd.Flags().String("fallback", "nccl", "the `LIBRARY` that makes the calls that another one lacks; none: nobody does")
 	cmd.Flags().StringSlice("on-host", nil, "`LIBRARIES` that are not aware of streams, as most MPI: the host waits for their calls")
+	cmd.Flags().Int("gpus-per-node", 0, "of traces: how many GPUs a node has, from which the nodes of a group follow (default: not stated)")
+	cmd.Flags().String("dtype", "", "the elements of calls that state none")
+	cmd.Flags().Bool("recorded", false, "let the trace's own times of calls compete, as a library named recorded")
 	cmd.Flags().Bool("calls", false, "print the calls instead of the cases")
 	cmd.Flags().Bool("schedule", false, "print the order of calls of the fine mix, with its streams and events, instead of the cases")
 	outputFlags(cmd)
 	return cmd
 }
-
-// maxStep is the longest file of a step, in bytes.
-const maxStep = 16 << 20
 
 func given(cmd *cobra.Command, flag string) bool {
 	v, _ := cmd.Flags().GetBool(flag)
@@ -69,16 +75,26 @@ func given(cmd *cobra.Command, flag string) bool {
 }
 
 // compareSteps compares the cases of the step, once for each number of ranks.
-func compareSteps(cmd *cobra.Command, file string) (results []*workload.Result, err error) {
-	text, err := readFile(cmd.Context(), file, maxStep)
-	if err != nil {
-		return nil, err
-	}
+func compareSteps(cmd *cobra.Command, paths []string) (results []*workload.Result, err error) {
 	o := workload.Options{}
 	if o.Parameters, err = numbersOf(cmd, "param"); err != nil {
 		return nil, err
 	}
-	source, err := timesOf(cmd)
+	if o.NodeGPUs, _ = cmd.Flags().GetInt("gpus-per-node"); o.NodeGPUs < 0 {
+		return nil, usagef("--gpus-per-node: want at least 1")
+	}
+	if o.DType, err = libraries.ParseCondition(libraries.DType, flagValue(cmd, "dtype")); err != nil {
+		return nil, usagef("--dtype %w", err)
+	}
+	var files []workload.File
+	for _, path := range paths {
+		text, err := readFile(cmd.Context(), path, workload.MaxTraceBytes)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, workload.File{Name: path, Text: text})
+	}
+	table, err := tableOfTimes(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +112,13 @@ func compareSteps(cmd *cobra.Command, file string) (results []*workload.Result, 
 		scales = []int{0}
 	}
 	for _, o.Ranks = range scales {
-		step, err := workload.Parse(file, text, o)
+		step, recorded, err := workload.Read(files, o)
 		if err != nil {
-			return nil, usage(err)
+			return nil, workloadError(err)
+		}
+		source, err := sourceOf(cmd, table, recorded)
+		if err != nil {
+			return nil, err
 		}
 		r, err := workload.Compare(step, source, using)
 		if err != nil {
@@ -137,8 +157,8 @@ func numbersOf(cmd *cobra.Command, flag string) (map[string]float64, error) {
 	return numbers, nil
 }
 
-// timesOf makes the source of times that the flags name.
-func timesOf(cmd *cobra.Command) (workload.Source, error) {
+// tableOfTimes is the rows of all tables and campaigns that the flags name; nil: they name none.
+func tableOfTimes(cmd *cobra.Command) (*libraries.Table, error) {
 	var rows []libraries.Row
 	tables, _ := cmd.Flags().GetStringArray("table")
 	var equal []libraries.Condition
@@ -162,7 +182,7 @@ func timesOf(cmd *cobra.Command) (workload.Source, error) {
 		rows = append(rows, more...)
 	}
 	if len(rows) == 0 {
-		return nil, usagef("--table is missing: want a table of times, or --campaign NAME=DIR")
+		return nil, nil
 	}
 	if len(equal) == 0 {
 		equal = libraries.DefaultEqual
@@ -170,5 +190,24 @@ func timesOf(cmd *cobra.Command) (workload.Source, error) {
 	slices.Sort(equal)
 	t, warnings := libraries.Build(rows, slices.Compact(equal))
 	tellSome(cmd.ErrOrStderr(), warnings)
-	return workload.FromTable(t, flagValue(cmd, "system")), nil
+	return t, nil
+}
+
+// sourceOf makes the source of times that the flags name. recorded are a trace's own.
+func sourceOf(cmd *cobra.Command, table *libraries.Table, recorded []libraries.Row) (workload.Source, error) {
+	var sources workload.Sources
+	if table != nil {
+		sources = append(sources, workload.FromTable(table, flagValue(cmd, "system")))
+	}
+	if given(cmd, "recorded") {
+		if len(recorded) == 0 {
+			return nil, usagef("--recorded: no times of calls were recorded there: want a trace of PyTorch's profiler, or Chakra's")
+		}
+		t, _ := libraries.Build(recorded, libraries.DefaultEqual)
+		sources = append(sources, workload.FromTable(t, ""))
+	}
+	if len(sources) == 0 {
+		return nil, usagef("--table is missing: want a table of times, --campaign NAME=DIR, or --recorded of a trace")
+	}
+	return sources, nil
 }

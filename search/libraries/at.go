@@ -89,7 +89,7 @@ func (q Query) admits(t *Table, r *Row) bool {
 	for c, want := range q.Conditions {
 		switch {
 		case want == "" || r.Conditions[c] == want:
-		case Condition(c) == DType && !slices.Contains(t.Equal, DType) && (r.width == dtypeBytes(want) || r.width == 0):
+		case Condition(c) == DType && !slices.Contains(t.Equal, DType) && (r.width == DTypeBytes(want) || r.width == 0):
 		default:
 			return false
 		}

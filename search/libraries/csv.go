@@ -42,7 +42,7 @@ func (r *reader) readCSV(text []byte) error {
 			}
 		}
 		if slices.ContainsFunc(used, func(c *column) bool { return c.name == "count" }) {
-			size := dtypeBytes(row.Conditions[DType])
+			size := DTypeBytes(row.Conditions[DType])
 			if size == 0 {
 				return r.errorf(line, "count is in elements: want a dtype in the row")
 			}

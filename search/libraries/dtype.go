@@ -43,8 +43,8 @@ func dtypeName(v string) (string, error) {
 	return "", fmt.Errorf("unknown dtype %.40q: want one of %s%s", v, strings.Join(names, ", "), suggest.DidYouMean(v, names))
 }
 
-// dtypeBytes returns the size of an element; 0: the type is not stated.
-func dtypeBytes(name string) int64 {
+// DTypeBytes is the size of an element; 0: the type is not stated.
+func DTypeBytes(name string) int64 {
 	for _, d := range dtypes {
 		if d.name == name {
 			return d.bytes
@@ -69,5 +69,5 @@ func widthOf(r *Row) int64 {
 	if !slices.Contains(reducing, r.Collective) {
 		return 0
 	}
-	return dtypeBytes(r.Conditions[DType])
+	return DTypeBytes(r.Conditions[DType])
 }

@@ -2,10 +2,10 @@
 // library alone, with one library for each collective, and with the fastest library for each
 // call (MCR-DL, sections V and VI-B).
 //
-//	file of a step ──Parse──▶ Step{programs of calls and computes on streams}
-//	                            │          tables, campaigns ──▶ Source{times of a call}
-//	                            └────────────Compare◀───────────────┘
-//	                                            │
+//	file of a step, traces ──Read──▶ Step{programs of calls and computes on streams}
+//	                                  │       tables, campaigns ──▶ Source{times of a call}
+//	                                  └──────────Compare◀──────────────┘
+//	                                                │
 //	                 Result{each alone, coarse, fine: times, intervals, schedule}
 //
 // A step is a graph: an op begins when the op before it on its stream and those of its list
@@ -17,10 +17,10 @@
 // an error that names them; a call that a library lacks is made by another one only where
 // that is said; reading is bounded, and an error names file and line.
 //
-// Docs: docs/workload.md, with a step worked by hand. Left out: calls in progress at the same time do not slow each other or the
-// computes beside them, so that only those should be put on streams of their own which
-// share no link.
+// Left out: calls in progress at the same time do not slow each other or the computes beside
+// them, so that only those should be put on streams of their own which share no link.
+// docs/workload.md works a step by hand.
 //
 // Files, in an order to read them in: step.go expression.go file.go graph.go source.go
-// mix.go schedule.go
+// mix.go schedule.go trace.go pytorch.go chakra.go nccllog.go
 package workload

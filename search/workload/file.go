@@ -23,10 +23,12 @@ const (
 	maxRanks = 1 << 20
 )
 
-// Options replace what a step's file says.
+// Options replace what a step's file says, and say what a trace does not.
 type Options struct {
 	Ranks      int                // 0: the file's
 	Parameters map[string]float64 // by name; each must be one of the file's
+	NodeGPUs   int                // of a trace: GPUs a node; 0: not stated
+	DType      string             // of calls that state none
 }
 
 // The file's form. Expressions are numbers, or text that evaluate reads.
@@ -65,6 +67,7 @@ type parser struct {
 	kinds    map[Kind]int
 	calls    map[string][]int // by name: the call of each iteration
 	programs map[string]*naming
+	dtype    string // Options.DType
 }
 
 // group is how many ranks make a call together, how far apart they are, and how many nodes
@@ -93,7 +96,7 @@ func Parse(file string, text []byte, o Options) (*Step, error) {
 		return nil, &libraries.Error{File: file, Line: 1, Msg: fmt.Sprintf("%d bytes: want at most %d", len(text), maxBytes)}
 	}
 	p := &parser{
-		step: &Step{File: file}, numbers: map[string]float64{}, groups: map[string]group{},
+		step: &Step{File: file}, dtype: o.DType, numbers: map[string]float64{}, groups: map[string]group{},
 		kinds: map[Kind]int{}, calls: map[string][]int{}, programs: map[string]*naming{},
 	}
 	meta, lines, err := tomlfile.Decode(string(text), &p.file)
@@ -248,13 +251,11 @@ func (p *parser) readGroups(toml.MetaData, Options) (err error) {
 // group counts the nodes that a group spans. Nodes have consecutive ranks.
 func (p *parser) group(ranks, stride int) group {
 	g := group{ranks: ranks, stride: stride}
-	if p.nodeGPUs > 0 {
-		before := -1
-		for i := range ranks {
-			if node := i * stride / p.nodeGPUs; node != before {
-				g.nodes++
-				before = node
-			}
+	before := -1
+	for i := 0; i < ranks && p.nodeGPUs > 0; i++ {
+		if node := i * stride / p.nodeGPUs; node != before {
+			g.nodes++
+			before = node
 		}
 	}
 	return g
@@ -358,7 +359,7 @@ func (p *parser) kind(o *opRead) (int, error) {
 		return 0, p.errorf(o.key+".bytes", "%s: %g bytes: want 1 to a PiB", o.Name, bytes)
 	}
 	k := Kind{Collective: name, Bytes: int64(bytes), Ranks: g.ranks, Nodes: g.nodes, Stride: g.stride}
-	dtype, err := libraries.ParseCondition(libraries.DType, cmp.Or(o.DType, p.file.DType))
+	dtype, err := libraries.ParseCondition(libraries.DType, cmp.Or(o.DType, p.file.DType, p.dtype))
 	if err != nil {
 		return 0, p.errorf(o.key+".dtype", "%v", err)
 	}
@@ -379,17 +380,6 @@ func (p *parser) kind(o *opRead) (int, error) {
 		k.Traffic = "balanced"
 	}
 	return p.step.kind(p.kinds, k), nil
-}
-
-// kind returns the index of a kind, which is added if it is new.
-func (s *Step) kind(known map[Kind]int, k Kind) int {
-	i, there := known[k]
-	if !there {
-		i = len(s.Kinds)
-		known[k] = i
-		s.Kinds = append(s.Kinds, k)
-	}
-	return i
 }
 
 // place appends the iterations of a block to a program.

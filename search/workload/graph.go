@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -158,9 +159,12 @@ func (g *graph) cycle(waiting []int32) error {
 			}
 		}
 	}
-	d := &Deadlock{File: g.step.File}
+	d := &Deadlock{}
 	for _, v := range path {
 		op := g.op(v)
+		if d.File == "" {
+			d.File = cmp.Or(g.step.Programs[g.ops[v].program].File, g.step.File)
+		}
 		if name := title(op.Name, op.Iteration); len(d.Ops) == 0 || d.Ops[len(d.Ops)-1] != name {
 			d.Ops, d.Lines = append(d.Ops, name), append(d.Lines, op.Line)
 		}
@@ -175,7 +179,7 @@ func (g *graph) op(node int32) *Op {
 
 // Deadlock is a cycle of ops each of which waits for the next, and the last for the first.
 type Deadlock struct {
-	File  string
+	File  string // of the first
 	Ops   []string
 	Lines []int
 }
@@ -213,6 +217,9 @@ func (g *graph) run(callUS func(call int) float64) times {
 		begin := 0.0
 		for _, u := range g.preds[v] {
 			begin = max(begin, t.end[u])
+		}
+		if int(v) < g.hosts {
+			begin += g.op(v).DelayUS
 		}
 		us := 0.0
 		if int(v) < calls {

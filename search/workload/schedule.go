@@ -87,7 +87,11 @@ func (g *graph) critical(t times) []bool {
 			continue
 		}
 		for _, u := range g.preds[v] {
-			if t.end[u] >= t.begin[v]-t.total*rounding {
+			delay := 0.0
+			if int(v) < g.hosts {
+				delay = g.op(v).DelayUS
+			}
+			if t.end[u] >= t.begin[v]-delay-t.total*rounding {
 				marks[u] = true
 			}
 		}

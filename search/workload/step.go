@@ -54,6 +54,7 @@ type Call struct {
 // Program is the ops of some ranks, in the order in which the host issues them.
 type Program struct {
 	Name string
+	File string // of a trace; empty: the step's
 	Ops  []Op
 }
 
@@ -65,8 +66,20 @@ type Op struct {
 	Stream    string
 	Call      int     // of Step.Calls; -1: a compute
 	US        float64 // of a compute
+	DelayUS   float64 // between the end of what it waits for and its begin, as recorded
 	After     []int   // ops of the same program, which may be later ones
 	Line      int
+}
+
+// kind returns the index of a kind, which is added if it is new.
+func (s *Step) kind(known map[Kind]int, k Kind) int {
+	i, there := known[k]
+	if !there {
+		i = len(s.Kinds)
+		known[k] = i
+		s.Kinds = append(s.Kinds, k)
+	}
+	return i
 }
 
 // isCall reports whether the op is a call.

@@ -1,0 +1,178 @@
+package workload
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/search/libraries"
+)
+
+// File is a file of a step, or one rank's trace.
+type File struct {
+	Name string
+	Text []byte
+}
+
+// MaxTraceBytes is the longest trace that is read, and maxEvents the most ops of one.
+const (
+	MaxTraceBytes = 2 << 30
+	maxEvents     = 4_000_000
+)
+
+// formats are the kinds of files that hold a step, the first that matches.
+var formats = []struct {
+	is   func([]byte) bool
+	read func(*tracer, File) error
+}{
+	{func(text []byte) bool { return isJSON(text) && bytes.Contains(text, []byte(`"traceEvents"`)) }, (*tracer).pytorch},
+	{isJSON, (*tracer).chakra},
+	{func(text []byte) bool { return bytes.Contains(text, []byte("NCCL INFO")) }, (*tracer).ncclLog},
+}
+
+func isJSON(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) }
+
+// Read reads a step of a TOML file, as Parse does, or of traces, one a rank: PyTorch's
+// profiler, Chakra's execution traces as JSON, or NCCL's debug log, which may hold many
+// ranks. The rows are what the calls of traces took, as a library named recorded; none where
+// no times were recorded.
+func Read(files []File, o Options) (*Step, []libraries.Row, error) {
+	t := &tracer{step: &Step{Name: files[0].Name, File: files[0].Name}, options: o, kinds: map[Kind]int{}, joined: map[string]joint{}, counts: map[string]int{}}
+	for _, f := range files {
+		i := 0
+		for i < len(formats) && !formats[i].is(f.Text) {
+			i++
+		}
+		switch {
+		case i < len(formats):
+			if len(o.Parameters) > 0 {
+				return nil, nil, &libraries.Error{File: f.Name, Line: 1, Msg: "is a trace, which has no parameters"}
+			}
+			if err := formats[i].read(t, f); err != nil {
+				return nil, nil, err
+			}
+		case len(files) > 1:
+			return nil, nil, &libraries.Error{File: f.Name, Line: 1, Msg: "is no trace: want one file of a step, or traces"}
+		default:
+			s, err := Parse(f.Name, f.Text, o)
+			return s, nil, err
+		}
+	}
+	if len(t.step.Calls) == 0 {
+		return nil, nil, &libraries.Error{File: files[0].Name, Line: 1, Msg: "has no call of a collective"}
+	}
+	t.step.Ranks = max(o.Ranks, t.ranks)
+	return t.step, t.rows, nil
+}
+
+// tracer makes a step of traces.
+type tracer struct {
+	step    *Step
+	options Options
+	kinds   map[Kind]int
+	joined  map[string]joint // by communicator and number: the call that ranks meet in
+	counts  map[string]int   // iterations by name
+	ranks   int              // of the largest group
+	rows    []libraries.Row
+}
+
+// joint is a call, and where it was first seen.
+type joint struct {
+	call int
+	file string
+	line int
+}
+
+// call returns the op of a call. key names the communicator and the call's number on it, by
+// which ranks meet; "": they do not.
+func (t *tracer) call(f string, line int, k Kind, key string) (Op, error) {
+	kind := t.step.kind(t.kinds, k)
+	t.ranks = max(t.ranks, k.Ranks)
+	if j, met := t.joined[key]; key != "" && met {
+		c := &t.step.Calls[j.call]
+		if c.Kind != kind {
+			return Op{}, &libraries.Error{File: f, Line: line, Msg: fmt.Sprintf("%s, where another rank makes %s of the same communicator at %s:%d", k, t.step.Kinds[c.Kind], j.file, j.line)}
+		}
+		return Op{Name: c.Op, Iteration: c.Iteration, Call: j.call, Line: line}, nil
+	}
+	c := Call{Op: fmt.Sprintf("%s %s of %d", k.Collective, units.Bytes(k.Bytes), k.Ranks), Kind: kind, Line: line}
+	c.Iteration = t.counts[c.Op]
+	t.counts[c.Op]++
+	if key != "" {
+		t.joined[key] = joint{len(t.step.Calls), f, line}
+	}
+	t.step.Calls = append(t.step.Calls, c)
+	return Op{Name: c.Op, Iteration: c.Iteration, Call: len(t.step.Calls) - 1, Line: line}, nil
+}
+
+// compute returns the op of a compute.
+func (t *tracer) compute(name string, us float64, line int) Op {
+	if name == "" {
+		name = "compute"
+	}
+	name = strings.ReplaceAll(name[:min(len(name), 60)], "@", " ")
+	op := Op{Name: name, Iteration: t.counts[name], Call: -1, US: us, Line: line}
+	t.counts[name]++
+	return op
+}
+
+// recorded notes what a call took.
+func (t *tracer) recorded(f string, line int, k Kind, us float64) {
+	if us <= 0 {
+		return
+	}
+	r := libraries.Row{Collective: k.Collective, Ranks: k.Ranks, Bytes: k.Bytes, Library: "recorded", TimeUS: us, LowUS: us, HighUS: us, Runs: 1, Source: fmt.Sprintf("%s:%d", f, line)}
+	r.Conditions[libraries.DType], r.Conditions[libraries.Traffic], r.Conditions[libraries.Evidence] = k.DType, k.Traffic, "measured"
+	if k.Nodes > 0 {
+		r.Conditions[libraries.Nodes] = strconv.Itoa(k.Nodes)
+	}
+	t.rows = append(t.rows, r)
+}
+
+// kindOf completes a kind of call over a group whose ranks are listed, where they are known.
+func (t *tracer) kindOf(collective, dtype, traffic string, bytes int64, ranks int, members []int) Kind {
+	k := Kind{Collective: collective, Bytes: max(bytes, 1), Ranks: ranks, DType: cmp.Or(dtype, t.options.DType), Traffic: traffic, Stride: 1}
+	if len(members) > 1 {
+		k.Stride = max(1, members[1]-members[0])
+	}
+	if t.options.NodeGPUs > 0 {
+		p := parser{nodeGPUs: t.options.NodeGPUs}
+		k.Nodes = p.group(ranks, k.Stride).nodes
+	}
+	return k
+}
+
+// decodeError is an error of a decoder, at the line of the value at fault: the text's last
+// where that ends too early.
+func decodeError(f File, d *json.Decoder, lines *lineCounter, what string, err error) error {
+	offset := d.InputOffset()
+	for offset < int64(len(f.Text)) && strings.IndexByte(", \t\r\n", f.Text[offset]) >= 0 {
+		offset++
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		offset, err = int64(len(f.Text)), errors.New("the trace is torn: it ends within "+what)
+	}
+	return &libraries.Error{File: f.Name, Line: lines.at(offset), Msg: err.Error()}
+}
+
+// lineCounter finds the lines of rising offsets.
+type lineCounter struct {
+	text   []byte
+	offset int64
+	line   int
+}
+
+func (c *lineCounter) at(offset int64) int {
+	offset = min(offset, int64(len(c.text)))
+	if offset > c.offset {
+		c.line += bytes.Count(c.text[c.offset:offset], []byte("\n"))
+		c.offset = offset
+	}
+	return c.line + 1
+}
