@@ -20,7 +20,6 @@ type candidate struct {
 	steps        int // of the longest threadblock
 	allSteps     int // of all threadblocks
 	stepCounts   []stepCount
-	connections  int
 	protocols    []topologies.Proto // that the program can be run with
 	tried        bool               // some trial has an outcome
 	possible     bool               // it has a trial in some cell
@@ -97,7 +96,6 @@ func newCandidate(elem int64, g *Candidate) (*candidate, error) {
 		c.maxCount, c.granularity = maxCount(g.Program), msccl.Granularity(g.Program, elem)
 		c.threadblocks, c.steps, c.allSteps = g.Program.MaxThreadblocks(), g.Program.MaxSteps(), allSteps(g.Program)
 		c.stepCounts = stepCounts(g.Program)
-		c.connections = connections(g.Program)
 	}
 	if spec.InPlace {
 		c.placement = "in"
@@ -147,18 +145,6 @@ func allSteps(p *ir.Program) int {
 	for _, g := range p.GPUs {
 		for _, tb := range g.Threadblocks {
 			n += len(tb.Steps)
-		}
-	}
-	return n
-}
-
-// connections counts the pairs of threadblocks that send each other messages.
-func connections(p *ir.Program) (n int) {
-	for _, g := range p.GPUs {
-		for _, tb := range g.Threadblocks {
-			if tb.Send >= 0 {
-				n++
-			}
 		}
 	}
 	return n

@@ -198,7 +198,7 @@ func (c *cell) knobs(p *Problem, cand *candidate, proto topologies.Proto) []knob
 	if cand.Native != nil {
 		return append(list, knob{0, false, false})
 	}
-	for _, tile := range append(p.tiles(proto), p.nearTiles(cand, proto, c.bytes, c.elem)...) {
+	for _, tile := range p.tiles(proto) {
 		list = append(list, knob{tile, false, false})
 	}
 	return list

@@ -33,7 +33,7 @@
 //	run.go                 Run: the cells, the strategy, the limits
 //	candidates.go          equal programs merged; what can be run nowhere, and why
 //	classes.go             for whom a trial counts
-//	cell.go neartiles.go   one size and placement, and its trials
+//	cell.go                one size and placement, and its trials
 //	strategies.go          the strategies by name
 //	bybound.go choosefiles.go   bounded: the next trials by their bounds; trials that make an
 //	                       export's few files better

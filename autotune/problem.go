@@ -43,10 +43,6 @@ type Problem struct {
 	// OtherLinks means that the executor's ranks are not connected by the topology's
 	// links. Bounds then exclude nothing and only order the candidates.
 	OtherLinks bool
-	// Devices is the executor's number of devices; 0: not known. Each holds SlotCache
-	// bytes of slots near its processors; 0: not known.
-	Devices   int
-	SlotCache int64
 }
 
 // Candidate is one verified program, ready to be run with any protocol whose

@@ -37,10 +37,6 @@ type Description struct {
 	// Simulated reports that its times are a model's. It moves no data, so there is
 	// none to check.
 	Simulated bool `json:"simulated,omitempty"`
-
-	// SlotCache is the size of a device's last-level cache in bytes: messages whose slots
-	// fit there need not cross its memory. 0: unknown.
-	SlotCache int64 `json:"slot_cache,omitempty"`
 }
 
 // Limits of a description: items in a list other than the devices, and bytes in a text.
@@ -52,7 +48,7 @@ const (
 // Validate returns an error if a number of the description is negative, or a text or a
 // list too long: its texts are kept in every campaign.
 func (d *Description) Validate() error {
-	for name, n := range map[string]int64{"max_ranks": int64(d.MaxRanks), "max_threadblocks": int64(d.MaxThreadblocks), "max_bytes": d.MaxBytes, "slot_cache": d.SlotCache} {
+	for name, n := range map[string]int64{"max_ranks": int64(d.MaxRanks), "max_threadblocks": int64(d.MaxThreadblocks), "max_bytes": d.MaxBytes} {
 		if n < 0 {
 			return fmt.Errorf("description: %s of %d: want at least 0", name, n)
 		}

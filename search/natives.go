@@ -28,8 +28,6 @@ type Capabilities struct {
 	Native     []executor.NativeAlgorithm
 	NativeOnly bool // it runs no programs
 	OtherLinks bool // its times are not subject to the topology's bounds
-	Devices    int
-	SlotCache  int64 // cache of a device, in bytes
 }
 
 // describeExecutor asks the executors what they accept, and which algorithms of their own
@@ -45,7 +43,7 @@ func describeExecutor(ctx context.Context, pool *executor.Pool, name string, p *
 		}
 		return nil, err
 	}
-	b := &Capabilities{d.Name, d.Native, d.NativeOnly, !d.Joins(len(p.Topology.Ranks)), len(d.Devices), d.SlotCache}
+	b := &Capabilities{d.Name, d.Native, d.NativeOnly, !d.Joins(len(p.Topology.Ranks))}
 	return b, d.Takes(slices.Max(p.Sizes))
 }
 

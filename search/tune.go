@@ -114,7 +114,6 @@ func (s *session) trials(p *Problem, least leastTime) autotune.Problem {
 	problem := autotune.Problem{
 		Topology: p.Topology, TopologyHash: p.Topology.Hash(), Call: p.Call, Sizes: p.Sizes, Protocols: o.Protocols,
 		Runtime: o.Runtime, LeastUS: least, OtherLinks: o.Capabilities.OtherLinks,
-		Devices: o.Capabilities.Devices, SlotCache: o.Capabilities.SlotCache,
 		Iters: plan.Iters, Warmup: plan.Warmup, Seed: plan.Seed, Gain: o.Gain, Earlier: s.earlier,
 	}
 	if o.TileBytes > 0 {

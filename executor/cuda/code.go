@@ -26,15 +26,13 @@ var source embed.FS
 type code struct {
 	compiler *nvrtc.Library // nil: the driver compiles the embedded PTX
 	sm       int            // the first device's, for the fingerprint
-	defines  []string       // -D of variants of the source, for comparing them
 	built    map[build][]byte
 }
 
 // build identifies an element type's kernels for an architecture.
 type build struct {
-	dtype   data.DType
-	sm      int
-	defines string
+	dtype data.DType
+	sm    int
 }
 
 // String returns the code's entry in the fingerprint, so that times of two builds are never
@@ -43,7 +41,7 @@ func (c *code) String() string {
 	if c.compiler == nil {
 		return "PTX " + embeddedHash()
 	}
-	return strings.Join(append([]string{fmt.Sprintf("NVRTC %s sm_%d %s", c.compiler.Version, c.sm, sourceHash())}, c.defines...), " ")
+	return fmt.Sprintf("NVRTC %s sm_%d %s", c.compiler.Version, c.sm, sourceHash())
 }
 
 // of returns the code of an element type for a device. The error is NVRTC's.
@@ -51,15 +49,14 @@ func (c *code) of(d data.DType, v *driver.Device) ([]byte, error) {
 	if c.compiler == nil {
 		return ptxOf(d)
 	}
-	key := build{d, 10*v.Major + v.Minor, strings.Join(c.defines, " ")}
+	key := build{d, 10*v.Major + v.Minor}
 	if b := c.built[key]; b != nil {
 		return b, nil
 	}
 	if !c.compiler.Compiles(key.sm) {
 		return nil, fmt.Errorf("%s, NVRTC %s, does not compile for sm_%d: it has %v", c.compiler.Name, c.compiler.Version, key.sm, c.compiler.Architectures)
 	}
-	options := append([]string{"--std=c++17", fmt.Sprintf("--gpu-architecture=sm_%d", key.sm), "-DELEMENT=" + elementStruct(d)}, c.defines...)
-	b, err := c.compiler.Compile(kernelSource(), options...)
+	b, err := c.compiler.Compile(kernelSource(), "--std=c++17", fmt.Sprintf("--gpu-architecture=sm_%d", key.sm), "-DELEMENT="+elementStruct(d))
 	if err != nil {
 		return nil, fmt.Errorf("kernels of %s: %w", d, err)
 	}

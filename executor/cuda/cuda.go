@@ -78,10 +78,6 @@ func (e *gpuExecutor) Describe(context.Context) (executor.Description, error) {
 			kinds = append(kinds, kind)
 		}
 	}
-	cache := g.all[0].device.Cache
-	for _, one := range g.all {
-		cache = min(cache, one.device.Cache)
-	}
 	n := strconv.Itoa(len(g.all))
 	return executor.Description{
 		Name:       Name,
@@ -90,7 +86,6 @@ func (e *gpuExecutor) Describe(context.Context) (executor.Description, error) {
 		Protocols:  topologies.ProtocolNames(),
 		DTypes:     collective.DTypes(),
 		Operations: data.Operations(),
-		SlotCache:  int64(cache),
 		Fingerprint: map[string]string{
 			"version":          Version,
 			"kernels":          g.code.String(),

@@ -12,7 +12,6 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/cuda/nvrtc"
-	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -163,53 +162,6 @@ func (f *figures) tiles() {
 		}
 	}
 	f.say("")
-}
-
-// streams compares kernels whose buffers pass the caches by with those whose do not:
-// if slots stay in the second cache only where buffers don't drive them out, the former
-// are ahead. Both are NVRTC's, in turns.
-func (f *figures) streams() {
-	compiler, err := nvrtc.Open()
-	if err != nil {
-		f.say("Streams are not compared: %v", err)
-		return
-	}
-	f.say("%d MiB over 8 ranks in place, f32, a ring of 16 instances under Simple, in us: buffers read and written as slots are, and streamed past the caches; each twice, in turns.\n\n| collective | tile, KiB | as slots | streamed | as slots | streamed |\n|---|---:|---:|---:|---:|---:|", f.bytes>>20)
-	for _, name := range []string{"allgather", "allreduce"} {
-		for _, tile := range []int64{32 << 10, 128 << 10, 512 << 10, 2 << 20} {
-			trial := executor.Trial{Program: f.variant("ring", name, nil, 16), Topology: f.system(topologies.Simple, maxThreads), Bytes: f.bytes, Protocol: topologies.Simple, TileBytes: tile, DType: "f32", Op: "sum", Iters: 10, Warmup: 2}
-			row := fmt.Sprintf("| %s | %d |", name, tile>>10)
-			for _, defines := range [][]string{nil, {streamed}, nil, {streamed}} {
-				if f.late() {
-					return
-				}
-				if err := f.build(compiler, defines); err != nil {
-					f.fail(err)
-					return
-				}
-				m, _ := f.run(trial)
-				row += " " + over("%.0f", median(m.TimesUS), 1) + " |"
-			}
-			f.say("%s", row)
-		}
-	}
-	f.say("")
-}
-
-// streamed is the define of kernel/device/platform.h for that.
-const streamed = "-DSTREAM_BUFFERS"
-
-// build has the first device's kernels be those of a variant of the source.
-func (f *figures) build(compiler *nvrtc.Library, defines []string) error {
-	one := f.g.all[0]
-	for _, k := range one.modules {
-		if err := k.module.Unload(); err != nil {
-			return err
-		}
-	}
-	one.modules = map[data.DType]*kernels{}
-	f.g.code = code{compiler: compiler, sm: 10*one.device.Major + one.device.Minor, defines: defines, built: f.g.code.built}
-	return nil
 }
 
 // slotsOf is how many bytes a trial's connections have as slots.

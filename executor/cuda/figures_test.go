@@ -36,7 +36,6 @@ func TestFiguresOfGPU(t *testing.T) {
 		{"small", (*figures).small},
 		{"compilers", (*figures).compilers},
 		{"tiles", (*figures).tiles},
-		{"streams", (*figures).streams},
 		{"large", (*figures).large},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -393,13 +392,13 @@ func TestFiguresRun(t *testing.T) {
 		t.Skip("COLLTUNE_LONG is not set")
 	}
 	fakeCompiler(t, "")
-	page, err := pageOfFake(t, "sms=200,memory=4096", (*figures).device, (*figures).flight, (*figures).hops, (*figures).small, (*figures).tiles, (*figures).streams)
+	page, err := pageOfFake(t, "sms=200,memory=4096", (*figures).device, (*figures).flight, (*figures).hops, (*figures).small, (*figures).tiles)
 	if err != nil {
 		t.Error(err)
 	}
 	for _, want := range []string{
 		"Fake 0, compute capability 9.0, 200 SMs", "| interpret_LL128 | 40 |", "A copy of 4 MiB on the device: ", "| 20000 | ",
-		"| 50 | 2 | 2048 | ", "| phases=1 | LL | ", "| allgather | 8 | 2 | ", "| as slots | streamed |", "| allreduce | 128 | ", "| Simple | ",
+		"| 50 | 2 | 2048 | ", "| phases=1 | LL | ", "| allgather | 8 | 2 | ", "| allreduce | 128 | ", "| Simple | ",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q:\n%s", want, page)

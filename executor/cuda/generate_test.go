@@ -79,31 +79,6 @@ func TestKernelsAreWhatTheSourceGives(t *testing.T) {
 	}
 }
 
-// TestStreamedBuffers builds the variant that the figures compare: large messages'
-// buffers are streamed, slots and everything else are not.
-func TestStreamedBuffers(t *testing.T) {
-	clang := clang16(t)
-	script := strings.Replace(readText(t, "ptx/build.sh"), "-DELEMENT", streamed+" -DELEMENT", 1)
-	script = regexp.MustCompile(`for type in .*;`).ReplaceAllString(script, "for type in f32:F32;")
-	folder := t.TempDir()
-	cmd := exec.Command("sh", "-s", folder)
-	cmd.Env = append(os.Environ(), "CLANG="+clang)
-	cmd.Stdin = strings.NewReader(script)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	variant, embedded := readText(t, filepath.Join(folder, "f32.ptx")), readText(t, "ptx/f32.ptx")
-	for _, access := range []string{"ld", "st"} {
-		plain, once := access+".global.v2.u64", access+".global.cs.v2.u64"
-		if n := strings.Count(variant, once); n == 0 || strings.Count(variant, plain) == 0 || n+strings.Count(variant, plain) != strings.Count(embedded, plain) {
-			t.Errorf("%s: %d streamed and %d not, of %d", access, n, strings.Count(variant, plain), strings.Count(embedded, plain))
-		}
-	}
-	if strings.ReplaceAll(variant, ".global.cs.", ".global.") != embedded {
-		t.Error("the variant differs in more than that")
-	}
-}
-
 // TestRecordSizes holds the records to those of kernel/layout.h, which the C++
 // compiler holds to the same numbers.
 func TestRecordSizes(t *testing.T) {

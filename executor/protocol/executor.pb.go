@@ -136,7 +136,6 @@ type Description struct {
 	Native          []*NativeAlgorithm     `protobuf:"bytes,12,rep,name=native,proto3" json:"native,omitempty"`                                                                                    // algorithms of its own
 	NativeOnly      bool                   `protobuf:"varint,13,opt,name=native_only,json=nativeOnly,proto3" json:"native_only,omitempty"`                                                         // it runs no programs, only those
 	OtherLinks      bool                   `protobuf:"varint,14,opt,name=other_links,json=otherLinks,proto3" json:"other_links,omitempty"`                                                         // its ranks are not joined by the topology's links
-	SlotCache       int64                  `protobuf:"varint,15,opt,name=slot_cache,json=slotCache,proto3" json:"slot_cache,omitempty"`                                                            // bytes of slots that a device holds near its processors; 0: unknown
 	Simulated       bool                   `protobuf:"varint,16,opt,name=simulated,proto3" json:"simulated,omitempty"`                                                                             // its times are a model's: it moves no data, so there is none to check
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -268,13 +267,6 @@ func (x *Description) GetOtherLinks() bool {
 		return x.OtherLinks
 	}
 	return false
-}
-
-func (x *Description) GetSlotCache() int64 {
-	if x != nil {
-		return x.SlotCache
-	}
-	return 0
 }
 
 func (x *Description) GetSimulated() bool {
@@ -1041,7 +1033,7 @@ var File_executor_proto protoreflect.FileDescriptor
 const file_executor_proto_rawDesc = "" +
 	"\n" +
 	"\x0eexecutor.proto\x12\x14colltune.executor.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\x8a\x05\n" +
+	"\x0fDescribeRequest\"\xf1\x04\n" +
 	"\vDescription\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
@@ -1061,13 +1053,11 @@ const file_executor_proto_rawDesc = "" +
 	"\vnative_only\x18\r \x01(\bR\n" +
 	"nativeOnly\x12\x1f\n" +
 	"\vother_links\x18\x0e \x01(\bR\n" +
-	"otherLinks\x12\x1d\n" +
-	"\n" +
-	"slot_cache\x18\x0f \x01(\x03R\tslotCache\x12\x1c\n" +
+	"otherLinks\x12\x1c\n" +
 	"\tsimulated\x18\x10 \x01(\bR\tsimulated\x1a>\n" +
 	"\x10FingerprintEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa2\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\x0f\x10\x10\"\xa2\x02\n" +
 	"\x0fNativeAlgorithm\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12 \n" +
 	"\vcollectives\x18\x02 \x03(\tR\vcollectives\x12\x1c\n" +

@@ -46,7 +46,8 @@ const (
 type ExecutorClient interface {
 	// Describe says what the executor is and can do. It is the first call, and
 	// may take as long as the devices take to come up. FAILED_PRECONDITION: it
-	// can't be had on this machine, and starting it again would change nothing.
+	// can't be had on this machine; INVALID_ARGUMENT: its settings are wrong.
+	// Starting it again would change nothing.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*Description, error)
 	// Load hands over one document: a header, then its bytes in order. A
 	// document is known by its hash from then on, until the executor forgets it
@@ -123,7 +124,8 @@ type Executor_RunClient = grpc.ServerStreamingClient[RunEvent]
 type ExecutorServer interface {
 	// Describe says what the executor is and can do. It is the first call, and
 	// may take as long as the devices take to come up. FAILED_PRECONDITION: it
-	// can't be had on this machine, and starting it again would change nothing.
+	// can't be had on this machine; INVALID_ARGUMENT: its settings are wrong.
+	// Starting it again would change nothing.
 	Describe(context.Context, *DescribeRequest) (*Description, error)
 	// Load hands over one document: a header, then its bytes in order. A
 	// document is known by its hash from then on, until the executor forgets it

@@ -27,7 +27,6 @@ func EncodeDescription(d executor.Description) *protocol.Description {
 		MaxBytes:        d.MaxBytes,
 		NativeOnly:      d.NativeOnly,
 		OtherLinks:      d.OtherLinks,
-		SlotCache:       d.SlotCache,
 		Simulated:       d.Simulated,
 	}
 	for _, a := range d.Native {
@@ -58,7 +57,6 @@ func DecodeDescription(d *protocol.Description) executor.Description {
 		MaxBytes:        d.MaxBytes,
 		NativeOnly:      d.NativeOnly,
 		OtherLinks:      d.OtherLinks,
-		SlotCache:       d.SlotCache,
 		Simulated:       d.Simulated,
 	}
 	for _, a := range d.Native {

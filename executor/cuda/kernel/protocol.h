@@ -24,8 +24,8 @@ struct Call {
 struct Simple {
     enum { lineBytes = 16, lineData = 16, lanes = 1, words = 2, unroll = 4, alignment = 16, counted = 1 };
     static DEVICE_MEMBER i64 laneData(u32) { return 16; }
-    static DEVICE_MEMBER void load(u64 address, u32, i32, u64 *words) { load16Once(address, words); }
-    static DEVICE_MEMBER void store(u64 address, u32, i32, const u64 *words) { store16Once(address, words); }
+    static DEVICE_MEMBER void load(u64 address, u32, i32, u64 *words) { load16(address, words); }
+    static DEVICE_MEMBER void store(u64 address, u32, i32, const u64 *words) { store16(address, words); }
     static DEVICE_MEMBER void send(const Call &c, u32 line, u32, const u64 *words) { store16(c.slot + 16ull * line, words); }
     static DEVICE_MEMBER void prefetch(const Call &c, u32 line, u64 *words) { load16(c.slot + 16ull * line, words); }
     struct Looked {};

@@ -186,7 +186,7 @@ figures() {
 	echo "NVRTC: ${COLLTUNE_EXECUTOR_LIBNVRTC:-the linker's}"
 	rm -f "$out/figures.md"
 	bad=0
-	for part in device:40 flight:40 hops:35 small:55 compilers:50 tiles:30 streams:45 large:80; do
+	for part in device:40 flight:40 hops:35 small:55 compilers:50 tiles:30 large:80; do
 		tests "${part#*:}" cuda "FiguresOfGPU/^${part%:*}\$" -test.v || bad=$?
 	done
 	return $bad

@@ -136,21 +136,6 @@ DEVICE void store16(u64 address, const u64 *words) {
     asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(words[0]), "l"(words[1]) : "memory");
 }
 
-// Each byte of a large message is accessed once in a buffer, while slots are reused
-// tile by tile. With STREAM_BUFFERS the caches evict buffers first (.cs). Only the
-// figures build it so, to compare.
-#ifdef STREAM_BUFFERS
-#define ONCE ".cs"
-#else
-#define ONCE ""
-#endif
-DEVICE void load16Once(u64 address, u64 *words) {
-    asm volatile("ld.global" ONCE ".v2.u64 {%0, %1}, [%2];" : "=l"(words[0]), "=l"(words[1]) : "l"(address) : "memory");
-}
-DEVICE void store16Once(u64 address, const u64 *words) {
-    asm volatile("st.global" ONCE ".v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(words[0]), "l"(words[1]) : "memory");
-}
-
 // Half precision is the machine's own.
 DEVICE float halfToFloat(u16 h) {
     float f;

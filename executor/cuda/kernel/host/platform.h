@@ -136,8 +136,6 @@ DEVICE void store16(u64 address, const u64 *words) {
     store<u64>(address, words[0]);
     store<u64>(address + 8, words[1]);
 }
-DEVICE void load16Once(u64 address, u64 *words) { load16(address, words); }
-DEVICE void store16Once(u64 address, const u64 *words) { store16(address, words); }
 
 // Half precision in software: round to nearest, ties to even.
 DEVICE float halfToFloat(u16 h) {
