@@ -13,6 +13,8 @@ const (
 	writes
 	copyFrom // within the rank
 	copyTo
+	copyFromToRead    // copied to a buffer that is read
+	copyToFromWritten // copied to from a buffer that is written
 )
 
 // uses returns the use of every buffer, by rank and buffer.
@@ -29,6 +31,19 @@ func (prog *program) uses() [][3]use {
 		case o.copies():
 			*from |= copyFrom
 			*to |= copyTo
+		}
+	}
+	for i := range prog.ops {
+		o := &prog.ops[i]
+		if !o.copies() {
+			continue
+		}
+		from, to := &all[o.src][o.srcBuf], &all[o.dst][o.dstBuf]
+		if *to&reads != 0 {
+			*from |= copyFromToRead
+		}
+		if *from&writes != 0 {
+			*to |= copyToFromWritten
 		}
 	}
 	return all
@@ -89,6 +104,12 @@ func (l *chunkTable[T]) of(rank int32, c chunks) []T {
 // buffer.
 func (l *chunkTable[T]) set(rank int32, c chunks, entry T) {
 	at := l.of(rank, c)
+	if c.stride == 1 {
+		for k := range at {
+			at[k] = entry
+		}
+		return
+	}
 	for k := 0; k < len(at); k += int(c.stride) {
 		at[k] = entry
 	}
@@ -110,19 +131,27 @@ func markLiveOut(l *chunkTable[bool], prog *program) {
 			if l.first[r][collective.In] == none && l.first[r][collective.Out] == none {
 				continue
 			}
-			mark := func(b collective.Buffer, i int) {
-				if b, off := prog.col.Place(r, b, i); l.first[r][b] != none {
-					l.entries[l.first[r][b]+off] = true
+			mark := func(b collective.Buffer, n int, wanted func(i int) bool) {
+				b, off := prog.col.Place(r, b, 0)
+				if l.first[r][b] == none {
+					return
+				}
+				for i := range n {
+					at := &l.entries[l.first[r][b]+off+i]
+					*at = *at || wanted == nil || wanted(i)
 				}
 			}
-			for i := range prog.col.OutChunks(r) {
-				if prog.col.Want(r, i).Kind != collective.WantNothing {
-					mark(collective.Out, i)
-				}
-			}
-			for i := range prog.col.InChunks(r) {
-				mark(collective.In, i)
-			}
+			mark(collective.Out, prog.col.OutChunks(r), wanted(prog.col, r))
+			mark(collective.In, prog.col.InChunks(r), nil)
 		}
 	})
+}
+
+// wanted returns a function that reports whether an output chunk of a rank has to hold
+// something; nil if all do.
+func wanted(c collective.Collective, rank int) func(i int) bool {
+	if !c.Partial() {
+		return nil
+	}
+	return func(i int) bool { return c.Want(rank, i).Kind != collective.WantNothing }
 }

@@ -17,7 +17,8 @@ type dependencyChain struct {
 	copies    *copyPropagation
 	pred      []int32           // by operation: an operation it waits for, or none
 	writer    chunkTable[int32] // of buffers that are read and written: the last writer so far
-	tentative chunkTable[int32] // of buffers that are copied from and written: the sum that tentatively reads it, or none
+	tentative chunkTable[int32] // of buffers that are copied from, to be read there, and written: the sum that tentatively reads it, or none
+	reads     bool              // there are tentative reads
 }
 
 // maxChainLength limits how many operations back a sum is searched for.
@@ -26,7 +27,7 @@ const maxChainLength = 1 << 8
 func newDependencyChain(f *copyPropagation) dependencyChain {
 	return dependencyChain{
 		copies: f, pred: f.prog.pool.Take(len(f.prog.ops)),
-		writer: newIndexTable(f.prog, f.uses, reads|writes), tentative: newIndexTable(f.prog, f.uses, copyFrom|writes),
+		writer: newIndexTable(f.prog, f.uses, reads|writes), tentative: newIndexTable(f.prog, f.uses, copyFromToRead|writes),
 	}
 }
 
@@ -40,6 +41,7 @@ func (l *dependencyChain) readTentatively(rank int32, c chunks, i int32) bool {
 		}
 	}
 	l.tentative.set(rank, c, i)
+	l.reads = l.reads || reader != nil
 	return true
 }
 
@@ -59,7 +61,7 @@ func (l *dependencyChain) recordWrite(i int32) {
 		l.pred[i] = l.writerOf(o.src, src)
 	}
 	reader := l.tentative.of(o.dst, dst)
-	for k := 0; k < len(reader); k += int(dst.stride) {
+	for k := 0; l.reads && k < len(reader); k += int(dst.stride) {
 		if sum := reader[k]; sum != none && !l.dependsOn(i, sum) {
 			r := &l.copies.prog.ops[sum]
 			_, own := r.ends()

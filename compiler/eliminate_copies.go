@@ -1,6 +1,11 @@
 package compiler
 
-import "github.com/colltune/colltune/compiler/lang"
+import (
+	"sync"
+
+	"github.com/colltune/colltune/compiler/internal/container"
+	"github.com/colltune/colltune/compiler/lang"
+)
 
 // Operation is an operation of a program whose local copies were eliminated. A
 // reduction from another rank may take its operand from elsewhere than its destination.
@@ -17,6 +22,10 @@ type Operation struct {
 // one that Compile would give, too.
 func EliminateCopies(p *lang.Program) ([]Operation, error) {
 	prog := newProgram(p, Options{Instances: 1, MaxChannels: DefaultMaxChannels})
+	pool := pools.Get().(*container.SlicePool)
+	defer pools.Put(pool)
+	prog.pool, *pool = *pool, container.SlicePool{}
+	defer func() { *pool = prog.pool }()
 	for _, run := range [...]func(*program) error{expand, propagateCopies, sinkCopies} {
 		if err := run(prog); err != nil {
 			return nil, err
@@ -28,6 +37,10 @@ func EliminateCopies(p *lang.Program) ([]Operation, error) {
 	}
 	return all, nil
 }
+
+// pools are slices of one program for the next: a search estimates hundreds of programs
+// over thousands of ranks.
+var pools = sync.Pool{New: func() any { return new(container.SlicePool) }}
 
 // exported returns the operation as other packages read it.
 func (o *op) exported() Operation {

@@ -60,9 +60,10 @@ type copyPropagation struct {
 	prog       *program
 	uses       [][3]use
 	base       [][3]int          // first cell of each buffer, by rank and buffer
-	lastWriter chunkTable[int32] // of buffers that are copied from: the last operation ever to write the chunk, or none
+	lastWriter chunkTable[int32] // of buffers that are copied from, to be read there: the last operation ever to write the chunk, or none; made by neverOverwritten
 	source     chunkTable[int32] // of buffers that are copied to: the cell it is a copy of, or none
 	copiedBy   chunkTable[int32] // of buffers that are copied to: the operation that made the copy
+	copies     [][3]reach        // by rank and buffer: between them lie the copies
 	read       chunkTable[bool]  // of buffers that are copied to: a later operation reads it
 	chain      dependencyChain
 }
@@ -70,14 +71,11 @@ type copyPropagation struct {
 // redirectReads visits the operations in order and redirects their reads to
 // originals.
 func (f *copyPropagation) redirectReads() {
-	f.lastWriter = newIndexTable(f.prog, f.uses, copyFrom|writes)
+	f.copies = make([][3]reach, len(f.uses))
 	f.source = newIndexTable(f.prog, f.uses, copyTo|reads)
 	f.copiedBy = newIndexTable(f.prog, f.uses, copyTo|reads)
-	if len(f.lastWriter.entries) > 0 {
-		for i := range f.prog.ops {
-			_, dst := f.prog.ops[i].ends()
-			f.lastWriter.set(f.prog.ops[i].dst, dst, int32(i))
-		}
+	overwrites := func(u use) bool { return u&(copyFromToRead|writes) == copyFromToRead|writes }
+	if slices.ContainsFunc(f.uses, func(own [3]use) bool { return slices.ContainsFunc(own[:], overwrites) }) {
 		f.chain = newDependencyChain(f)
 	}
 	for i := range f.prog.ops {
@@ -94,7 +92,11 @@ func (f *copyPropagation) redirectReads() {
 		}
 		f.chain.recordWrite(int32(i))
 		sources, since := f.source.of(o.dst, dst), f.copiedBy.of(o.dst, dst)
-		if sources == nil {
+		known := &f.copies[o.dst][dst.buf]
+		if o.copies() {
+			known.add(dst)
+		}
+		if sources == nil || !known.meets(dst) {
 			continue
 		}
 		for k := range o.count {
@@ -107,9 +109,33 @@ func (f *copyPropagation) redirectReads() {
 	}
 }
 
+// reach is a range of a buffer's chunks: from is the first, to one more than the last.
+type reach struct{ from, to int32 }
+
+// add extends the range to the chunks.
+func (s *reach) add(c chunks) {
+	if s.to == 0 {
+		s.from = c.off
+	}
+	s.from, s.to = min(s.from, c.off), max(s.to, c.end())
+}
+
+// meets reports whether the chunks reach into the range.
+func (s *reach) meets(c chunks) bool { return c.off < s.to && s.from < c.end() }
+
 // neverOverwritten reports whether neither operation i nor any later one
 // overwrites the chunks.
 func (f *copyPropagation) neverOverwritten(rank int32, c chunks, i int32) bool {
+	if f.uses[rank][c.buf]&writes == 0 {
+		return true
+	}
+	if f.lastWriter.first == nil { // few programs need it
+		f.lastWriter = newIndexTable(f.prog, f.uses, copyFromToRead|writes)
+		for n := range f.prog.ops {
+			_, dst := f.prog.ops[n].ends()
+			f.lastWriter.set(f.prog.ops[n].dst, dst, int32(n))
+		}
+	}
 	last := f.lastWriter.of(rank, c)
 	for k := 0; k < len(last); k += int(c.stride) {
 		if last[k] >= i {

@@ -42,7 +42,7 @@ func sinkCopies(prog *program) error {
 	}
 	for range maxSinkRounds {
 		d := &copySinking{prog: prog, base: base, uses: prog.uses()}
-		more := d.findTargets() && (d.readAtSource() && d.pruneTargets() || d.findTargets() && d.pruneTargets())
+		more := d.findTargets() && d.chooseTargets()
 		if more {
 			d.apply()
 		}
@@ -85,7 +85,7 @@ func (d *copySinking) findTargets() bool {
 	}
 	values := int32(0)
 	d.first = d.prog.pool.Take(len(d.prog.ops))
-	written := newChunkTable[uint8](d.prog, d.uses, copyTo) // number of writes to each cell, up to 2
+	written := newChunkTable[uint8](d.prog, d.uses, copyToFromWritten) // number of writes to each cell, up to 2
 	for i := range d.prog.ops {
 		o := &d.prog.ops[i]
 		_, dst := o.ends()
@@ -100,7 +100,7 @@ func (d *copySinking) findTargets() bool {
 		}
 	}
 	d.target = fill(d.prog.pool.Take(int(values)), none)
-	touched, found := newChunkTable[bool](d.prog, d.uses, copyTo), false
+	touched, found := newChunkTable[bool](d.prog, d.uses, copyToFromWritten), false
 	d.walk(func(i int, o *op, src, dst chunks) {
 		if held := d.valueAt.of(o.src, src); held != nil && o.copies() {
 			often, before := written.of(o.dst, dst), touched.of(o.dst, dst)
@@ -142,6 +142,19 @@ func (d *copySinking) release() {
 	d.valueAt, d.first, d.target = chunkTable[int32]{}, nil, nil
 }
 
+// chooseTargets decides which targets are used: together with those of readAtSource if
+// any of them all remain, or else without. It reports whether any remain.
+func (d *copySinking) chooseTargets() bool {
+	found := d.prog.pool.Take(len(d.target))
+	defer d.prog.pool.Give(found)
+	copy(found, d.target)
+	if d.readAtSource() && d.pruneTargets() {
+		return true
+	}
+	copy(d.target, found)
+	return d.pruneTargets()
+}
+
 // readAtSource lets copies from a user's buffer be read at their source
 // instead, if the source is not overwritten later and the values have no
 // target. It reports whether there are any such copies.
@@ -177,13 +190,14 @@ func (d *copySinking) walk(visit func(i int, o *op, src, dst chunks)) {
 		o := &d.prog.ops[i]
 		src, dst := o.ends()
 		visit(i, o, src, dst)
-		held := d.valueAt.of(d.prog.ops[i].dst, dst)
-		for k := int32(0); int(k*dst.stride) < len(held); k++ {
-			v := d.first[i]
-			if v != none {
-				v += k
-			}
-			held[k*dst.stride] = v
+		if d.first[i] == none {
+			d.valueAt.set(d.prog.ops[i].dst, dst, none)
+			continue
+		}
+		held, v := d.valueAt.of(d.prog.ops[i].dst, dst), d.first[i]
+		for k := 0; k < len(held); k += int(dst.stride) {
+			held[k] = v
+			v++
 		}
 	}
 }
@@ -192,33 +206,38 @@ func (d *copySinking) walk(visit func(i int, o *op, src, dst chunks)) {
 // together with others that cannot, until none is left to remove. It reports
 // whether any targets remain.
 func (d *copySinking) pruneTargets() bool {
+	moving := d.countTargets()
 	for range maxPruneRounds {
 		stayed := false
-		stay := func(values []int32, stride int32) {
+		stay := func(values []int32, stride int32, rank int32, buf collective.Buffer) {
 			for k := 0; k < len(values); k += int(stride) {
 				if v := values[k]; v != none && d.target[v] != none {
 					d.target[v], stayed = none, true
+					moving[rank][buf]--
 				}
 			}
 		}
 		d.walk(func(i int, o *op, src, dst chunks) {
+			if moving[o.src][src.buf] == 0 && moving[o.dst][dst.buf] == 0 && moving[o.dst][o.with().buf] == 0 {
+				return
+			}
 			own := d.valuesOf(i)
 			if _, ok := d.newPlace(o.dst, dst, own, 1); !ok {
-				stay(own, 1)
+				stay(own, 1, o.dst, dst.buf)
 			}
 			held := d.valueAt.of(o.src, src)
 			if d.bypassed(o, own) && slices.ContainsFunc(held, d.moves) {
-				stay(own, 1) // its source moves, so it cannot be read there
+				stay(own, 1, o.dst, dst.buf) // its source moves, so it cannot be read there
 			}
 			if held != nil && !d.readable(o, src, dst, held, own) {
-				stay(held, src.stride)
+				stay(held, src.stride, o.src, src.buf)
 			}
 			// Some values of a copy may stay where they are while others move to
 			// adjacent chunks; the rest of the copy would then overwrite its own source.
 			overlaps := d.overlaps(o, own)
 			if overlaps {
-				stay(own, 1)
-				stay(held, src.stride)
+				stay(own, 1, o.dst, dst.buf)
+				stay(held, src.stride, o.src, src.buf)
 			}
 			if !o.reduce {
 				return
@@ -226,14 +245,32 @@ func (d *copySinking) pruneTargets() bool {
 			with := o.with()
 			held = d.valueAt.of(o.dst, with)
 			if _, ok := d.newPlace(o.dst, with, held, with.stride); !ok || o.local() || overlaps {
-				stay(held, with.stride)
+				stay(held, with.stride, o.dst, with.buf)
 			}
 		})
 		if !stayed {
-			return slices.ContainsFunc(d.target, func(cell int32) bool { return cell != none })
+			return slices.ContainsFunc(moving, func(own [3]int) bool { return own != [3]int{} })
 		}
 	}
 	return false
+}
+
+// countTargets returns the number of values with a target, by rank and buffer.
+func (d *copySinking) countTargets() [][3]int {
+	moving := make([][3]int, len(d.uses))
+	for i := range d.prog.ops {
+		if d.first[i] == none {
+			continue
+		}
+		o, n := &d.prog.ops[i], 0
+		for _, cell := range d.target[d.first[i] : d.first[i]+o.count] {
+			if cell != none {
+				n++
+			}
+		}
+		moving[o.dst][o.dstBuf] += n
+	}
+	return moving
 }
 
 // readable reports whether an operation could still read its source, which

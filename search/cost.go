@@ -1,6 +1,8 @@
 package search
 
 import (
+	"slices"
+
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/topologies"
 )
@@ -73,7 +75,7 @@ func summarize(p *lang.Program, t *topologies.Topology) *costSummary {
 	of.criticalPaths = search.longest
 
 	carried := make([]load, len(schedule.conns)) // by connection
-	worked := map[int32]work{}                   // by rank
+	worked := make([]work, p.Collective.Ranks)   // by rank
 	named := map[int32]bool{}                    // channels
 	for i := range one.ops {
 		op := &one.ops[i]
@@ -84,12 +86,11 @@ func summarize(p *lang.Program, t *topologies.Topology) *costSummary {
 			continue
 		}
 		if isLocal(op) {
-			w := worked[op.Src.Rank]
+			w := &worked[op.Src.Rank]
 			chunks := one.chunks(int32(i))
 			w.operations++
 			w.chunks += chunks
 			w.most = max(w.most, chunks)
-			worked[op.Src.Rank] = w
 			continue
 		}
 		l := &carried[schedule.of[i]]
@@ -98,8 +99,8 @@ func summarize(p *lang.Program, t *topologies.Topology) *costSummary {
 	}
 	of.channels = max(len(named), 1)
 	of.addMessages(t, schedule, carried, one.factors)
-	of.countStarts(schedule, one.factors)
-	of.addLocal(worked, of.countConnections(schedule))
+	of.countStarts(schedule, one.factors, p.Collective.Ranks)
+	of.addLocal(worked, of.countConnections(schedule, p.Collective.Ranks))
 	return of
 }
 
@@ -132,48 +133,49 @@ func (of *costSummary) addMessages(t *topologies.Topology, schedule *connectionS
 	}
 }
 
-// countConnections counts the connections of each rank: those on which it sends by rank,
-// those on which it receives by -1-rank.
-func (of *costSummary) countConnections(schedule *connectionSchedule) map[int32]int {
-	ends := map[[3]int32]bool{} // rank, peer and channel; receiving ranks as -1-rank
-	used := map[int32]int{}
-	for _, at := range schedule.conns {
-		for _, end := range [][3]int32{{at.from, at.to, at.channel}, {-1 - at.to, at.from, at.channel}} {
-			if !ends[end] {
-				ends[end] = true
-				used[end[0]]++
-				of.connections = max(of.connections, used[end[0]])
-			}
+// ends are the connections of ranks, by rank: on which it sends, and on which it receives.
+type ends struct{ out, in []int }
+
+// countConnections counts the connections of each rank.
+func (of *costSummary) countConnections(schedule *connectionSchedule, ranks int) ends {
+	used := ends{make([]int, ranks), make([]int, ranks)}
+	for n, at := range schedule.conns {
+		if int(at.end) == n {
+			used.out[at.from]++
+			used.in[at.to]++
 		}
 	}
-	for rank := range used {
-		of.ends = max(of.ends, used[rank]+used[-1-rank])
+	for r := range ranks {
+		of.connections = max(of.connections, used.out[r], used.in[r])
+		of.ends = max(of.ends, used.out[r]+used.in[r])
 	}
 	return used
 }
 
 // countStarts counts the connections of each rank that leave its node, or lead into it.
-func (of *costSummary) countStarts(schedule *connectionSchedule, factors []float64) {
-	replicas := map[[3]int32]float64{} // by rank, peer and channel; receiving ranks as -1-rank
-	starts := map[int32]float64{}
+func (of *costSummary) countStarts(schedule *connectionSchedule, factors []float64, ranks int) {
+	replicas := make([]float64, len(schedule.conns)) // by end
+	out, in := make([]float64, ranks), make([]float64, ranks)
 	for n, at := range schedule.conns {
 		if !schedule.paths[n].path.Net {
 			continue
 		}
-		for _, end := range [][3]int32{{at.from, at.to, at.channel}, {-1 - at.to, at.from, at.channel}} {
-			more := max(factors[at.scope]-replicas[end], 0)
-			replicas[end] += more
-			starts[end[0]] += more
-			of.network.starts = max(of.network.starts, int(starts[end[0]]))
-		}
+		more := max(factors[at.scope]-replicas[at.end], 0)
+		replicas[at.end] += more
+		out[at.from] += more
+		in[at.to] += more
 	}
+	of.network.starts = int(max(slices.Max(out), slices.Max(in)))
 }
 
 // addLocal adds the work within ranks, divided among the threadblocks that their connections
 // need.
-func (of *costSummary) addLocal(worked map[int32]work, used map[int32]int) {
+func (of *costSummary) addLocal(worked []work, used ends) {
 	for rank, w := range worked {
-		threadblocks := float64(max(used[rank], used[-1-rank], 1))
+		if w.operations == 0 {
+			continue
+		}
+		threadblocks := float64(max(used.out[rank], used.in[rank], 1))
 		of.localCalls = max(of.localCalls, w.operations/threadblocks, 1)
 		of.local = max(of.local, w.chunks/threadblocks, w.most)
 	}

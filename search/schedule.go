@@ -16,12 +16,15 @@ import (
 type connectionSchedule struct {
 	of    []int32 // by operation: index of its connection, or noConnection
 	conns []connection
-	paths []*pathCost  // by connection
-	busy  [][]interval // by connection, rising
+	paths []*pathCost      // by connection
+	busy  [][]interval     // by connection, rising
+	first map[uint64]int32 // by sender and receiver: 1 + their first connection
 }
 
 type connection struct {
 	from, to, channel, scope int32
+	next                     int32 // 1 + another connection of the two ranks, or 0
+	end                      int32 // the first connection of the two ranks on this channel
 }
 
 type interval struct {
@@ -32,29 +35,41 @@ type interval struct {
 const noConnection = -1 // in place of a connection, for an operation within a rank
 
 func newConnectionSchedule(ops []compiler.Operation, t *topologies.Topology) *connectionSchedule {
-	s := &connectionSchedule{of: make([]int32, len(ops))}
-	paths, index := map[[2]int32]*pathCost{}, map[connection]int32{}
+	s := &connectionSchedule{of: make([]int32, len(ops)), first: map[uint64]int32{}}
 	for i := range ops {
 		op := &ops[i]
 		if isLocal(op) {
 			s.of[i] = noConnection
 			continue
 		}
-		conn := connection{op.Src.Rank, op.Dst.Rank, op.Channel, op.Scope}
-		n, known := index[conn]
-		if !known {
-			pair := [2]int32{conn.from, conn.to}
-			if paths[pair] == nil {
-				path := pathCostOf(t, conn.from, conn.to)
-				paths[pair] = &path
-			}
-			n = int32(len(s.conns))
-			index[conn], s.conns, s.paths = n, append(s.conns, conn), append(s.paths, paths[pair])
-		}
-		s.of[i] = n
+		s.of[i] = s.connection(op, t)
 	}
 	s.busy = make([][]interval, len(s.conns))
 	return s
+}
+
+// connection returns the index of a message's connection.
+func (s *connectionSchedule) connection(op *compiler.Operation, t *topologies.Topology) int32 {
+	pair := uint64(op.Src.Rank)<<32 | uint64(op.Dst.Rank)
+	n, end := int32(len(s.conns)), int32(len(s.conns))
+	first := s.first[pair]
+	for k := first; k > 0; k = s.conns[k-1].next {
+		if c := &s.conns[k-1]; c.channel == op.Channel {
+			if c.scope == op.Scope {
+				return k - 1
+			}
+			end = c.end
+		}
+	}
+	s.conns = append(s.conns, connection{op.Src.Rank, op.Dst.Rank, op.Channel, op.Scope, 0, end})
+	if first == 0 {
+		path := pathCostOf(t, op.Src.Rank, op.Dst.Rank)
+		s.first[pair], s.paths = n+1, append(s.paths, &path)
+		return n
+	}
+	s.conns[n].next, s.conns[first-1].next = s.conns[first-1].next, n+1
+	s.paths = append(s.paths, s.paths[first-1])
+	return n
 }
 
 // queue puts message i, ready at a time and sent for another, both in µs, into the first

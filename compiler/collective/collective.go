@@ -196,6 +196,12 @@ func (c Collective) BufferChunks(rank int, b Buffer) int {
 // below OutChunks(rank).
 func (c Collective) Want(rank, index int) Want { return c.kind.want(c.Spec, rank, index) }
 
+// Partial reports whether Want may be WantNothing.
+func (c Collective) Partial() bool { return c.kind.partial }
+
+// Uniform reports whether Want is the same for all ranks.
+func (c Collective) Uniform() bool { return c.kind.uniform }
+
 // LoopChunks returns the number of chunks that the call's size is divided into
 // (MSCCL's nchunksperloop): the chunks of the larger user buffer of any rank,
 // or of all counts together in the vector forms.

@@ -126,10 +126,10 @@ func (t *Table) check(w *Want, least int) error {
 
 func (t *Table) kind(loop int) kind {
 	k := kind{
-		in:    func(s Spec, r int) int { return t.In[r] * s.Chunks },
-		out:   func(s Spec, r int) int { return t.Out[r] * s.Chunks },
-		loop:  func(s Spec) int { return loop * s.Chunks },
-		busbw: unit,
+		in:      func(s Spec, r int) int { return t.In[r] * s.Chunks },
+		out:     func(s Spec, r int) int { return t.Out[r] * s.Chunks },
+		loop:    func(s Spec) int { return loop * s.Chunks },
+		partial: true, busbw: unit,
 		want: func(s Spec, r, i int) Want {
 			w := t.Want[r][i/s.Chunks]
 			if w.Kind == WantNothing {

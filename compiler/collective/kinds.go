@@ -15,6 +15,8 @@ type kind struct {
 	loop    func(s Spec) int
 	rooted  bool
 	reduces bool
+	partial bool // some output chunks may hold anything
+	uniform bool // all ranks want the same
 	// busbw is nccl-tests' factor from algorithm to bus bandwidth, or 1 if it has
 	// none.
 	busbw func(n float64) float64
@@ -67,15 +69,15 @@ func reduction(index int) Want   { return Want{Kind: WantReduction, Index: index
 // allgather and gather; of a rank's output for reducescatter and scatter; of
 // what one rank sends another for alltoall.
 var kinds = map[string]kind{
-	"allreduce": {in: each, out: each, overlap: same, reduces: true, busbw: twice,
+	"allreduce": {in: each, out: each, overlap: same, reduces: true, uniform: true, busbw: twice,
 		want: func(_ Spec, _, i int) Want { return reduction(i) }},
-	"allgather": {in: each, out: every, overlap: inInsideOut, busbw: shared,
+	"allgather": {in: each, out: every, overlap: inInsideOut, uniform: true, busbw: shared,
 		want: func(s Spec, _, i int) Want { return input(i/s.Chunks, i%s.Chunks) }},
 	"reducescatter": {in: every, out: each, overlap: outInsideIn, reduces: true, busbw: shared,
 		want: func(s Spec, r, i int) Want { return reduction(r*s.Chunks + i) }},
 	"alltoall": {in: every, out: every, busbw: shared,
 		want: func(s Spec, r, i int) Want { return input(i/s.Chunks, r*s.Chunks+i%s.Chunks) }},
-	"alltonext": {in: each, out: each, busbw: unit,
+	"alltonext": {in: each, out: each, partial: true, busbw: unit,
 		want: func(_ Spec, r, i int) Want {
 			if r == 0 {
 				return Want{}
@@ -84,7 +86,7 @@ var kinds = map[string]kind{
 		}},
 	"sendrecv": {in: each, out: each, busbw: unit,
 		want: func(s Spec, r, i int) Want { return input((r+s.Ranks-1)%s.Ranks, i) }},
-	"broadcast": {in: rootOnly(each), out: each, overlap: same, rooted: true, busbw: unit,
+	"broadcast": {in: rootOnly(each), out: each, overlap: same, rooted: true, uniform: true, busbw: unit,
 		want: func(s Spec, _, i int) Want { return input(s.Root, i) }},
 	"reduce": {in: each, out: rootOnly(each), overlap: same, rooted: true, reduces: true, busbw: unit,
 		want: func(_ Spec, _, i int) Want { return reduction(i) }},

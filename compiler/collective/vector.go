@@ -20,7 +20,7 @@ type vector struct {
 var vectors = map[string]vector{
 	"allgatherv": {"allgather", oneEach, func(s Spec) kind {
 		begin := prefixSums(s.Counts)
-		return kind{in: part(s.Counts), out: total(begin), overlap: inInsideOut, at: from(begin), loop: whole(begin), busbw: unit,
+		return kind{in: part(s.Counts), out: total(begin), overlap: inInsideOut, at: from(begin), loop: whole(begin), uniform: true, busbw: unit,
 			want: func(s Spec, _, i int) Want { return holder(begin, s.Chunks, i) }}
 	}},
 	"gatherv": {"gather", oneEach, func(s Spec) kind {

@@ -2,6 +2,7 @@ package collective
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,6 +52,12 @@ func TestWants(t *testing.T) {
 		}
 		if got := strings.Join(ranks, " | "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		if partial := strings.Contains(c.want, "-"); col.Partial() != partial {
+			t.Errorf("%s: partial %v, want %v", c.name, col.Partial(), partial)
+		}
+		if col.Uniform() && slices.ContainsFunc(ranks, func(of string) bool { return of != ranks[0] }) {
+			t.Errorf("%s: ranks want %s: they are not uniform", c.name, c.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
 )
@@ -30,18 +31,25 @@ func (t *Trace) Finish() (*Program, error) {
 func (t *Trace) checkResult() error {
 	whole := reductions{ranks: t.coll.Ranks}
 	var first *Error
+	var wants []collective.Want
 	wrong := 0
 	for r := range t.ranks {
 		out := t.ranks[r].names[collective.Out]
 		b := t.ranks[r].buffers[out.buf]
-		for i := range t.coll.OutChunks(r) {
-			want, holds := t.coll.Want(r, i), b[out.shift+i]
+		if n := t.coll.OutChunks(r); r == 0 || !t.coll.Uniform() {
+			wants = slices.Grow(wants[:0], n)[:n]
+			for i := range wants {
+				wants[i] = t.coll.Want(r, i)
+			}
+		}
+		for i := range wants {
+			want, holds := &wants[i], b[out.shift+i]
 			if t.satisfies(holds.value, want, &whole) {
 				continue
 			}
 			if wrong++; first == nil {
 				first = &Error{Pos: t.pos, Wrong: true, Msg: fmt.Sprintf("wrong result: rank %d out[%d] holds %s, want %s",
-					r, i, t.values.describe(holds.value), t.wanted(want))}
+					r, i, t.values.describe(holds.value), t.wanted(*want))}
 				if holds.version > 0 {
 					first.Pos = t.posOf(holds.version)
 				}
@@ -57,18 +65,14 @@ func (t *Trace) checkResult() error {
 	return first
 }
 
-func (t *Trace) satisfies(v value, w collective.Want, whole *reductions) bool {
+func (t *Trace) satisfies(v value, w *collective.Want, whole *reductions) bool {
 	switch {
 	case w.Kind == collective.WantNothing:
 		return true
 	case v == nothing:
 		return false
 	case w.Kind == collective.WantInput:
-		if v > 0 {
-			return false
-		}
-		rank, index := t.values.source(v)
-		return rank == w.Rank && index == w.Index
+		return v == input(t.values.inputs[w.Rank]+int32(w.Index))
 	case w.Kind == collective.WantSum:
 		f := fingerprint{}
 		for _, p := range w.Of {

@@ -43,16 +43,28 @@ type sum struct {
 // values are the values of one program.
 type values struct {
 	inputs []int32 // rank r's input chunks are inputs[r] to inputs[r+1]
-	sums   []sum   // value v > 0 is sums[v-1]
+	sums   [][]sum // value v > 0 is the v-1st, in blocks, so that growing moves none
+	summed int     // how many there are
 }
+
+// sumBlock is the number of sums of a block.
+const sumBlock = 1 << 10
+
+// of returns how a sum came about.
+func (vs *values) of(v value) *sum { return &vs.sums[(v-1)/sumBlock][(v-1)%sumBlock] }
 
 // sum adds two values. It reports false beyond MaxPlaces sums.
 func (vs *values) sum(a, b value) (value, bool) {
-	if len(vs.sums) >= MaxPlaces {
+	if vs.summed >= MaxPlaces {
 		return 0, false
 	}
-	vs.sums = append(vs.sums, sum{vs.fingerprint(a).add(vs.fingerprint(b)), a, b})
-	return value(len(vs.sums)), true
+	if vs.summed%sumBlock == 0 {
+		vs.sums = append(vs.sums, make([]sum, 0, sumBlock))
+	}
+	last := &vs.sums[len(vs.sums)-1]
+	*last = append(*last, sum{vs.fingerprint(a).add(vs.fingerprint(b)), a, b})
+	vs.summed++
+	return value(vs.summed), true
 }
 
 // source returns the rank and index of an input value.
@@ -64,7 +76,7 @@ func (vs *values) source(v value) (rank, index int) {
 
 func (vs *values) fingerprint(v value) fingerprint {
 	if v > 0 {
-		return vs.sums[v-1].is
+		return vs.of(v).is
 	}
 	rank, index := vs.source(v)
 	return weight(rank, index)
@@ -103,7 +115,7 @@ func (vs *values) describe(v value) string {
 		}
 		v, stack = stack[len(stack)-1], stack[:len(stack)-1]
 		if v > 0 {
-			stack = append(stack, vs.sums[v-1].a, vs.sums[v-1].b)
+			stack = append(stack, vs.of(v).a, vs.of(v).b)
 			continue
 		}
 		rank, index := vs.source(v)

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"errors"
 	"fmt"
 
 	"go.starlark.net/starlark"
@@ -202,27 +203,68 @@ func (m *Machine) linkedRanks(_ *starlark.Thread, b *starlark.Builtin, args star
 		}
 		ranks[i] = r
 	}
-	return starlark.Bool(ranks[0] == ranks[1] || m.Linked == nil || m.Linked(ranks[0], ranks[1])), nil
+	return starlark.Bool(m.links(ranks[0], ranks[1])), nil
 }
 
-// unlinkedRanks implements topo.unlinked(): the first pair of ranks (a, b)
-// where a can't send to b, or None. On a large machine this takes a fraction of
-// the time a template would need to ask about every pair.
+// unlinkedRanks implements topo.unlinked(among=None, pairs=None): the first pair of ranks
+// (a, b) where a can't send to b, or None. With pairs, [(i, j), …], they are ranks i and j
+// of a list. On a large machine this takes a fraction of the time a template would need to
+// ask about every pair.
 func (m *Machine) unlinkedRanks(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if err := starlark.UnpackArgs(b.Name(), args, kwargs); err != nil {
+	var among, pairs *starlark.List
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "among?", &among, "pairs?", &pairs); err != nil {
 		return nil, err
+	}
+	if among != nil || pairs != nil {
+		return m.unlinkedAmong(th, among, pairs)
 	}
 	ranks := m.Ranks()
 	for from := range ranks {
 		countSteps(th, ranks)
 		for to := range ranks {
-			if from != to && m.Linked != nil && !m.Linked(from, to) {
+			if !m.links(from, to) {
 				return starlark.Tuple{starlark.MakeInt(from), starlark.MakeInt(to)}, nil
 			}
 		}
 	}
 	return starlark.None, nil
 }
+
+// unlinkedAmong implements topo.unlinked for pairs of places in a list of ranks.
+func (m *Machine) unlinkedAmong(th *starlark.Thread, among, pairs *starlark.List) (starlark.Value, error) {
+	if among == nil || pairs == nil {
+		return nil, errors.New("unlinked: want both a list of ranks and pairs of places in it, or neither")
+	}
+	ranks, size := make([]int, among.Len()), m.Ranks()
+	for i := range ranks {
+		var err error
+		if ranks[i], err = m.asRank(among.Index(i)); err != nil {
+			return nil, fmt.Errorf("unlinked: %w", err)
+		}
+		if ranks[i] < 0 || ranks[i] >= size {
+			return nil, fmt.Errorf("unlinked: rank %d is out of range: there are %d ranks", ranks[i], size)
+		}
+	}
+	countSteps(th, len(ranks)+pairs.Len())
+	for i := range pairs.Len() {
+		pair, ok := pairs.Index(i).(starlark.Tuple)
+		if !ok || len(pair) != 2 {
+			return nil, fmt.Errorf("unlinked: pairs[%d] is %s: want a pair of places in the list of ranks", i, kindOf(pairs.Index(i)))
+		}
+		from, err1 := starlark.AsInt32(pair[0])
+		to, err2 := starlark.AsInt32(pair[1])
+		if err1 != nil || err2 != nil || min(from, to) < 0 || max(from, to) >= len(ranks) {
+			return nil, fmt.Errorf("unlinked: pairs[%d] is %s: want two places in a list of %d ranks", i, pair, len(ranks))
+		}
+		if !m.links(ranks[from], ranks[to]) {
+			return starlark.Tuple{starlark.MakeInt(ranks[from]), starlark.MakeInt(ranks[to])}, nil
+		}
+	}
+	return starlark.None, nil
+}
+
+// links reports whether rank a is b or can send to it.
+func (m *Machine) links(a, b int) bool { return a == b || m.Linked == nil || m.Linked(a, b) }
 
 // asRank reads a rank: a number, or a pair (node, gpu).
 func (m *Machine) asRank(v starlark.Value) (int, error) {

@@ -188,18 +188,35 @@ func (r *ref) reduce(th *starlark.Thread, args starlark.Tuple, kwargs []starlark
 	if err := reduceArgs.bind(v[:], args, kwargs); err != nil {
 		return nil, err
 	}
-	other, ok := v[0].(*ref)
-	if !ok {
-		return nil, fmt.Errorf("reduce: %s: want a chunk", kindOf(v[0]))
-	}
 	ch, err := channel(v[1])
 	if err != nil {
 		return nil, fmt.Errorf("reduce: %w", err)
 	}
-	if err := s.before(th, r); err != nil {
-		return nil, err
+	switch other := v[0].(type) {
+	case *ref:
+		if err := s.before(th, r); err != nil {
+			return nil, err
+		}
+		return s.after(r.lang().Reduce(other.lang(), ch))
+	case *row:
+		return s.reduceAll(th, r, other, ch)
 	}
-	return s.after(r.lang().Reduce(other.lang(), ch))
+	return nil, fmt.Errorf("reduce: %s: want a chunk, or a list of them", kindOf(v[0]))
+}
+
+// reduceAll reduces r with each of a row's references in turn.
+func (s *session) reduceAll(th *starlark.Thread, r *ref, others *row, ch int) (starlark.Value, error) {
+	ops, sum := s.many(th, "reduce"), lang.Ref(*r)
+	for i := range others.refs {
+		if err := ops.next(sum.Span().Buf, 0, int(sum.Span().Count)); err != nil {
+			return nil, err
+		}
+		if err := sum.ReduceTo(&sum, &others.refs[i], ch); err != nil {
+			return nil, err
+		}
+	}
+	ops.end()
+	return (*ref)(&sum), nil
 }
 
 // channel reads ch=: a channel, or None for the compiler to choose.

@@ -57,6 +57,13 @@ func TestRowsAreLoops(t *testing.T) {
     for r in [1, 2, 3]:
         c = c.copy(r, "sc", 4, ch = 1, stride = 2)
     c.copy(0, "out", 0)`},
+		{"a row, reduced", `
+    c = chunk(0, "in", 2, 3).copy(1, "sc", 0)
+    c.reduce(chunk([0, 3, 0], "in", [4, 6, 8], 3), ch = 1).copy(0, "out", 0)`, `
+    c = chunk(0, "in", 2, 3).copy(1, "sc", 0)
+    for r, i in [(0, 4), (3, 6), (0, 8)]:
+        c = c.reduce(chunk(r, "in", i, 3), ch = 1)
+    c.copy(0, "out", 0)`},
 		{"along ranks, reduced", `
     chunk(3, "sc", 1, 2).reduce_along([1, 0, 2], "sc", 5, stride = 3).copy(3, "out", 0)`, `
     c = chunk(3, "sc", 1, 2)

@@ -138,7 +138,7 @@ func (m *memory) execute(s int32) (usedGarbage bool) {
 // checkOutputs compares the outputs with the postcondition.
 func (m *memory) checkOutputs() {
 	c := m.c
-	whole := make([]value, c.col.LoopChunks()) // by index: the reduction over all ranks, once known
+	whole := make([]fingerprint, c.col.LoopChunks()) // by index: the reduction over all ranks, once known
 	for g := range c.p.GPUs {
 		for i := range c.col.OutChunks(g) {
 			want := c.col.Want(g, i)
@@ -147,17 +147,18 @@ func (m *memory) checkOutputs() {
 			}
 			b, at := c.col.Place(g, collective.Out, i)
 			got := *m.at(g, b, at)
-			var right bool
-			switch want.Kind {
-			case collective.WantInput:
+			right := got != garbage
+			switch {
+			case !right:
+			case want.Kind == collective.WantInput:
 				right = got == m.values.input(want.Rank, want.Index)
-			case collective.WantSum:
-				right = got == m.sumOf(want.Of)
+			case want.Kind == collective.WantSum:
+				right = m.values.print(got) == m.sumOf(want.Of)
 			default:
-				if whole[want.Index] == garbage {
+				if whole[want.Index] == (fingerprint{}) {
 					whole[want.Index] = m.reduction(want.Index)
 				}
-				right = got == whole[want.Index]
+				right = m.values.print(got) == whole[want.Index]
 			}
 			if !right {
 				m.wrong(g, i, got, want)
@@ -166,37 +167,21 @@ func (m *memory) checkOutputs() {
 	}
 }
 
-// never is the value of a reduction that the program never made.
-const never value = -1
-
-// reduction returns the value of the reduction of input chunk index over all
+// reduction returns the fingerprint of the reduction of input chunk index over all
 // ranks.
-func (m *memory) reduction(index int) value {
-	if m.c.col.Ranks == 1 {
-		return m.values.input(0, index)
-	}
-	p := m.values.print(m.values.input(0, index))
-	for r := 1; r < m.c.col.Ranks; r++ {
+func (m *memory) reduction(index int) (p fingerprint) {
+	for r := range m.c.col.Ranks {
 		p = p.plus(m.values.print(m.values.input(r, index)))
 	}
-	return m.sumWith(p)
+	return p
 }
 
-// sumOf returns the value of the reduction of at least two input chunks.
-func (m *memory) sumOf(of []collective.Place) value {
-	p := m.values.print(m.values.input(of[0].Rank, of[0].Index))
-	for _, at := range of[1:] {
+// sumOf returns the fingerprint of the reduction of input chunks.
+func (m *memory) sumOf(of []collective.Place) (p fingerprint) {
+	for _, at := range of {
 		p = p.plus(m.values.print(m.values.input(at.Rank, at.Index)))
 	}
-	return m.sumWith(p)
-}
-
-// sumWith returns the sum with a fingerprint, or never.
-func (m *memory) sumWith(p fingerprint) value {
-	if x, ok := m.values.known(p); ok {
-		return x
-	}
-	return never
+	return p
 }
 
 // wrong reports a wrong output chunk, or only counts it once the report is

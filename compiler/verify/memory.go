@@ -10,7 +10,7 @@ import (
 // and check the outcome by the same rules as Check.
 type Memory struct{ m *memory }
 
-// Value identifies the content of a chunk. Equal contents have equal Values.
+// Value identifies the content of a chunk.
 type Value = value
 
 // Garbage is the value of uninitialised memory.

@@ -8,38 +8,39 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// value identifies the content of a chunk: a multiset of input chunks. Equal
-// multisets have equal numbers, so comparing and copying are cheap, and a
-// contribution that is reduced in twice gives a different value.
+// value identifies the content of a chunk: a multiset of input chunks, in which a
+// contribution that is reduced in twice counts twice.
 //
 //	0                  uninitialised, or computed from uninitialised chunks
 //	1 … inputs         that input chunk
-//	beyond             a sum; entry value-inputs-1 of values.sums
+//	beyond             a sum: see values.sum
 type value int32
 
 // garbage is the value of uninitialised memory, and of everything computed from it.
 const garbage value = 0
 
-// values hash-conses sums. A multiset is known by its fingerprint: the sum, in
-// two 64-bit words that wrap, of fixed pseudo-random fingerprints of its
-// members. It does not depend on the order of reduction, and two different
-// multisets collide with a probability of 2 to the -128.
+// values are the inputs and the sums of a program. A multiset is known by its
+// fingerprint: the sum, in two 64-bit words that wrap, of fixed pseudo-random
+// fingerprints of its members. It does not depend on the order of reduction, and two
+// different multisets collide with a probability of 2 to the -128.
 type values struct {
-	first []int32 // number before the first input chunk of a rank; one more than there are
-	sums  []sum
-	slots []int32 // open addressing over sums: index+1, or 0 if free
+	first  []int32 // number before the first input chunk of a rank; one more than there are
+	sums   [][]sum // in blocks, so that growing moves none
+	summed int     // how many there are
 }
+
+// sumBlock is the number of sums of a block.
+const sumBlock = 1 << 10
 
 type sum struct {
 	print fingerprint
-	a, b  value // operands of its first reduction
+	a, b  value // its operands
 }
 
 type fingerprint struct{ lo, hi uint64 }
 
 func newValues(col collective.Collective) *values {
-	v := &values{slots: make([]int32, 1<<10)}
-	n := int32(0)
+	v, n := &values{}, int32(0)
 	for r := range col.Ranks {
 		v.first = append(v.first, n)
 		n += int32(col.InChunks(r))
@@ -60,9 +61,15 @@ func (v *values) origin(x value) (rank, index int) {
 	return rank, int(n - v.first[rank])
 }
 
+// sum returns how a value beyond the inputs came about.
+func (v *values) sum(x value) *sum {
+	n := x - v.inputs() - 1
+	return &v.sums[n/sumBlock][n%sumBlock]
+}
+
 func (v *values) print(x value) fingerprint {
-	if n := v.inputs(); x > n {
-		return v.sums[x-n-1].print
+	if x > v.inputs() {
+		return v.sum(x).print
 	}
 	return fingerprint{mix(uint64(x)), mix(uint64(x) ^ 0x6a09e667f3bcc908)}
 }
@@ -82,43 +89,13 @@ func (v *values) add(a, b value) value {
 	if a == garbage || b == garbage {
 		return garbage
 	}
-	p := v.print(a).plus(v.print(b))
-	slot, found := v.find(p)
-	if found {
-		return v.inputs() + value(v.slots[slot])
+	if v.summed%sumBlock == 0 {
+		v.sums = append(v.sums, make([]sum, 0, sumBlock))
 	}
-	v.sums = append(v.sums, sum{p, a, b})
-	v.slots[slot] = int32(len(v.sums))
-	if len(v.sums) > len(v.slots)*2/3 {
-		v.grow()
-	}
-	return v.inputs() + value(len(v.sums))
-}
-
-// known returns the sum with a fingerprint, if there is one.
-func (v *values) known(p fingerprint) (value, bool) {
-	slot, found := v.find(p)
-	return v.inputs() + value(v.slots[slot]), found
-}
-
-func (v *values) find(p fingerprint) (slot int, found bool) {
-	for i := int(p.lo) & (len(v.slots) - 1); ; i = (i + 1) & (len(v.slots) - 1) {
-		e := v.slots[i]
-		if e == 0 {
-			return i, false
-		}
-		if v.sums[e-1].print == p {
-			return i, true
-		}
-	}
-}
-
-func (v *values) grow() {
-	v.slots = make([]int32, 2*len(v.slots))
-	for i := range v.sums {
-		slot, _ := v.find(v.sums[i].print)
-		v.slots[slot] = int32(i + 1)
-	}
+	last := &v.sums[len(v.sums)-1]
+	*last = append(*last, sum{v.print(a).plus(v.print(b)), a, b})
+	v.summed++
+	return v.inputs() + value(v.summed)
 }
 
 // members counts the input chunks in a value. It reports false if there are too
@@ -132,8 +109,8 @@ func (v *values) members(x value) (count map[value]int, ok bool) {
 			return nil, false
 		}
 		x, stack = stack[len(stack)-1], stack[:len(stack)-1]
-		if n := v.inputs(); x > n {
-			stack = append(stack, v.sums[x-n-1].a, v.sums[x-n-1].b)
+		if x > v.inputs() {
+			stack = append(stack, v.sum(x).a, v.sum(x).b)
 			continue
 		}
 		count[x]++
