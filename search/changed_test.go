@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/autotune/strategy"
 	"github.com/colltune/colltune/autotune/strategy/score"
 	"github.com/colltune/colltune/compiler/collective"
@@ -57,13 +60,29 @@ func changed(t *topologies.Topology, seed uint64, deviation float64) *topologies
 	return c
 }
 
-// spaces simulates all that a search on a system would try, on the machine of its file, which
-// is the prior, and on others, which are the truth. It returns a table for each of those, as
-// strategy score reads it.
-func spaces(t *testing.T, file *topologies.Topology, call string, sizes []int64, machines int) []string {
+// cell is a system's call.
+type cell struct {
+	system string
+	nodes  int
+	call   string
+}
+
+// tables simulates all that a search of a cell would try, on the machine of its file, which is
+// the prior, and on others, which are the truth. It returns a file for each of those, as
+// strategy score reads it. Files that are in the folder are not made again.
+func tables(t *testing.T, dir string, c cell, sizes []int64, machines int) (files []string) {
 	t.Helper()
-	p := Problem{Call: collective.Call{Collective: call, Op: "sum", DType: "f32"}, Topology: file, InPlace: call != "alltoall", Sizes: sizes}
-	found, err := Enumerate(t.Context(), p, Options{Executor: "sim"})
+	there := true
+	for m := range machines {
+		files = append(files, filepath.Join(dir, fmt.Sprintf("%s-%d-%s-%d.csv", c.system, c.nodes, c.call, m)))
+		_, err := os.Stat(files[m])
+		there = there && err == nil
+	}
+	if there {
+		return files
+	}
+	file := topotest.Resolve(t, c.system, c.nodes)
+	found, err := Enumerate(t.Context(), Problem{Call: collective.Call{Collective: c.call, Op: "sum", DType: "f32"}, Topology: file, InPlace: c.call != "alltoall", Sizes: sizes}, Options{Executor: "sim"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,91 +97,109 @@ func spaces(t *testing.T, file *topologies.Topology, call string, sizes []int64,
 		}
 	}
 	parameters := slices.Sorted(maps.Keys(names))
-	tables := make([]strings.Builder, machines)
-	for i := range tables {
-		fmt.Fprintln(&tables[i], strings.Join(slices.Concat([]string{"algorithm,protocol,instances,tile"}, parameters, []string{"bytes,time_us,prior_us"}), ","))
-	}
-	for _, c := range found.Candidates {
+	rows := make([][]string, len(found.Candidates)) // by candidate and machine
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, c := range found.Candidates {
 		if c.Reference || c.Program == nil {
 			continue
 		}
-		of, err := collective.New(c.Program.Collective)
-		if err != nil {
+		group.Go(func() (err error) {
+			rows[i], err = recordOf(&c, parameters, all, sizes)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for m, name := range files {
+		var text strings.Builder
+		fmt.Fprintln(&text, strings.Join(slices.Concat([]string{"algorithm,protocol,instances,tile"}, parameters, []string{"bytes,time_us,prior_us"}), ","))
+		for _, of := range rows {
+			if of != nil {
+				text.WriteString(of[m])
+			}
+		}
+		if err := os.WriteFile(name, []byte(text.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		prepared := make([]*sim.Prepared, len(all))
-		for i := range all {
-			if prepared[i], err = sim.Prepare(c.Program, all[i]); err != nil {
-				t.Fatal(err)
+	}
+	return files
+}
+
+// recordOf returns a candidate's rows of the tables of all machines but the first, whose
+// times are their prior.
+func recordOf(c *autotune.Candidate, parameters []string, all []*topologies.Topology, sizes []int64) ([]string, error) {
+	of, err := collective.New(c.Program.Collective)
+	if err != nil {
+		return nil, err
+	}
+	prepared := make([]*sim.Prepared, len(all))
+	for i := range all {
+		if prepared[i], err = sim.Prepare(c.Program, all[i]); err != nil {
+			return nil, err
+		}
+	}
+	count := int32(1)
+	for _, g := range c.Program.GPUs {
+		for _, tb := range g.Threadblocks {
+			for i := range tb.Steps {
+				count = max(count, tb.Steps[i].Count)
 			}
 		}
-		count := int32(1)
-		for _, g := range c.Program.GPUs {
-			for _, tb := range g.Threadblocks {
-				for i := range tb.Steps {
-					count = max(count, tb.Steps[i].Count)
+	}
+	var values []string
+	for _, name := range parameters {
+		value := ""
+		if v, has := c.Parameters[name]; has {
+			value = strings.ReplaceAll(fmt.Sprint(v), ",", " ")
+		}
+		values = append(values, value[:min(len(value), 200)])
+	}
+	texts := make([]strings.Builder, len(all)-1)
+	for _, proto := range all[0].HasProtocols() {
+		own := &all[0].Protocols[proto]
+		if c.SlotsNeeded > own.Slots {
+			continue
+		}
+		tiles := []int64{int64(own.Tile)}
+		for _, tile := range own.Tiles {
+			if !slices.Contains(tiles, int64(tile)) {
+				tiles = append(tiles, int64(tile))
+			}
+		}
+		for i, tile := range tiles {
+			config := strings.Join(slices.Concat([]string{c.Algorithm, proto.String(), fmt.Sprint(c.Instances), fmt.Sprint(tile)}, values), ",")
+			for _, bytes := range sizes {
+				chunk := export.ChunkBytes(bytes, 4, of.LoopChunks())
+				if slices.ContainsFunc(tiles[:i], func(earlier int64) bool { return export.SameTile(chunk, int(count), earlier, tile) }) {
+					continue
 				}
-			}
-		}
-		var values []string
-		for _, name := range parameters {
-			value := ""
-			if v, has := c.Parameters[name]; has {
-				value = strings.ReplaceAll(fmt.Sprint(v), ",", " ")
-			}
-			if len(value) > 200 {
-				value = value[:200]
-			}
-			values = append(values, value)
-		}
-		for _, proto := range file.HasProtocols() {
-			if c.SlotsNeeded > file.Protocols[proto].Slots {
-				continue
-			}
-			tiles := []int64{int64(file.Protocols[proto].Tile)}
-			for _, tile := range file.Protocols[proto].Tiles {
-				if !slices.Contains(tiles, int64(tile)) {
-					tiles = append(tiles, int64(tile))
+				us := make([]float64, len(all))
+				for m := range all {
+					r, err := prepared[m].Run(sim.Knobs{Bytes: bytes, Protocol: proto, TileBytes: tile, ElemBytes: 4})
+					if err != nil {
+						return nil, err
+					}
+					us[m] = r.TimeUS
 				}
-			}
-			for i, tile := range tiles {
-				for _, bytes := range sizes {
-					chunk := export.ChunkBytes(bytes, 4, of.LoopChunks())
-					if slices.ContainsFunc(tiles[:i], func(earlier int64) bool { return export.SameTile(chunk, int(count), earlier, tile) }) {
-						continue
-					}
-					us := make([]float64, len(all))
-					for m := range all {
-						r, err := prepared[m].Run(sim.Knobs{Bytes: bytes, Protocol: proto, TileBytes: tile, ElemBytes: 4})
-						if err != nil {
-							t.Fatal(err)
-						}
-						us[m] = r.TimeUS
-					}
-					for m := range tables {
-						config := slices.Concat([]string{c.Algorithm, proto.String(), fmt.Sprint(c.Instances), fmt.Sprint(tile)}, values)
-						fmt.Fprintf(&tables[m], "%s,%d,%.6g,%.6g\n", strings.Join(config, ","), bytes, us[m+1], us[0])
-					}
+				for m := range texts {
+					fmt.Fprintf(&texts[m], "%s,%d,%.6g,%.6g\n", config, bytes, us[m+1], us[0])
 				}
 			}
 		}
 	}
-	var texts []string
-	for i := range tables {
-		texts = append(texts, tables[i].String())
+	var rows []string
+	for m := range texts {
+		rows = append(rows, texts[m].String())
 	}
-	return texts
+	return rows, nil
 }
 
 // The model's winners on machines whose constants differ from those of the prior, with noise
 // and outliers, in 3 % of the trials. With COLLTUNE_LONG=1 on all systems, which takes an
-// hour; with COLLTUNE_SPACES=DIR the tables stay there, for strategy score.
+// hour or two; with COLLTUNE_SPACES=DIR the tables stay there, for strategy score.
 func TestModelOnChangedMachines(t *testing.T) {
-	type cell struct {
-		system string
-		nodes  int
-		call   string
-	}
 	cells, machines := []cell{{"dgx-1", 1, "alltoall"}}, 1
 	if os.Getenv("COLLTUNE_LONG") != "" {
 		cells, machines = nil, 5
@@ -184,27 +221,30 @@ func TestModelOnChangedMachines(t *testing.T) {
 	noises := []float64{0.05, 0.1, 0.2}
 	logs := make([]float64, len(noises)) // of the ratios' geometric means, summed
 	for _, c := range cells {
-		for m, text := range spaces(t, topotest.Resolve(t, c.system, c.nodes), c.call, sizes, machines) {
-			file := filepath.Join(dir, fmt.Sprintf("%s-%d-%s-%d.csv", c.system, c.nodes, c.call, m))
-			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+		of := make([]float64, len(noises))
+		configs, most := 0, 0
+		for m, file := range tables(t, dir, c, sizes, machines) {
 			table, err := recorded.Read(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			pairs := strings.Count(text, "\n") - 1
 			for i, noise := range noises {
-				o := score.Options{Strategies: []strategy.Row{model}, Seeds: 1, Seed: int64(m + 1), Trials: max(8, pairs*3/100/len(sizes)), Noise: recorded.Noise{Spread: noise, Outliers: 0.01}, Jobs: runtime.NumCPU()}
+				o := score.Options{Strategies: []strategy.Row{model}, Seeds: 1, Seed: int64(m + 1), Noise: recorded.Noise{Spread: noise, Outliers: 0.01}, Jobs: 1}
+				o.Trials = max(8, recordedPoints(&table.Spaces[0])*3/100/len(sizes))
 				s, err := score.Play(context.Background(), &table.Spaces[0], o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				ratio := float64(s.Curves[0].End().Mean.Median)
-				t.Logf("%s on %d of %s, machine %d, noise %g: %.4f after %.1f of %d trials a size", c.call, c.nodes, c.system, m, noise, ratio, s.Curves[0].Trials, o.Trials)
-				logs[i] += math.Log(ratio) / float64(len(cells)*machines)
+				configs, most = s.Configs, o.Trials
+				of[i] += math.Log(float64(s.Curves[0].End().Mean.Median)) / float64(machines)
 			}
 		}
+		row := fmt.Sprintf("%s on %d of %s, %d configurations, at most %d trials a size:", c.call, c.nodes, c.system, configs, most)
+		for i, noise := range noises {
+			row += fmt.Sprintf(" %.3f with %g %%", math.Exp(of[i]), 100*noise)
+			logs[i] += of[i] / float64(len(cells))
+		}
+		t.Log(row)
 	}
 	for i, most := range []float64{1.03, 1.05, 1.08} {
 		got := math.Exp(logs[i])
@@ -213,4 +253,16 @@ func TestModelOnChangedMachines(t *testing.T) {
 			t.Errorf("noise %g: winners take %.4f of the best in the geometric mean, want at most %g", noises[i], got, most)
 		}
 	}
+}
+
+// recordedPoints is the number of configurations times sizes that a space has.
+func recordedPoints(s *recorded.Space) (n int) {
+	for c := range s.Configs {
+		for size := range s.Sizes {
+			if s.At(c, size).Recorded {
+				n++
+			}
+		}
+	}
+	return n
 }

@@ -17,6 +17,18 @@ import (
 //
 // where d is a trait's distance: 0 for equal values, |log2(a/b)| of numbers, and else 1. A
 // decay of 0 makes a trait irrelevant: configurations that differ in it alone behave alike.
+//
+// A number of workers, such as CTAs, may jump: W units of work are W/n whole rounds of n
+// workers, and what is left, W mod n, takes longer than it would in a round. If a unit has
+// some number of bytes, time is smooth in the workers but for a part in proportion to their
+// rest, (W mod n)/n:
+//
+//	row            of two configurations at their sizes
+//	kin            exp(-sum over other traits of decay·d)·(exp(-d²/8) + rest·rest/2)
+//	configuration  0
+//
+// The units are not known: these rows and those above are summed over all guesses, each
+// times the probability that the evidence gives it (units.go).
 
 // params are the model's hyperparameters.
 type params struct {
@@ -26,6 +38,7 @@ type params struct {
 	rough   float64   // standard deviation of the row point
 	noise   float64   // relative standard deviation of one trial
 	decay   []float64 // by trait
+	units   []unit    // of work; none: no workers
 }
 
 // What is not learned.
@@ -57,12 +70,16 @@ type kinship struct {
 	apart   [][][]float64 // by trait and two values: their distance
 	blind   []bool        // by configuration: it lacks a prior where it can be run, and others have one
 	octave  []float64     // of a size: log2 of bytes
+	bytes   []float64     // of a size
 	configs int
+
+	workers int       // the trait that is a number of workers; -1: none
+	count   []float64 // of workers, by the index of their value; 0: it is no number
 }
 
 // kinshipOf numbers the values of each trait.
 func kinshipOf(s *Space) *kinship {
-	k := &kinship{configs: len(s.Configs)}
+	k := &kinship{configs: len(s.Configs), workers: -1}
 	for t := range s.Traits {
 		index, names := map[string]int{}, []string(nil)
 		values := make([]int, len(s.Configs))
@@ -76,6 +93,9 @@ func kinshipOf(s *Space) *kinship {
 		}
 		k.value = append(k.value, values)
 		k.apart = append(k.apart, distances(names))
+		if count := counts(names); len(count) > len(k.count) {
+			k.workers, k.count = t, count
+		}
 	}
 	for c := range s.Configs {
 		lacks := false
@@ -85,6 +105,7 @@ func kinshipOf(s *Space) *kinship {
 		k.blind = append(k.blind, lacks)
 	}
 	for _, b := range s.Sizes {
+		k.bytes = append(k.bytes, float64(b))
 		k.octave = append(k.octave, math.Log2(float64(b)))
 	}
 	return k
@@ -118,12 +139,12 @@ type covariance struct {
 	deviation []float64   // by configuration: kin, or kinNoPrior if it lacks a prior
 	near      [][]float64 // by two sizes: correlation over params.octaves
 	wide      [][]float64 // the same over allOctaves
-	rows      map[int][]float64
+	rows      map[[3]int][]float64
 }
 
 // with gives the rows their hyperparameters.
 func (k *kinship) with(p params, all float64) *covariance {
-	c := &covariance{kinship: k, params: p, all2: all * all, rows: map[int][]float64{}}
+	c := &covariance{kinship: k, params: p, all2: all * all, rows: map[[3]int][]float64{}}
 	for _, lacks := range k.blind {
 		if lacks {
 			c.deviation = append(c.deviation, kinNoPrior)
@@ -148,35 +169,61 @@ func (k *kinship) sizes(scale float64) [][]float64 {
 	return all
 }
 
-// alike is the covariance of two configurations at one size, without the row all.
-func (c *covariance) alike(a, b int) float64 {
-	v := c.deviation[a] * c.deviation[b]
-	if a == b {
-		return v
-	}
-	d := 0.0
+// alike is the covariance of the configurations of two points, as if their sizes were equal,
+// without the row all.
+func (c *covariance) alike(a, b Point) float64 {
+	v, others := c.deviation[a.Config]*c.deviation[b.Config], 0.0
 	for t, decay := range c.decay {
-		d += decay * c.apart[t][c.value[t][a]][c.value[t][b]]
+		if t != c.workers {
+			others += decay * c.distance(t, a, b)
+		}
 	}
-	return v * (1 - c.own) * math.Exp(-d)
+	still := 1.0
+	if a.Config != b.Config {
+		still = 1 - c.own
+	}
+	if c.workers < 0 {
+		return v * still * math.Exp(-others)
+	}
+	d, of := c.distance(c.workers, a, b), c.value[c.workers]
+	still *= math.Exp(-c.decay[c.workers] * d)
+	smooth, sum := math.Exp(-d*d/8), 0.0
+	for _, u := range c.units {
+		if u.rests == nil {
+			sum += u.weight * still
+		} else {
+			sum += u.weight * (smooth + u.rests[a.Size][of[a.Config]]*u.rests[b.Size][of[b.Config]]/2)
+		}
+	}
+	return v * math.Exp(-others) * sum
 }
 
-// row is alike of a configuration and all others. It is kept.
-func (c *covariance) row(a int) []float64 {
-	if r := c.rows[a]; r != nil {
+// distance is that of two points in a trait.
+func (c *covariance) distance(trait int, a, b Point) float64 {
+	of := c.value[trait]
+	return c.apart[trait][of[a.Config]][of[b.Config]]
+}
+
+// row is alike of a point and all configurations at a size. It is kept.
+func (c *covariance) row(a Point, size int) []float64 {
+	key := [3]int{a.Config}
+	if c.workers >= 0 {
+		key = [3]int{a.Config, a.Size, size}
+	}
+	if r := c.rows[key]; r != nil {
 		return r
 	}
 	r := make([]float64, c.configs)
 	for b := range r {
-		r[b] = c.alike(a, b)
+		r[b] = c.alike(a, Point{b, size})
 	}
-	c.rows[a] = r
+	c.rows[key] = r
 	return r
 }
 
 // of is the covariance of two points.
 func (c *covariance) of(a, b Point) float64 {
-	v := c.all2*c.wide[a.Size][b.Size] + c.alike(a.Config, b.Config)*c.near[a.Size][b.Size]
+	v := c.all2*c.wide[a.Size][b.Size] + c.alike(a, b)*c.near[a.Size][b.Size]
 	if a == b {
 		v += c.rough * c.rough
 	}

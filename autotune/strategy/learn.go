@@ -53,14 +53,19 @@ func knobs(first params) []knob {
 // twice.
 func (k *kinship) learn(first params, all float64, data []evidence) params {
 	if len(data) == 0 {
+		first.units = k.unitsOf(first, all, data)
 		return first
 	}
 	data = thinned(data, 120)
 	p, learned := first, knobs(first)
 	p.decay = slices.Clone(first.decay)
 	beliefs := make([]float64, len(learned)) // of the values that p has
-	most := k.with(p, all).given(data).likelihood()
 	for range 2 {
+		p.units = k.unitsOf(p, all, data)
+		most := k.with(p, all).given(data).likelihood()
+		for _, b := range beliefs {
+			most += b
+		}
 		for i, knob := range learned {
 			at := knob.of(&p)
 			best := guess{*at, beliefs[i]}

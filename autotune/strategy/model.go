@@ -202,7 +202,7 @@ const hopeless = 1.0 / 3
 func (b *belief) successes(history []Observation, size int) []float64 {
 	times, all := make([]float64, b.configs), make([]float64, b.configs)
 	for _, o := range history {
-		row, own := b.row(o.Config), b.alike(o.Config, o.Config)
+		row, own := b.row(o.Point, o.Size), b.alike(o.Point, o.Point)
 		for c := range all {
 			w := row[c] / own
 			if c == o.Config {

@@ -138,32 +138,19 @@ func (p *posterior) weights() []float64 {
 func (p *posterior) means() [][]float64 {
 	all := make([][]float64, len(p.octave))
 	alpha := p.weights()
-	var measured []int // configurations
-	at := make([][]float64, p.configs)
-	for i := range p.data {
-		c := p.data[i].Config
-		if at[c] == nil {
-			at[c] = make([]float64, len(all))
-			measured = append(measured, c)
-		}
-		for s := range all {
-			at[c][s] += alpha[i] * p.near[s][p.data[i].Size]
-		}
-	}
 	for s := range all {
 		all[s] = make([]float64, p.configs)
 		common := 0.0
 		for i := range p.data {
-			common += alpha[i] * p.all2 * p.wide[s][p.data[i].Size]
-		}
-		for c := range all[s] {
-			all[s][c] = common
-		}
-		for _, m := range measured {
-			w := at[m][s]
-			for c, v := range p.row(m) {
+			e := p.data[i].Point
+			common += alpha[i] * p.all2 * p.wide[s][e.Size]
+			w := alpha[i] * p.near[s][e.Size]
+			for c, v := range p.row(e, s) {
 				all[s][c] += w * v
 			}
+		}
+		for c := range all[s] {
+			all[s][c] += common
 		}
 	}
 	for i := range p.data {
@@ -177,29 +164,18 @@ func (p *posterior) means() [][]float64 {
 // is left out: it moves all configurations alike.
 func (p *posterior) spreads() [][]float64 {
 	all := make([][]float64, len(p.octave))
-	told := map[int][]float64{} // by configuration and size: the most that a unit of covariance tells
-	var measured []int
-	for i := range p.data {
-		e := &p.data[i]
-		if told[e.Config] == nil {
-			told[e.Config] = make([]float64, len(all))
-			measured = append(measured, e.Config)
-		}
-		v := p.alike(e.Config, e.Config) + p.rough*p.rough + e.variance(p.noise)
-		for s := range all {
-			told[e.Config][s] = max(told[e.Config][s], p.near[s][e.Size]*p.near[s][e.Size]/v)
-		}
-	}
 	for s := range all {
 		all[s] = make([]float64, p.configs)
-		for _, m := range measured {
-			w := told[m][s]
-			for c, v := range p.row(m) {
+		for i := range p.data {
+			e := &p.data[i]
+			w := p.near[s][e.Size] * p.near[s][e.Size] / (p.alike(e.Point, e.Point) + p.rough*p.rough + e.variance(p.noise))
+			for c, v := range p.row(e.Point, s) {
 				all[s][c] = max(all[s][c], w*v*v)
 			}
 		}
 		for c, v := range all[s] {
-			all[s][c] = math.Sqrt(max(p.alike(c, c)-v, 0))
+			at := Point{c, s}
+			all[s][c] = math.Sqrt(max(p.alike(at, at)-v, 0))
 		}
 	}
 	return all

@@ -70,31 +70,40 @@ func jumping(chunks int) string {
 	return b.String()
 }
 
-// On a space that jumps, one configuration of 64 is within 3 % of the best, and its
-// neighbours are among the slowest. Without the rule, no strategy is much better than
-// chance, which takes 32 trials; the model must not be worse.
+// On a space that jumps, one configuration of 64 is within 3 % of the best in most seeds, and
+// its neighbours are among the slowest. The model finds such a one in 12 trials, by the rest
+// of the work that a number of workers leaves.
 func TestModelOnJumps(t *testing.T) {
-	trials := map[string][]int{} // until the winner is within 3 % of the best
+	kinds := []struct {
+		chunks, fewer int // at most, and by how many fewer
+		noise         float64
+	}{{256, 48, 0}, {256, 48, 0.02}, {256, 48, 0.05}, {512, 200, 0}, {400, 150, 0}, {128, 60, 0}}
+	if os.Getenv("COLLTUNE_LONG") == "" {
+		kinds = kinds[:1]
+	}
 	n := seedsOf(7)
-	for seed := range n {
-		o := Options{Strategies: named(t, "random", "descent", "model"), Seeds: 1, Seed: int64(seed), Jobs: 1}
-		s, err := Play(context.Background(), spaceOf(t, jumping(256-seed*37%48)), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range s.Curves {
-			at := slices.IndexFunc(c.Points, func(p Point) bool { return p.Largest.Median <= 1.03 })
-			if at < 0 {
-				at = len(c.Points) // never
+	for _, kind := range kinds {
+		trials := map[string][]int{} // until the winner is within 3 % of the best
+		for seed := range n {
+			o := Options{Strategies: named(t, "random", "descent", "model"), Seeds: 1, Seed: int64(seed), Jobs: 1, Noise: recorded.Noise{Spread: kind.noise}}
+			s, err := Play(context.Background(), spaceOf(t, jumping(kind.chunks-seed*37%kind.fewer)), o)
+			if err != nil {
+				t.Fatal(err)
 			}
-			trials[c.Strategy] = append(trials[c.Strategy], at+1)
+			for _, c := range s.Curves {
+				at := slices.IndexFunc(c.Points, func(p Point) bool { return p.Largest.Median <= 1.03 })
+				if at < 0 {
+					at = len(c.Points) // never
+				}
+				trials[c.Strategy] = append(trials[c.Strategy], at+1)
+			}
 		}
-	}
-	for name, all := range trials {
-		slices.Sort(all)
-		t.Logf("%s: median %d trials", name, all[n/2])
-	}
-	if got := trials["model"][n/2]; got > 32 {
-		t.Errorf("the model takes %d trials in the median, more than chance", got)
+		for name, all := range trials {
+			slices.Sort(all)
+			t.Logf("%+v, %s: median %d trials, nine tenths %d", kind, name, all[n/2], all[(9*n+9)/10-1])
+		}
+		if got := trials["model"][n/2]; got > 12 {
+			t.Errorf("%+v: the model takes %d trials in the median, want at most 12", kind, got)
+		}
 	}
 }
