@@ -22,7 +22,7 @@ func tableCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  runGroup,
 	}
-	cmd.AddCommand(tableBuildCommand(), tableShowCommand(), tableAtCommand(), tableDiffCommand(), tableNextCommand())
+	cmd.AddCommand(tableBuildCommand(), tableShowCommand(), tableAtCommand(), tableDiffCommand(), tableNextCommand(), tableExportCommand())
 	return cmd
 }
 

@@ -78,12 +78,17 @@ func tableQuery(cmd *cobra.Command) (q libraries.Query, err error) {
 	if q.Ranks, _ = cmd.Flags().GetInt("ranks"); q.Ranks < 1 {
 		return q, usagef("--ranks is missing: want the number of ranks")
 	}
+	return q, queryConditionsOf(cmd, &q)
+}
+
+// queryConditionsOf reads the flags of conditions into a query.
+func queryConditionsOf(cmd *cobra.Command, q *libraries.Query) (err error) {
 	for _, c := range queryConditions {
 		if q.Conditions[c], err = libraries.ParseCondition(c, flagValue(cmd, c.String())); err != nil {
-			return q, usagef("--%s %w", c, err)
+			return usagef("--%s %w", c, err)
 		}
 	}
-	return q, nil
+	return nil
 }
 
 // withinFlag adds --within.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/nccl/nccltests"
+	"github.com/colltune/colltune/internal/ncclnames"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -42,17 +43,6 @@ var algorithms = []algorithm{
 // nor trees, and no tuner plug-in is asked. The variables that choose among the kernels are no
 // stable interface.
 const symmetric = "symmetric"
-
-// symmetricKernels are NCCL's, by collective. Those with Tma in their name are for Blackwell,
-// and off unless a variable enables them.
-var symmetricKernels = []struct {
-	collective string
-	kernels    []string // in NCCL_SYM_KERNEL
-}{
-	{"allreduce", []string{"AllReduce_AGxLL_R", "AllReduce_AGxLLMC_R", "AllReduce_RSxLD_AGxST", "AllReduce_RSxLDMC_AGxSTMC", "AllReduce_RSxTmaLD_AGxTmaST"}},
-	{"allgather", []string{"AllGather_LL", "AllGather_LLMC", "AllGather_ST", "AllGather_STMC", "AllGather_TmaST", "AllGather_TmaSTMC", "AllGather_RailRing_LsaSTMC"}},
-	{"reducescatter", []string{"ReduceScatter_LL", "ReduceScatter_LD", "ReduceScatter_LDMC", "ReduceScatter_TmaLD", "ReduceScatter_RailA2A_LsaLD", "ReduceScatter_RailA2A_LsaLDMC"}},
-}
 
 // libraryChoice is the algorithm that leaves algorithm and protocol to the library.
 const libraryChoice = "auto"
@@ -93,8 +83,8 @@ var knobs = []knob{
 
 // allKernels lists the symmetric kernels of all collectives.
 func allKernels() (all []string) {
-	for _, row := range symmetricKernels {
-		all = append(all, row.kernels...)
+	for _, row := range ncclnames.SymmetricKernels {
+		all = append(all, row.Kernels...)
 	}
 	return all
 }
@@ -109,17 +99,17 @@ func (k *knob) values(given []string) []string {
 
 // symmetricAlgorithms lists the symmetric kernels for a description, an entry a collective.
 func symmetricAlgorithms(tries map[string][]string) (all []executor.NativeAlgorithm) {
-	for _, row := range symmetricKernels {
+	for _, row := range ncclnames.SymmetricKernels {
 		settings := map[string][]string{}
 		for _, k := range knobs {
 			if k.of != symmetric {
 				continue
 			}
 			settings[k.name] = slices.DeleteFunc(slices.Clone(k.values(tries[k.name])), func(v string) bool {
-				return k.name == "kernel" && v != defaultValue && !slices.Contains(row.kernels, v)
+				return k.name == "kernel" && v != defaultValue && !slices.Contains(row.Kernels, v)
 			})
 		}
-		all = append(all, executor.NativeAlgorithm{Algorithm: symmetric, Collectives: []string{row.collective}, Settings: settings})
+		all = append(all, executor.NativeAlgorithm{Algorithm: symmetric, Collectives: []string{row.Collective}, Settings: settings})
 	}
 	return all
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/colltune/colltune/internal/atomicfile"
 	"github.com/colltune/colltune/internal/filelock"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/tuning"
 )
 
 // callName names the calls that an export serves: one collective over the plan's ranks,
@@ -78,13 +79,48 @@ func (f *folder) write() (folderReport, error) {
 			return folderReport{}, &ForeignFileError{path}
 		}
 	}
+	// All are written before the first takes its name, so that a full disk leaves none.
+	var written []*atomicfile.File
+	defer func() {
+		for _, w := range written {
+			w.Discard()
+		}
+	}()
 	for _, name := range names {
-		if err := atomicfile.Write(filepath.Join(f.dir, name), f.made[name], 0o644); err != nil {
+		w, err := atomicfile.New(filepath.Join(f.dir, name), 0o644)
+		if err != nil {
+			return folderReport{}, err
+		}
+		written = append(written, w)
+		if _, err := w.Write(f.made[name]); err != nil {
+			return folderReport{}, err
+		}
+	}
+	for _, w := range written {
+		if err := w.Commit(); err != nil {
 			return folderReport{}, err
 		}
 	}
 	return f.tidy()
 }
+
+// WriteFiles writes the files of an export into a folder, as Write does: all or none, in the
+// place of those of an earlier one, whose names are pattern's. The notes say what else is
+// there. The error may be a *ForeignFileError.
+func WriteFiles(dir, pattern string, files []tuning.File) (notes []string, err error) {
+	f := &folder{
+		dir: dir, made: map[string][]byte{},
+		ours: regexp.MustCompile(`^` + pattern + `$`), torn: regexp.MustCompile(`^\.` + pattern + `[0-9]+$`),
+	}
+	for _, file := range files {
+		f.add(file.Name, file.Text)
+	}
+	there, err := f.write()
+	return there.notes(), err
+}
+
+// Provenance begins the provenance of every file that WriteFiles writes.
+func Provenance(version string) string { return madeBy + version }
 
 // tidy removes what the export did not replace.
 func (f *folder) tidy() (there folderReport, err error) {

@@ -1,59 +1,37 @@
 package export
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
+	"github.com/colltune/colltune/results/tuning"
 )
 
-// MCR-DL's names for backends (mcr_dl/constants.py). PyTorch and MCR-DL use NCCL's
-// name for RCCL, too. SCCL is the interpreter from which MSCCL was developed.
-const (
-	mcrdlLibrary  = "nccl"
-	mcrdlPrograms = "sccl"
-)
+// mcrdlPrograms is MCR-DL's name of the back end that runs programs.
+const mcrdlPrograms = "sccl"
 
-// mcrdlOperations are MCR-DL's operations (mcr_dl/comm.py), each with the size
-// that MCR-DL's tables go by: that of the tensor which a rank hands in. It is a
-// rank's part, or all of it.
-var mcrdlOperations = map[string]struct {
-	name string
-	part bool
-}{
-	"allgather":     {"all_gather", true},
-	"allreduce":     {"all_reduce", false},
-	"alltoall":      {"all_to_all_single", false},
-	"broadcast":     {"broadcast", false},
-	"gather":        {"gather", true},
-	"reduce":        {"reduce", false},
-	"reducescatter": {"reduce_scatter", false},
-	"scatter":       {"scatter", false},
-}
-
-// mcrdlRow is a line of the table, with the configuration behind it.
+// mcrdlRow is an entry of the table, with the configuration behind it.
 type mcrdlRow struct {
-	message int64
-	backend string
+	bytes   int64
+	library string // as package tuning names it
 	time    float64
 	table.Evidence
 }
 
 // exportMCRDL writes the table from which MCR-DL's "auto" takes a backend for each
 // message size (MCR-DL section V-F, Table II). It is sccl where the fastest
-// program that MSCCL would really run is faster than the library by itself, else
-// nccl. The library's time is that of the fastest of its own algorithms that were
-// measured, or of the baseline where that is faster.
+// program that MSCCL would really run is faster than every library, else the fastest
+// library: the executor's own algorithms, those whose times the search was given, and the
+// baseline, each under its own name.
 func exportMCRDL(c *results.Campaign, o Options, report *Report) error {
 	plan := c.Plan()
-	operation, known := mcrdlOperations[plan.Collective]
-	if !known {
-		return fmt.Errorf("MCR-DL's tables have no %s, only %s: %w", plan.Collective, strings.Join(slices.Sorted(maps.Keys(mcrdlOperations)), ", "), ErrNothingFits)
+	scope := tuning.Scope{Collective: plan.Collective, Ranks: plan.Topology.Ranks, Nodes: plan.Topology.Nodes}
+	if name, _ := tuning.MCRDLOperation(scope); name == "" {
+		return fmt.Errorf("MCR-DL's tables have no %s, only %s: %w", plan.Collective, strings.Join(tuning.MCRDLCollectives(), ", "), ErrNothingFits)
 	}
 	runtime, err := mcrdlRuntime(plan.Collective)
 	if err != nil {
@@ -72,52 +50,47 @@ func exportMCRDL(c *results.Campaign, o Options, report *Report) error {
 	for i := range built.Rows {
 		winners[table.Cell{Placement: built.Rows[i].Placement, Bytes: built.Rows[i].Bytes}] = &built.Rows[i]
 	}
-	parts := int64(1)
-	if operation.part {
-		parts = int64(plan.Topology.Ranks)
+	points := map[table.Cell]results.Point{}
+	tally, _ := c.Tally()
+	for _, p := range tally.Points {
+		points[table.Cell{Placement: p.Placement, Bytes: p.Bytes}] = p
 	}
+	executor, _ := c.Executor()
 	placement := plan.Placements()[0] // MCR-DL's calls don't say which placement theirs is
-	rows, err := e.mcrdlRows(placement, parts, all, winners, report)
-	if err != nil {
-		return err
-	}
-	if len(rows) == 0 {
-		return fmt.Errorf("MCR-DL could be given none of what was measured (%s): %w", report.Gaps[0].Why, ErrNothingFits)
-	}
-	return e.writeTable(o.Out, placement, operation.name, rows, report)
-}
-
-// mcrdlRows makes the rows of a placement; a message has 1/parts of the call's bytes. It
-// reports the sizes at which a row is slower than the winner, and those without a row.
-func (e *xmlExport) mcrdlRows(placement string, parts int64, all map[table.Cell][]table.Measured, winners map[table.Cell]*table.Row, report *Report) (rows []mcrdlRow, err error) {
-	for _, at := range table.Cells(e.plan) {
+	var rows []mcrdlRow
+	for _, at := range table.Cells(plan) {
 		if at.Placement != placement {
 			continue
 		}
 		winner := winners[at]
-		row, why, err := e.backend(at, all[at], winner)
+		row, why, err := e.backend(all[at], librariesAt(winner, points[at], executor.Name), executor.Name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if row.backend == "" {
-			if why == "" {
-				why = "not measured"
-			}
-			report.addGap(at, why)
+		if row.library == "" {
+			report.addGap(at, cmp.Or(why, "not measured"))
 			continue
 		}
-		row.message = at.Bytes / parts
-		if n := len(rows); row.message < 1 || n > 0 && rows[n-1].message == row.message {
-			report.addGap(at, "a rank's part of it is no whole number of bytes of its own")
-			continue
-		}
+		row.bytes = at.Bytes
 		if winner != nil && row.time > winner.TimeUS {
 			first := all[at][slices.IndexFunc(all[at], table.Measured.Competes)]
-			report.addLoss(at, first.Title(), winner.TimeUS, row.backend, row.time, why)
+			report.addLoss(at, first.Title(), winner.TimeUS, row.library, row.time, why)
 		}
 		rows = append(rows, row)
 	}
-	return rows, nil
+	return e.writeTable(o.Out, scope, placement, rows, report)
+}
+
+// librariesAt are the libraries whose times a size has besides trials: those that the search
+// was given, and the baseline.
+func librariesAt(winner *table.Row, p results.Point, executor string) (all []mcrdlRow) {
+	for _, l := range p.Libraries {
+		all = append(all, mcrdlRow{library: l.Library, time: l.TimeUS})
+	}
+	if winner != nil && winner.BaselineTimeUS != nil {
+		all = append(all, mcrdlRow{library: p.Baseline.LibraryName(executor), time: *winner.BaselineTimeUS, Evidence: winner.BaselineEvidence()})
+	}
+	return all
 }
 
 // mcrdlRuntime is the reader of MSCCL XML that runs programs for MCR-DL: msccl,
@@ -133,65 +106,65 @@ func mcrdlRuntime(collective string) (xmlReader, error) {
 	return able[0], nil
 }
 
-// backend returns the faster backend at a size: the fastest program that the runtime
-// would run, or the library by itself, which wins ties because it needs no setup. why is
-// the reason for which the winner is not taken, if there is one.
-func (e *xmlExport) backend(at table.Cell, all []table.Measured, winner *table.Row) (row mcrdlRow, why string, err error) {
-	take := func(backend string, us float64, behind table.Evidence) {
-		if row.backend == "" || us < row.time || us == row.time && backend == mcrdlLibrary {
-			row.backend, row.time, row.Evidence = backend, us, behind
+// backend returns the fastest backend at a size: the fastest program that the runtime
+// would run, or a library, which wins ties because it needs no setup. why is the reason for
+// which the winner is not taken, if there is one.
+func (e *xmlExport) backend(all []table.Measured, others []mcrdlRow, executor string) (row mcrdlRow, why string, err error) {
+	take := func(library string, us float64, behind table.Evidence) {
+		switch {
+		case tuning.MCRDLBackend(library) == "":
+			why = cmp.Or(why, "MCR-DL has no backend of the name "+library)
+		case row.library == "" || us < row.time || us == row.time && row.library == mcrdlPrograms:
+			row.library, row.time, row.Evidence = library, us, behind
 		}
 	}
 	for i := range all { // best first
 		m := &all[i]
-		if row.backend != "" && m.TimeUS > row.time {
-			break
-		}
-		if m.Reference {
-			continue
-		}
-		if m.IsNative() {
-			take(mcrdlLibrary, m.TimeUS, m.Evidence)
-			break
-		}
-		if row.backend != "" {
-			continue // no slower than the program that is taken
-		}
-		refusal, err := e.refuses(m)
-		if err != nil {
-			return row, "", err
-		}
-		if refusal == "" {
-			take(mcrdlPrograms, m.TimeUS, m.Evidence)
-		} else if why == "" {
-			why = refusal
+		switch {
+		case m.Reference:
+		case m.IsNative():
+			take(executor, m.TimeUS, m.Evidence)
+		case row.library == "" || m.TimeUS < row.time:
+			refusal, err := e.refuses(m)
+			if err != nil {
+				return row, "", err
+			}
+			if refusal == "" {
+				take(mcrdlPrograms, m.TimeUS, m.Evidence)
+			}
+			why = cmp.Or(why, refusal)
 		}
 	}
-	if winner != nil && winner.BaselineTimeUS != nil {
-		take(mcrdlLibrary, *winner.BaselineTimeUS, winner.BaselineEvidence())
+	for _, o := range others {
+		take(o.library, o.time, o.Evidence)
 	}
 	return row, why, nil
 }
 
 // writeTable writes the rows and completes the report.
-func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow, report *Report) error {
-	f := newFolder(out, e.plan, `mcr-dl\.csv`)
-	var text bytes.Buffer
+func (e *xmlExport) writeTable(out string, scope tuning.Scope, placement string, rows []mcrdlRow, report *Report) error {
+	var rules []tuning.Rule
 	var behind table.Evidence
+	programs, nccl := false, false
 	for _, r := range rows {
 		behind = behind.Plus(r.Evidence)
+		programs = programs || r.library == mcrdlPrograms
+		nccl = nccl || tuning.MCRDLBackend(r.library) == "nccl"
+		rules = append(rules, tuning.Rule{Scope: scope, First: r.bytes, Last: r.bytes, Config: tuning.Config{Library: r.library}})
 	}
-	for _, line := range provenance(e.campaign, behind) {
-		fmt.Fprintf(&text, "# %s\n", strings.Join(strings.Fields(safe.Line(line)), " "))
+	if len(rules) == 0 {
+		return fmt.Errorf("MCR-DL could be given none of what was measured (%s): %w", report.Gaps[0].Why, ErrNothingFits)
 	}
-	fmt.Fprintf(&text, "# %s of %s\nworld_size,message_bytes,backend\n", operation, e.plan.DType)
-	programs := false
-	for _, r := range rows {
-		fmt.Fprintf(&text, "%d,%d,%s\n", e.plan.Topology.Ranks, r.message, r.backend)
-		programs = programs || r.backend == mcrdlPrograms
+	text, without := tuning.MCRDLText(rules, provenance(e.campaign, behind), e.plan.DType)
+	if len(without) == len(rules) {
+		return fmt.Errorf("MCR-DL could be given none of what was measured (a rank's part of it is no whole number of bytes): %w", ErrNothingFits)
 	}
+	for _, bytes := range without {
+		report.addGap(table.Cell{Placement: placement, Bytes: bytes}, "a rank's part of it is no whole number of bytes of its own")
+	}
+	f := newFolder(out, e.plan, `mcr-dl\.csv`)
 	name := fmt.Sprintf("colltune-%s-mcr-dl.csv", callName(e.plan, placement))
-	f.add(name, text.Bytes())
+	f.add(name, text)
 	report.Files = append(report.Files, File{Name: name, Placement: placement, Unchecked: behind.Unchecked > 0})
 	there, err := f.write()
 	if err != nil {
@@ -199,8 +172,8 @@ func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow
 	}
 	report.note(
 		"MCR-DL as released (v0.1) runs one backend at a time and reads no such table: this is the table of its paper, section V-F, for a build that mixes backends",
-		"nccl stands for the library's best that was measured, or for what the winning table calls the baseline where that is faster; sccl for programs as "+e.runtime.Name+" runs them")
-	if tally, _ := e.campaign.Tally(); modelled(tally, e.campaign.Trials()) {
+		"sccl stands for programs as "+e.runtime.Name+" runs them, other names for the libraries that were measured under them; nccl for RCCL, too")
+	if tally, _ := e.campaign.Tally(); nccl && modelled(tally, e.campaign.Trials()) {
 		report.note("the baseline is what a model of NCCL would choose, run as a program or timed by a closed form, and no measurement of NCCL")
 	}
 	if len(e.plan.Placements()) > 1 {

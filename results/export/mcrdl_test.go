@@ -17,6 +17,7 @@ import (
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/resultstest"
 	"github.com/colltune/colltune/results/table"
+	"github.com/colltune/colltune/results/tuning"
 )
 
 // linesOf are the lines of an exported table that are no comment.
@@ -33,19 +34,34 @@ func linesOf(t rapid.TB, dir string, r Report) (lines []string) {
 	return lines
 }
 
+// ncclTrials gives trials the fingerprint of an executor named nccl, which it makes the
+// campaign's.
+func ncclTrials(t *testing.T, c *results.Campaign, trials ...results.Trial) []results.Trial {
+	t.Helper()
+	e := resultstest.Executor
+	e.Name = "nccl"
+	if _, err := c.SetExecutor(e); err != nil {
+		t.Fatal(err)
+	}
+	for i := range trials {
+		trials[i].Fingerprint = e.Hash()
+	}
+	return trials
+}
+
 func TestExportMCRDL(t *testing.T) {
 	c := resultstest.Create(t, resultstest.Plan(1024, 2048, 4096, 8192, 16384, 1000))
 	ring := irtest.Ring(4, 1, 0, true)
 	foreign := resultstest.Trial(t, c, ring, "ring", "LL", 1024, 8192, 1) // with a tile that is none of MSCCL's
 	fits := resultstest.Trial(t, c, ring, "ring", "LL", 32768, 8192, 4)
-	resultstest.Append(t, c,
+	resultstest.Append(t, c, ncclTrials(t, c,
 		resultstest.Trial(t, c, ring, "ring", "LL", 32768, 1024, 5), resultstest.LibraryTrial("tree", 1024, 6), // a program wins
 		resultstest.Trial(t, c, ring, "ring", "LL", 32768, 2048, 5), resultstest.LibraryTrial("tree", 2048, 4), // the library does
 		resultstest.Trial(t, c, ring, "ring", "LL", 32768, 4096, 5), // as fast as its baseline
 		foreign, fits,
 		resultstest.Trial(t, c, irtest.Ring(4, 1, 3, true), "ring", "LL", 1024, 16384, 5), // nothing that MSCCL would run
 		resultstest.Trial(t, c, ring, "ring", "LL", 32768, 1000, 5), resultstest.LibraryTrial("tree", 1000, 9),
-	)
+	)...)
 	tally := results.Tally{Finished: true, Points: []results.Point{
 		{Bytes: 4096, Placement: "in", Baseline: &results.Baseline{Name: "measured.txt", TimeUS: 5}},
 		{Bytes: 1000, Placement: "in", Baseline: &results.Baseline{Name: "measured.txt", TimeUS: 2}},
@@ -79,7 +95,7 @@ func TestMCRDLSizes(t *testing.T) {
 		plan := resultstest.Plan(1024)
 		plan.Collective, plan.Placement = name, "in"
 		c := resultstest.Create(t, plan)
-		resultstest.Append(t, c, resultstest.LibraryTrial("tree", 1024, 1))
+		resultstest.Append(t, c, ncclTrials(t, c, resultstest.LibraryTrial("tree", 1024, 1))...)
 		dir := t.TempDir()
 		report, err := Write(c, Options{To: "mcr-dl", Out: dir})
 		if want == "" {
@@ -96,13 +112,41 @@ func TestMCRDLSizes(t *testing.T) {
 			t.Errorf("%s: %q", name, lines)
 		}
 	}
-	if len(mcrdlOperations) != 8 {
-		t.Errorf("%d operations", len(mcrdlOperations))
+	if len(tuning.MCRDLCollectives()) != 8 {
+		t.Errorf("operations %q", tuning.MCRDLCollectives())
 	}
-	for name := range mcrdlOperations {
+	for _, name := range tuning.MCRDLCollectives() {
 		if _, err := collective.New(collective.Spec{Name: name, Ranks: 4, Chunks: 1}); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// What was measured under one name is never written under another: MPI's times are mpi's,
+// and a library for which MCR-DL has no name is left out.
+func TestMCRDLKeepsNames(t *testing.T) {
+	plan := resultstest.Plan(1024, 2048, 4096)
+	c := resultstest.Create(t, plan)
+	resultstest.Append(t, c, resultstest.LibraryTrial("tree", 1024, 1), resultstest.LibraryTrial("tree", 2048, 1), resultstest.LibraryTrial("tree", 4096, 1)) // of the executor fake
+	given := func(bytes int64, libraries ...results.LibraryTime) results.Point {
+		return results.Point{Bytes: bytes, Placement: "in", Libraries: libraries}
+	}
+	mpi, vllm := results.LibraryTime{Library: "mpi", TimeUS: 6, Source: "osu.txt:4"}, results.LibraryTime{Library: "vllm", TimeUS: 3, Source: "v.csv:2"}
+	tally := results.Tally{Finished: true, Points: []results.Point{given(1024, vllm, mpi), given(2048, vllm), given(4096, mpi)}}
+	tally.Points[2].Baseline = &results.Baseline{Name: "rccl 2.22", Library: "rccl", TimeUS: 5}
+	if err := c.SetTally(tally); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	report, err := Write(c, Options{To: "mcr-dl", Out: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"world_size,message_bytes,backend", "4,1024,mpi", "4,4096,nccl"}, linesOf(t, dir, report)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if len(report.Gaps) != 1 || report.Gaps[0].Bytes != 2048 || !strings.Contains(report.Gaps[0].Why, "MCR-DL has no backend of the name fake") {
+		t.Errorf("gaps %+v", report.Gaps)
 	}
 }
 
@@ -143,23 +187,26 @@ func TestMCRDLTakesTheFaster(t *testing.T) {
 			all = append(all, table.Measured{Trial: &x, TimeUS: x.TimesUS[0], CIUS: [2]float64{x.TimesUS[0], x.TimesUS[0]}})
 		}
 		slices.SortFunc(all, table.Compare)
-		var winner table.Row
-		if rapid.Bool().Draw(t, "baseline") {
-			b := us.Draw(t, "baseline's time")
-			winner.BaselineTimeUS = &b
-			least("nccl", b)
+		var others []mcrdlRow
+		for range rapid.IntRange(0, 2).Draw(t, "libraries") {
+			library := rapid.SampledFrom([]string{"nccl", "mpi", "vllm"}).Draw(t, "library")
+			b := us.Draw(t, "its time")
+			others = append(others, mcrdlRow{library: library, time: b})
+			if library != "vllm" {
+				least(library, b)
+			}
 		}
-		row, why, err := e.backend(table.Cell{Placement: "in", Bytes: 1024}, all, &winner)
+		row, why, err := e.backend(all, others, "nccl")
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := ""
-		for _, backend := range []string{"sccl", "nccl"} { // of equals the last
-			if v, there := best[backend]; there && (want == "" || v <= best[want]) {
-				want = backend
+		want := 0.0
+		for _, v := range best {
+			if want == 0 || v < want {
+				want = v
 			}
 		}
-		if row.backend != want || row.time != best[want] {
+		if row.time != want || want > 0 && best[row.library] != want || row.library == "sccl" && (best["nccl"] == want || best["mpi"] == want) {
 			t.Fatalf("%+v (%s), of %v", row, why, best)
 		}
 	})

@@ -102,11 +102,11 @@ func TestTablesOfBothPlacements(t *testing.T) {
 		plan.Placement = placement
 		c := resultstest.Create(t, plan)
 		for _, n := range plan.Sizes {
-			resultstest.Append(t, c, resultstest.NativeTrial("ring", "LL", map[string]string{"channels": "8"}, 8, n, 5))
+			resultstest.Append(t, c, ncclTrials(t, c, resultstest.NativeTrial("ring", "LL", map[string]string{"channels": "8"}, 8, n, 5))...)
 			if placement == "both" {
 				out := resultstest.NativeTrial("nvlstree", "Simple", map[string]string{"channels": "16"}, 16, n, 1)
 				out.Placement = "out"
-				resultstest.Append(t, c, out)
+				resultstest.Append(t, c, ncclTrials(t, c, out)...)
 			}
 		}
 		for to, want := range map[string]string{

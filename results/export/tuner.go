@@ -1,32 +1,16 @@
 package export
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
+	"github.com/colltune/colltune/results/tuning"
 )
-
-// tunerAlgorithms and tunerProtocols are spelt as NCCL's example tuner spells
-// them. It silently takes a name that it does not know for another.
-var (
-	tunerAlgorithms = map[string]string{
-		"ring": "ring", "tree": "tree", "nvls": "nvls", "nvlstree": "nvls_tree",
-		"collnetdirect": "collnet_direct", "collnetchain": "collnet_chain", "pat": "pat",
-	}
-	tunerProtocols   = map[string]string{"LL": "ll", "LL128": "ll128", "Simple": "simple"}
-	tunerCollectives = []string{"broadcast", "reduce", "allgather", "reducescatter", "allreduce"}
-)
-
-// maxTunerLine is the longest line that the tuner's reader takes in one piece.
-const maxTunerLine = 200
 
 // exportTuner writes the configuration file of NCCL's example tuner plugin. A row
 // for every range of sizes says as much as it can: one of NCCL's own algorithms, a
@@ -35,8 +19,8 @@ const maxTunerLine = 200
 // that a row can say is written, and the report says what that costs.
 func exportTuner(c *results.Campaign, o Options, report *Report) error {
 	plan := c.Plan()
-	if !slices.Contains(tunerCollectives, plan.Collective) {
-		return fmt.Errorf("NCCL's tuner is not asked for %s, only for %s: %w", plan.Collective, strings.Join(tunerCollectives, ", "), ErrNothingFits)
+	if !slices.Contains(tuning.TunerCollectives, plan.Collective) {
+		return fmt.Errorf("NCCL's tuner is not asked for %s, only for %s: %w", plan.Collective, strings.Join(tuning.TunerCollectives, ", "), ErrNothingFits)
 	}
 	all, err := exportable(c)
 	if err != nil {
@@ -68,7 +52,7 @@ func exportTuner(c *results.Campaign, o Options, report *Report) error {
 		}
 		report.addLoss(at, winner.Title(), winner.TimeUS, m.Title(), m.TimeUS, why)
 		end := lastSizeOf(plan, at)
-		if n := len(rows); n > 0 && rows[n-1].max+1 == at.Bytes && tunerRow(&rows[n-1].Measured) == tunerRow(m) {
+		if n := len(rows); n > 0 && rows[n-1].max+1 == at.Bytes && tunerConfig(&rows[n-1].Measured) == tunerConfig(m) {
 			rows[n-1].max, rows[n-1].last = end, at.Bytes
 			rows[n-1].Evidence = rows[n-1].Evidence.Plus(m.Evidence)
 		} else {
@@ -115,7 +99,7 @@ func tunerLacks(m *table.Measured) string {
 	switch {
 	case !m.IsNative():
 		return "no row of NCCL's tuner can name a program"
-	case tunerAlgorithms[m.Algorithm] == "" || tunerProtocols[m.Protocol] == "":
+	case !tuning.Tunable(m.Algorithm, m.Protocol):
 		return fmt.Sprintf("no row of NCCL's tuner can say %s %s", m.Algorithm, m.Protocol)
 	case m.Channels < 1:
 		return "its number of channels was the library's choice, and without a number the tuner's example has NCCL run one channel"
@@ -128,9 +112,9 @@ func tunerLacks(m *table.Measured) string {
 	return ""
 }
 
-// tunerRow returns the part of a row that names the configuration.
-func tunerRow(m *table.Measured) string {
-	return strings.Join([]string{tunerAlgorithms[m.Algorithm], tunerProtocols[m.Protocol], strconv.Itoa(m.Channels)}, ",")
+// tunerConfig is the part of a row that names the configuration.
+func tunerConfig(m *table.Measured) tuning.Config {
+	return tuning.Config{Library: "nccl", Kernel: m.Algorithm, Protocol: m.Protocol, Channels: m.Channels}
 }
 
 func tunerFolder(out string, plan results.Plan) *folder {
@@ -140,31 +124,21 @@ func tunerFolder(out string, plan results.Plan) *folder {
 func writeTuner(c *results.Campaign, out, placement string, rows []servedRange, report *Report) error {
 	plan := c.Plan()
 	f := tunerFolder(out, plan)
-	var text bytes.Buffer
+	var rules []tuning.Rule
 	var behind table.Evidence
 	for i := range rows {
-		behind = behind.Plus(rows[i].Evidence)
+		s := &rows[i]
+		behind = behind.Plus(s.Evidence)
+		scope := tuning.Scope{Collective: plan.Collective, Ranks: plan.Topology.Ranks, Nodes: plan.Topology.Nodes}
+		rules = append(rules, tuning.Rule{Scope: scope, First: s.min, Last: s.max, Config: tunerConfig(&s.Measured)})
 	}
-	for _, line := range provenance(c, behind) {
-		line = safe.Line(line)
-		for line != "" { // the reader would take the rest of a longer line for another row
-			n := min(len(line), maxTunerLine)
-			for n < len(line) && !utf8.RuneStart(line[n]) {
-				n--
-			}
-			fmt.Fprintf(&text, "# %s\n", line[:n])
-			line = line[n:]
-		}
-	}
-	text.WriteString("# collective,min_bytes,max_bytes,algorithm,protocol,channels,nodes,ranks\n")
 	name := fmt.Sprintf("colltune-%s-nccl-tuner.conf", callName(plan, placement))
 	for i := range rows {
 		s := &rows[i]
-		fmt.Fprintf(&text, "%s,%d,%d,%s,%d,%d\n", plan.Collective, s.min, s.max, tunerRow(&s.Measured), plan.Topology.Nodes, plan.Topology.Ranks)
 		report.Files = append(report.Files, File{Name: name, Placement: placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
 			MinBytes: s.min, MaxBytes: s.max, Granularity: 1, Unchecked: behind.Unchecked > 0})
 	}
-	f.add(name, text.Bytes())
+	f.add(name, tuning.TunerText(rules, provenance(c, behind)))
 	there, err := f.write()
 	if err != nil {
 		return err

@@ -22,13 +22,16 @@ type Query struct {
 
 // Curves are the times of a query's entries over sizes.
 type Curves struct {
-	of    []curve
+	of    []*curve
 	sizes []int64 // of all entries, rising
 	rows  []*Row  // of all entries, in the table's order
 }
 
-// curve is one entry's best row at each of its sizes, rising.
-type curve []*Row
+// curve is the best row of all that have a name, at each of their sizes, rising.
+type curve struct {
+	name string
+	rows []*Row
+}
 
 // Time is what an entry takes at a size.
 type Time struct {
@@ -44,13 +47,13 @@ func (t Time) Near(other Time, within float64) bool { return near(&t.Row, &other
 // Region is the sizes, to the byte, at which an entry is the fastest.
 type Region struct {
 	First, Last int64
-	Entry       string
+	Entry       string // the curve's name
 }
 
 // Curves returns the times of a query. The error says what the table has instead, or which
 // of several conditions to choose.
 func (t *Table) Curves(q Query) (*Curves, error) {
-	found, rows := map[group]map[string]curve{}, map[group][]*Row{}
+	rows := map[group][]*Row{}
 	offers := map[string]bool{}
 	for i := range t.Rows {
 		r := &t.Rows[i]
@@ -59,28 +62,32 @@ func (t *Table) Curves(q Query) (*Curves, error) {
 			continue
 		}
 		g := t.cellOf(r).group
-		if found[g] == nil {
-			found[g] = map[string]curve{}
-		}
-		found[g][r.Entry()] = found[g][r.Entry()].with(r)
 		rows[g] = append(rows[g], r)
 	}
-	if len(found) != 1 {
-		return nil, q.ambiguous(t, slices.Collect(maps.Keys(found)), slices.Sorted(maps.Keys(offers)))
+	if len(rows) != 1 {
+		return nil, q.ambiguous(t, slices.Collect(maps.Keys(rows)), slices.Sorted(maps.Keys(offers)))
 	}
-	c := &Curves{}
-	for g, of := range found {
-		c.rows = rows[g]
-		for _, entry := range slices.Sorted(maps.Keys(of)) {
-			c.of = append(c.of, of[entry])
-			for _, r := range of[entry] {
-				c.sizes = append(c.sizes, r.Bytes)
-			}
+	var c *Curves
+	for _, of := range rows {
+		c = curvesOf(of, (*Row).Entry)
+	}
+	return c, nil
+}
+
+// curvesOf makes a curve of all rows that have a name.
+func curvesOf(rows []*Row, name func(*Row) string) *Curves {
+	c := &Curves{rows: rows}
+	for _, r := range rows {
+		i, there := slices.BinarySearchFunc(c.of, name(r), func(o *curve, name string) int { return strings.Compare(o.name, name) })
+		if !there {
+			c.of = slices.Insert(c.of, i, &curve{name: name(r)})
 		}
+		c.of[i].add(r)
+		c.sizes = append(c.sizes, r.Bytes)
 	}
 	slices.Sort(c.sizes)
 	c.sizes = slices.Compact(c.sizes)
-	return c, nil
+	return c
 }
 
 // admits reports whether a row has the conditions that are asked for. A dtype asks for its
@@ -136,16 +143,19 @@ func (q Query) ambiguous(t *Table, groups []group, offers []string) error {
 	return fmt.Errorf("the table has several kinds of %s over %d ranks: choose with %s", q.Collective, q.Ranks, strings.Join(choose, ", "))
 }
 
-// with adds a row to a curve, in the place of its size; the faster of two stays.
-func (c curve) with(r *Row) curve {
-	i, there := slices.BinarySearchFunc(c, r.Bytes, func(o *Row, bytes int64) int { return cmp.Compare(o.Bytes, bytes) })
+// add puts a row into the place of its size; the faster of two stays.
+func (c *curve) add(r *Row) {
+	i, there := c.find(r.Bytes)
 	switch {
 	case !there:
-		return slices.Insert(c, i, r)
-	case r.TimeUS < c[i].TimeUS:
-		c[i] = r
+		c.rows = slices.Insert(c.rows, i, r)
+	case r.TimeUS < c.rows[i].TimeUS:
+		c.rows[i] = r
 	}
-	return c
+}
+
+func (c *curve) find(bytes int64) (i int, there bool) {
+	return slices.BinarySearchFunc(c.rows, bytes, func(r *Row, bytes int64) int { return cmp.Compare(r.Bytes, bytes) })
 }
 
 // Sizes are the least and the greatest size that some entry has.
@@ -158,7 +168,7 @@ func (c *Curves) Stated(k Condition) bool { return c.rows[0].Conditions[k] != ""
 // moves more bytes bounds what moves fewer.
 func (c *Curves) AtOrAbove(bytes int64) (times []Time) {
 	for _, one := range c.of {
-		if t, ok := one.at(max(bytes, one[0].Bytes)); ok {
+		if t, ok := one.at(max(bytes, one.rows[0].Bytes)); ok {
 			times = append(times, t)
 		}
 	}
@@ -179,15 +189,15 @@ func (c *Curves) At(bytes int64) (times []Time) {
 	return times
 }
 
-func (c curve) at(bytes int64) (Time, bool) {
-	i, there := slices.BinarySearchFunc(c, bytes, func(r *Row, bytes int64) int { return cmp.Compare(r.Bytes, bytes) })
+func (c *curve) at(bytes int64) (Time, bool) {
+	i, there := c.find(bytes)
 	if there {
-		return Time{Row: *c[i], Between: [2]int64{bytes, bytes}}, true
+		return Time{Row: *c.rows[i], Between: [2]int64{bytes, bytes}}, true
 	}
-	if i == 0 || i == len(c) {
+	if i == 0 || i == len(c.rows) {
 		return Time{}, false
 	}
-	a, b := c[i-1], c[i]
+	a, b := c.rows[i-1], c.rows[i]
 	share := math.Log(float64(bytes)/float64(a.Bytes)) / math.Log(float64(b.Bytes)/float64(a.Bytes))
 	between := func(x, y float64) float64 { return x * math.Pow(y/x, share) }
 	t := Time{Row: *a, Interpolated: true, Between: [2]int64{a.Bytes, b.Bytes}}
@@ -210,7 +220,7 @@ func (c *Curves) fastest(bytes int64) string {
 	best, us := "", math.Inf(1)
 	for _, one := range c.of {
 		if t, ok := one.at(bytes); ok && t.TimeUS < us*(1-rounding) {
-			best, us = one[0].Entry(), t.TimeUS
+			best, us = one.name, t.TimeUS
 		}
 	}
 	return best

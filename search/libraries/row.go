@@ -12,6 +12,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
 )
 
 // Row is what a library of one version took for a call under conditions.
@@ -43,13 +44,15 @@ const (
 	Mode       // eager or graph, or as the source has it
 	Registered // yes or no: buffers registered with the library
 	SMs        // SMs or threadblocks that the library may use
-	Kernel     // the library's algorithm
+	Threads    // of a threadblock
+	Kernel     // the library's algorithm, by its own name
+	Protocol   // LL, LL128 or Simple
 	Traffic    // of a vector form: who sends how much, as balanced or skew:4
 	Evidence   // measured or simulated
 	conditions
 )
 
-var conditionNames = [conditions]string{"system", "nodes", "dtype", "placement", "mode", "registered", "sms", "kernel", "traffic", "evidence"}
+var conditionNames = [conditions]string{"system", "nodes", "dtype", "placement", "mode", "registered", "sms", "threads", "kernel", "protocol", "traffic", "evidence"}
 
 // String returns the condition's name, which is also that of its column.
 func (c Condition) String() string { return conditionNames[c] }
@@ -91,16 +94,18 @@ var columns = []column{
 	{"bytes", "", setBytes, func(r *Row) string { return strconv.FormatInt(r.Bytes, 10) }},
 	{"library", "", word(func(r *Row) *string { return &r.Library }), func(r *Row) string { return r.Library }},
 	{"version", "", word(func(r *Row) *string { return &r.Version }), func(r *Row) string { return r.Version }},
-	conditionColumn(System, nil),
-	conditionColumn(Nodes, wholeNumber),
-	conditionColumn(DType, dtypeName),
-	conditionColumn(Placement, oneOf("in", "out")),
-	conditionColumn(Mode, modeName),
-	conditionColumn(Registered, oneOf("yes", "no")),
-	conditionColumn(SMs, wholeNumber),
-	conditionColumn(Kernel, nil),
-	conditionColumn(Traffic, nil),
-	conditionColumn(Evidence, oneOf("measured", "simulated")),
+	conditionColumn(System, "", nil),
+	conditionColumn(Nodes, "", wholeNumber),
+	conditionColumn(DType, "", dtypeName),
+	conditionColumn(Placement, "", oneOf("in", "out")),
+	conditionColumn(Mode, "", modeName),
+	conditionColumn(Registered, "", oneOf("yes", "no")),
+	conditionColumn(SMs, "channels", wholeNumber),
+	conditionColumn(Threads, "", wholeNumber),
+	conditionColumn(Kernel, "algorithm", nil),
+	conditionColumn(Protocol, "", protocolName),
+	conditionColumn(Traffic, "", nil),
+	conditionColumn(Evidence, "", oneOf("measured", "simulated")),
 	{"time_us", "", micros(1, func(r *Row) *float64 { return &r.TimeUS }), func(r *Row) string { return exact(r.TimeUS) }},
 	{"low_us", "", micros(1, func(r *Row) *float64 { return &r.LowUS }), func(r *Row) string { return exact(r.LowUS) }},
 	{"high_us", "", micros(1, func(r *Row) *float64 { return &r.HighUS }), func(r *Row) string { return exact(r.HighUS) }},
@@ -126,10 +131,10 @@ func columnOf(name string) (*column, error) {
 	return nil, fmt.Errorf("unknown column %.40q: want %s%s", name, strings.Join(names, ", "), suggest.DidYouMean(name, names))
 }
 
-// conditionColumn is the column of a condition whose values normal checks and spells in
-// one way; nil: any word.
-func conditionColumn(c Condition, normal func(string) (string, error)) column {
-	return column{c.String(), "", func(r *Row, v string) error {
+// conditionColumn is the column of a condition, also under another name, whose values normal
+// checks and spells in one way; nil: any word.
+func conditionColumn(c Condition, also string, normal func(string) (string, error)) column {
+	return column{c.String(), also, func(r *Row, v string) error {
 		v, err := plain(v)
 		if err == nil && normal != nil && v != "" {
 			v, err = normal(v)
@@ -201,6 +206,16 @@ func oneOf(words ...string) func(string) (string, error) {
 		}
 		return v, nil
 	}
+}
+
+// protocolName spells NCCL's protocols in one way.
+func protocolName(v string) (string, error) {
+	for _, name := range topologies.ProtocolNames() {
+		if strings.EqualFold(name, v) {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("%.40q: want %s", v, strings.Join(topologies.ProtocolNames(), ", "))
 }
 
 // modeName is eager or graph where a mode ends in that word.

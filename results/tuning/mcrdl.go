@@ -1,0 +1,193 @@
+package tuning
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mcrdlBackends are MCR-DL's names of back ends (mcr_dl/constants.py). PyTorch and MCR-DL use
+// NCCL's name for RCCL, too. SCCL is the interpreter from which MSCCL was developed.
+var mcrdlBackends = map[string]string{
+	"nccl": "nccl", "rccl": "nccl", "mpi": "mpi", "ccl": "ccl", "oneccl": "ccl", "gloo": "gloo", "sccl": "sccl", "msccl": "sccl", "hccl": "hccl",
+}
+
+// MCRDLBackend is MCR-DL's name of a library; "": it has none.
+func MCRDLBackend(library string) string { return mcrdlBackends[strings.ToLower(library)] }
+
+// mcrdlOperations are MCR-DL's operations (mcr_dl/comm.py), each with the size by which its
+// tables go: that of the tensor which a rank hands in. It is a rank's part, or all of it.
+var mcrdlOperations = []struct {
+	collective, name string
+	part             bool
+}{
+	{"allgather", "all_gather", true},
+	{"allreduce", "all_reduce", false},
+	{"alltoall", "all_to_all_single", false},
+	{"broadcast", "broadcast", false},
+	{"gather", "gather", true},
+	{"reduce", "reduce", false},
+	{"reducescatter", "reduce_scatter", false},
+	{"scatter", "scatter", false},
+}
+
+// MCRDLOperation returns MCR-DL's name of a collective, and how many messages its size
+// counts; "": it has none.
+func MCRDLOperation(s Scope) (name string, messages int64) {
+	for _, o := range mcrdlOperations {
+		switch {
+		case o.collective == s.Collective && o.part:
+			return o.name, int64(max(s.Ranks, 1))
+		case o.collective == s.Collective:
+			return o.name, 1
+		}
+	}
+	return "", 1
+}
+
+// MCRDLCollectives lists the collectives of MCR-DL's operations.
+func MCRDLCollectives() (names []string) {
+	for _, o := range mcrdlOperations {
+		names = append(names, o.collective)
+	}
+	return names
+}
+
+// mcrdl is the table by which MCR-DL's "auto" takes a back end for each message size (MCR-DL
+// section V-F, Table II): a file an operation. MCR-DL as released (v0.1) reads none.
+var mcrdl = Format{
+	Name: "mcr-dl", Doc: "the table by which MCR-DL takes a backend for each message size",
+	Pattern: `colltune-table-.*-mcr-dl\.csv`,
+	Load:    "MCR-DL as released (v0.1) runs one backend at a time and reads no such table: <file> is that of its paper, section V-F, for a build that mixes backends",
+	Lacks: func(s Scope, c Config) string {
+		switch name, _ := MCRDLOperation(s); {
+		case name == "":
+			return fmt.Sprintf("MCR-DL's tables have no %s, only %s", s.Collective, strings.Join(MCRDLCollectives(), ", "))
+		case MCRDLBackend(c.Library) == "":
+			return "MCR-DL has no backend of the name " + c.Library
+		}
+		return ""
+	},
+	Same: func(c Config) Config { return Config{Library: MCRDLBackend(c.Library)} },
+	Each: true,
+	Write: func(rules []Rule, head []string) (files []File, told []string) {
+		slices.SortStableFunc(rules, func(a, b Rule) int { return strings.Compare(a.Collective, b.Collective) })
+		for len(rules) > 0 {
+			n := 1
+			for n < len(rules) && rules[n].Collective == rules[0].Collective {
+				n++
+			}
+			text, without := MCRDLText(rules[:n], head, "")
+			files = append(files, File{"colltune-table-" + fileWord(rules[0].Collective) + "-mcr-dl.csv", text})
+			for _, bytes := range without {
+				told = append(told, fmt.Sprintf("%s: at %d bytes a rank's part is no whole number of bytes of its own", rules[0].Collective, bytes))
+			}
+			rules = rules[n:]
+		}
+		return files, told
+	},
+	Read: func(name string, text []byte) (Reader, error) { return readMCRDL(name, text) },
+}
+
+// MCRDLText is a table of one collective: an entry a rule, for the message of its first size,
+// of elements of a type if it is not empty. without are the sizes of rules whose message is no
+// whole number of bytes, or the one before.
+func MCRDLText(rules []Rule, head []string, dtype string) (text []byte, without []int64) {
+	var b bytes.Buffer
+	comment(&b, head)
+	operation, _ := MCRDLOperation(rules[0].Scope)
+	if dtype != "" {
+		operation += " of " + dtype
+	}
+	fmt.Fprintf(&b, "# %s\nworld_size,message_bytes,backend\n", operation)
+	var before Rule
+	var last int64
+	for _, r := range rules {
+		_, messages := MCRDLOperation(r.Scope)
+		message := (r.First + messages - 1) / messages
+		if r.First < messages || before.Scope == r.Scope && message == last {
+			without = append(without, r.First)
+			continue
+		}
+		before, last = r, message
+		fmt.Fprintf(&b, "%d,%d,%s\n", r.Ranks, message, MCRDLBackend(r.Library))
+	}
+	return b.Bytes(), without
+}
+
+// mcrdlTable is the entries of a table, by number of ranks and rising message.
+type mcrdlTable struct {
+	operation string
+	entries   map[int][]mcrdlEntry
+}
+
+type mcrdlEntry struct {
+	message int64
+	backend string
+}
+
+func readMCRDL(name string, text []byte) (Reader, error) {
+	t := mcrdlTable{entries: map[int][]mcrdlEntry{}}
+	for line := range strings.Lines(string(text)) {
+		word, _, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "#")), " of ")
+		for _, o := range mcrdlOperations {
+			if strings.HasPrefix(line, "#") && o.name == word {
+				t.operation = word
+			}
+		}
+	}
+	if t.operation == "" {
+		return nil, lineError(name, 1, "has no line that names an operation of MCR-DL")
+	}
+	c := csv.NewReader(bytes.NewReader(text))
+	c.Comment, c.FieldsPerRecord, c.ReuseRecord = '#', 3, true
+	for n := 0; ; n++ {
+		fields, err := c.Read()
+		if err == io.EOF {
+			return t, nil
+		}
+		if err != nil {
+			var at *csv.ParseError
+			if errors.As(err, &at) {
+				return nil, lineError(name, at.Line, "%v", at.Err)
+			}
+			return nil, err
+		}
+		line, _ := c.FieldPos(0)
+		if n == 0 {
+			if strings.Join(fields, ",") != "world_size,message_bytes,backend" {
+				return nil, lineError(name, line, "want the columns world_size, message_bytes and backend")
+			}
+			continue
+		}
+		ranks, err1 := strconv.Atoi(fields[0])
+		message, err2 := strconv.ParseInt(fields[1], 10, 64)
+		all := t.entries[ranks]
+		if err := errors.Join(err1, err2); err != nil || ranks < 1 || message < 1 || fields[2] == "" || n > maxEntries || len(all) > 0 && all[len(all)-1].message >= message {
+			return nil, lineError(name, line, "want a world size, a message larger than that above it, and a backend")
+		}
+		t.entries[ranks] = append(all, mcrdlEntry{message, fields[2]})
+	}
+}
+
+// Choose looks up the world size, then the largest message that is not above the call's;
+// below all, the smallest.
+func (t mcrdlTable) Choose(call Scope, bytes int64) (Config, bool) {
+	operation, messages := MCRDLOperation(call)
+	all := t.entries[call.Ranks]
+	if operation != t.operation || len(all) == 0 {
+		return Config{}, false
+	}
+	at := all[0]
+	for _, e := range all {
+		if e.message <= bytes/messages {
+			at = e
+		}
+	}
+	return Config{Library: at.backend}, true
+}

@@ -1,0 +1,247 @@
+package tuning
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// vllm is the limits by which vLLM chooses among its all-reduces (vllm/distributed/
+// device_communicators/all_reduce_utils.py), by compute capability and number of ranks: its
+// own kernels below one limit, those of symmetric memory up to another, else NCCL.
+var vllm = Format{
+	Name: "vllm", Doc: "the dictionaries of vLLM's limits for its all-reduces",
+	Pattern: `colltune_table_vllm\.py`,
+	Load:    "put <file>'s dictionaries into vllm/distributed/device_communicators/all_reduce_utils.py; they count where symmetric memory is enabled (VLLM_ALLREDUCE_USE_SYMM_MEM=1)",
+	Lacks:   vllmLacks,
+	Same:    func(c Config) Config { return Config{Library: "vllm", Kernel: vllmKernels[vllmRung(c)]} },
+	Rung:    vllmRung, System: true,
+	Write: writeVLLM,
+	Read:  func(name string, text []byte) (Reader, error) { return readVLLM(name, text) },
+}
+
+// The rungs, in the order in which vLLM tries them, and what it runs there.
+const (
+	vllmCustom = iota
+	vllmSymmetric
+	vllmNCCL
+)
+
+var vllmKernels = []string{"custom", "symm_mem", "nccl"}
+
+// vllmMost is the size from which vLLM never runs its own kernels, and vllmRanks the numbers
+// of ranks for which it has them (custom_all_reduce.py).
+const vllmMost = 8 << 20
+
+var vllmRanks = []int{2, 4, 6, 8}
+
+// capabilities are the compute capabilities of GPUs, by what is in a system's name; the first
+// that fits counts.
+var capabilities = []struct{ name, capability string }{
+	{"b300", "10.3"}, {"b200", "10.0"}, {"h100", "9.0"}, {"h200", "9.0"}, {"h20", "9.0"}, {"l40", "8.9"}, {"a100", "8.0"}, {"v100", "7.0"},
+}
+
+// capabilityOf returns a system's compute capability; "": it is not known.
+func capabilityOf(system string) string {
+	for _, c := range capabilities {
+		if strings.Contains(strings.ToLower(system), c.name) {
+			return c.capability
+		}
+	}
+	return ""
+}
+
+func vllmRung(c Config) int {
+	kernel := strings.ToLower(c.Kernel)
+	switch {
+	case c.Library == "nccl" || kernel == vllmKernels[vllmNCCL]:
+		return vllmNCCL
+	case strings.Contains(kernel, "symm") || strings.Contains(kernel, "multimem"):
+		return vllmSymmetric
+	default:
+		return vllmCustom
+	}
+}
+
+func vllmLacks(s Scope, c Config) string {
+	switch {
+	case c.Library != "vllm" && c.Library != "nccl":
+		return "it is of " + c.Library + ", and vLLM chooses between its own kernels and nccl"
+	case s.Collective != "allreduce":
+		return "vLLM has kernels of its own for all-reduce alone"
+	case !slices.Contains(vllmRanks, s.Ranks):
+		return "vLLM has kernels of its own for 2, 4, 6 and 8 ranks alone"
+	case capabilityOf(s.System) == "":
+		return "system names no GPU whose compute capability is known, and vLLM's limits are by that: state it, as in --library NAME=FILE,system=h200"
+	}
+	return ""
+}
+
+// limits are in bytes by capability and ranks.
+type limits map[string]map[int]int64
+
+func (l limits) set(capability string, ranks int, bytes int64) {
+	if l[capability] == nil {
+		l[capability] = map[int]int64{}
+	}
+	l[capability][ranks] = bytes
+}
+
+const (
+	vllmCustomName    = "CUSTOM_ALL_REDUCE_MAX_SIZES"
+	vllmSymmetricName = "SYMM_MEM_ALL_REDUCE_MAX_SIZES"
+)
+
+func writeVLLM(rules []Rule, head []string) (_ []File, told []string) {
+	custom, symmetric := limits{}, limits{}
+	for _, of := range scopes(rules) {
+		s := of[0].Scope
+		capability := capabilityOf(s.System)
+		var own int64 // the first size that is not the custom kernels'
+		for _, r := range of {
+			switch vllmRung(r.Config) {
+			case vllmCustom:
+				own = r.Last + 1
+			case vllmSymmetric:
+				symmetric.set(capability, s.Ranks, r.Last)
+			}
+		}
+		if own > vllmMost {
+			told = append(told, fmt.Sprintf("%s: vLLM's own kernels are faster up to %d bytes, and vLLM uses them below %d alone", s, own-1, vllmMost))
+			own = vllmMost
+		}
+		custom.set(capability, s.Ranks, own)
+		if _, ok := symmetric[capability][s.Ranks]; !ok {
+			told = append(told, fmt.Sprintf("%s: no times of vLLM's kernels of symmetric memory make them the fastest anywhere: from %d bytes on vLLM runs them all the same, up to its own limit", s, own))
+		}
+	}
+	var b bytes.Buffer
+	comment(&b, head)
+	b.WriteString("# A size is in bytes: below it vLLM's own kernels run (custom), up to it those of symmetric memory.\n")
+	for _, d := range []struct {
+		name string
+		of   limits
+	}{{vllmCustomName, custom}, {vllmSymmetricName, symmetric}} {
+		if len(d.of) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "%s = {\n", d.name)
+		for _, capability := range slices.Sorted(maps.Keys(d.of)) {
+			fmt.Fprintf(&b, "    %q: {\n", capability)
+			for _, ranks := range slices.Sorted(maps.Keys(d.of[capability])) {
+				fmt.Fprintf(&b, "        %d: %d,\n", ranks, d.of[capability][ranks])
+			}
+			b.WriteString("    },\n")
+		}
+		b.WriteString("}\n")
+	}
+	return []File{{"colltune_table_vllm.py", b.Bytes()}}, told
+}
+
+type vllmLimits struct{ custom, symmetric limits }
+
+// Lines of the dictionaries.
+var (
+	vllmOpens      = regexp.MustCompile(`^(CUSTOM_ALL_REDUCE_MAX_SIZES|SYMM_MEM_ALL_REDUCE_MAX_SIZES) = \{$`)
+	vllmCapability = regexp.MustCompile(`^"(\d+\.\d+)": \{$`)
+	vllmLimit      = regexp.MustCompile(`^(\d+): ([^,#]+),(?: *#.*)?$`)
+	vllmProduct    = regexp.MustCompile(`^(\d+)(?: (\*|//) (\d+|KiB|MiB))?$|^(KiB|MiB)(?: (//) (\d+))?$`)
+)
+
+// readVLLM reads the two dictionaries as Python would, in the form in which vLLM's source has
+// them, a line a limit: no more of Python is known.
+func readVLLM(name string, text []byte) (Reader, error) {
+	l := vllmLimits{limits{}, limits{}}
+	var into limits
+	capability := ""
+	limits := 0
+	for n, line := range entries(text) {
+		switch {
+		case into == nil && vllmOpens.MatchString(line):
+			into = l.custom
+			if strings.HasPrefix(line, vllmSymmetricName) {
+				into = l.symmetric
+			}
+		case into != nil && capability == "" && vllmCapability.MatchString(line):
+			capability = vllmCapability.FindStringSubmatch(line)[1]
+		case capability != "" && vllmLimit.MatchString(line):
+			m := vllmLimit.FindStringSubmatch(line)
+			ranks, err := strconv.Atoi(m[1])
+			bytes, ok := pythonSize(strings.TrimSpace(m[2]))
+			if err != nil || !ok {
+				return nil, lineError(name, n, "%.60q: want RANKS: BYTES,", line)
+			}
+			into.set(capability, ranks, bytes)
+			if limits++; limits > maxEntries {
+				return nil, lineError(name, n, "more than %d limits", maxEntries)
+			}
+		case line == "}," && capability != "":
+			capability = ""
+		case line == "}" && into != nil && capability == "":
+			into = nil
+		default:
+			return nil, lineError(name, n, "%.60q: want a dictionary of vLLM's limits, a line a limit", line)
+		}
+	}
+	if into != nil {
+		return nil, lineError(name, bytes.Count(text, []byte("\n"))+1, "the last dictionary does not end")
+	}
+	return l, nil
+}
+
+// pythonSize reads 65536, 64 * MiB or MiB // 2.
+func pythonSize(text string) (int64, bool) {
+	m := vllmProduct.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	unit := map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20}
+	value := func(s string) int64 {
+		if u, ok := unit[s]; ok {
+			return u
+		}
+		n, err := strconv.ParseInt(s, 10, 32)
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	left, operator, right := value(m[1]+m[4]), m[2]+m[5], value(m[3]+m[6])
+	switch {
+	case left < 0 || operator != "" && right < 0 || operator == "//" && right == 0:
+		return 0, false
+	case operator == "*":
+		return left * right, true
+	case operator == "//":
+		return left / right, true
+	}
+	return left, true
+}
+
+// Choose goes down the rungs, where symmetric memory is enabled and the GPUs are joined by
+// NVLink: the tensor is of bfloat16, and its size a multiple of 16 bytes for the custom
+// kernels, of 4 for those of symmetric memory.
+func (l vllmLimits) Choose(call Scope, bytes int64) (Config, bool) {
+	if call.Collective != "allreduce" {
+		return Config{}, false
+	}
+	capability := capabilityOf(call.System)
+	most := int64(vllmMost)
+	if of, ok := l.custom[capability]; ok {
+		if _, ok := of[call.Ranks]; ok {
+			most = min(most, of[call.Ranks])
+		}
+	}
+	rung := vllmNCCL
+	if limit, ok := l.symmetric[capability][call.Ranks]; ok && bytes%4 == 0 && bytes <= limit {
+		rung = vllmSymmetric
+	}
+	if slices.Contains(vllmRanks, call.Ranks) && bytes%16 == 0 && bytes < most {
+		rung = vllmCustom
+	}
+	return Config{Library: "vllm", Kernel: vllmKernels[rung]}, true
+}

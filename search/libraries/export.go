@@ -1,0 +1,430 @@
+package libraries
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results/tuning"
+)
+
+// Export is a table in a format that a library or a framework loads.
+type Export struct {
+	Rules  []tuning.Rule
+	Losses []ExportLoss // sizes where the file has something slower than the fastest
+	Gaps   []ExportGap  // calls of which the file has nothing
+	Told   []string     // what else the file does not say
+	files  []tuning.File
+}
+
+// ExportLoss is a measured call at which a file has something slower than the fastest.
+type ExportLoss struct {
+	tuning.Scope
+	Bytes      int64
+	Best       string  // the fastest entry
+	BestUS     float64 // µs
+	Exported   string  // what the file has run
+	ExportedUS float64
+	Why        string // why the fastest is not exported
+}
+
+// ExportGap is calls of which a file has nothing.
+type ExportGap struct {
+	tuning.Scope
+	First, Last int64 // bytes
+	Why         string
+}
+
+// Files are the export's files.
+func (e *Export) Files() []tuning.File { return e.files }
+
+// Select returns the table of the rows that a query asks for. An empty collective and 0 ranks
+// are any.
+func (t *Table) Select(q Query) *Table {
+	s := &Table{Equal: t.Equal}
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if (q.Collective == "" || q.Collective == r.Collective) && (q.Ranks == 0 || q.Ranks == r.Ranks) && q.admits(t, r) {
+			s.Rows = append(s.Rows, *r)
+		}
+	}
+	return s
+}
+
+// Export makes the files of a format: of each collective and number of ranks, the fastest that
+// an entry can name, over ranges of sizes that are exact to the byte. head are lines of
+// comment. The error says which kinds of a call the format can't tell apart.
+func (t *Table) Export(f *tuning.Format, head []string) (*Export, error) {
+	e := &Export{}
+	rows := map[group][]*Row{}
+	var groups []group
+	for _, c := range t.Choices(0) {
+		if n := len(groups); n == 0 || groups[n-1] != c.cell.group {
+			groups = append(groups, c.cell.group)
+		}
+	}
+	for i := range t.Rows {
+		g := t.cellOf(&t.Rows[i]).group
+		rows[g] = append(rows[g], &t.Rows[i])
+	}
+	of := map[tuning.Scope]group{}
+	unsaid := map[string][]string{}
+	for _, g := range groups {
+		x := &exported{format: f, scope: scopeOf(f, g, rows[g]), rows: rows[g]}
+		if x.fit(); len(x.able) == 0 {
+			least, most := curvesOf(x.rows, (*Row).Entry).Sizes()
+			e.Gaps = append(e.Gaps, ExportGap{x.scope, least, most, strings.Join(x.why, "; ")})
+			continue
+		}
+		if other, taken := of[x.scope]; taken {
+			q := Query{Collective: x.scope.Collective, Ranks: x.scope.Ranks}
+			return nil, fmt.Errorf("%s can't tell apart what differs: %w", f.Name, q.ambiguous(t, []group{other, g}, nil))
+		}
+		of[x.scope] = g
+		x.choose()
+		e.Rules = append(e.Rules, x.rules...)
+		e.Losses = append(e.Losses, x.losses...)
+		e.Gaps = append(e.Gaps, x.gaps...)
+		x.unsaid(unsaid)
+	}
+	if len(e.Rules) == 0 {
+		return e, nil
+	}
+	e.files, e.Told = f.Write(e.Rules, head)
+	for _, what := range slices.Sorted(maps.Keys(unsaid)) {
+		values := unsaid[what]
+		slices.Sort(values)
+		e.Told = append(e.Told, fmt.Sprintf("the times are of %s %s, which the file does not say", what, strings.Join(slices.Compact(values), ", ")))
+	}
+	return e, nil
+}
+
+// scopeOf is what a format says of a group.
+func scopeOf(f *tuning.Format, g group, rows []*Row) tuning.Scope {
+	s := tuning.Scope{Collective: g.collective, Ranks: g.ranks}
+	if f.Nodes {
+		s.Nodes, _ = strconv.Atoi(rows[0].Conditions[Nodes])
+	}
+	if f.System {
+		s.System = rows[0].Conditions[System]
+	}
+	return s
+}
+
+// configOf is what a row measured, as files name it.
+func configOf(r *Row) tuning.Config {
+	c := tuning.Config{
+		Library: r.Library, Version: r.Version, Kernel: r.Conditions[Kernel], Protocol: r.Conditions[Protocol],
+		Registered: r.Conditions[Registered] == "yes",
+	}
+	c.Channels, _ = strconv.Atoi(r.Conditions[SMs])
+	c.Threads, _ = strconv.Atoi(r.Conditions[Threads])
+	return c
+}
+
+// exported is a group on its way into a format.
+type exported struct {
+	format *tuning.Format
+	scope  tuning.Scope
+	rows   []*Row
+	able   []*Row   // those that an entry can name
+	why    []string // why the others can't
+	curves *Curves  // of the able, by what an entry says
+	pieces []piece  // rising, without overlaps
+	rules  []tuning.Rule
+	losses []ExportLoss
+	gaps   []ExportGap
+}
+
+// piece is sizes at which a curve is exported.
+type piece struct {
+	first, last int64
+	curve       *curve
+}
+
+// fit separates the rows that an entry can name from the others.
+func (x *exported) fit() {
+	for _, r := range x.rows {
+		why := x.format.Lacks(x.scope, configOf(r))
+		if why == "" {
+			x.able = append(x.able, r)
+		}
+		if why != "" && !slices.Contains(x.why, why) {
+			x.why = append(x.why, why)
+		}
+	}
+}
+
+// choose fills in pieces, rules, losses and gaps.
+func (x *exported) choose() {
+	switch {
+	case x.format.One:
+		x.curves = curvesOf(x.able, x.said)
+		x.pieces = x.single()
+	case x.format.Rung != nil:
+		x.curves = curvesOf(x.able, func(r *Row) string { return strconv.Itoa(x.format.Rung(configOf(r))) })
+		x.pieces = x.ladder()
+	default:
+		x.curves = curvesOf(x.able, x.said)
+		x.pieces = x.ranges()
+	}
+	for i, p := range x.pieces {
+		if i > 0 && p.first > x.pieces[i-1].last+1 {
+			x.gaps = append(x.gaps, ExportGap{x.scope, x.pieces[i-1].last + 1, p.first - 1, "no times of what an entry can name reach these sizes"})
+		}
+		x.rules = append(x.rules, tuning.Rule{Scope: x.scope, First: p.first, Last: p.last, Config: x.format.Same(configOf(p.curve.rows[0]))})
+	}
+	x.lose()
+}
+
+// said names a row by what an entry says of it.
+func (x *exported) said(r *Row) string { return fmt.Sprint(x.format.Same(configOf(r))) }
+
+// curve returns that of a name.
+func (c *Curves) curve(name string) *curve {
+	for _, one := range c.of {
+		if one.name == name {
+			return one
+		}
+	}
+	return nil
+}
+
+// ranges exports the fastest at each size.
+func (x *exported) ranges() (pieces []piece) {
+	for _, r := range x.curves.Regions() {
+		if r.Entry == "" {
+			continue // between the sizes of two that do not meet
+		}
+		one := x.curves.curve(r.Entry)
+		first := r.First
+		for _, bytes := range x.curves.sizes {
+			if x.format.Each && bytes > first && bytes <= r.Last {
+				pieces = append(pieces, piece{first, bytes - 1, one})
+				first = bytes
+			}
+		}
+		pieces = append(pieces, piece{first, r.Last, one})
+	}
+	return pieces
+}
+
+// loss is how far a choice is from the best: sizes without a time, then the sum of the
+// logarithms of times.
+type loss struct {
+	without int
+	logs    float64
+}
+
+func (l loss) plus(c *curve, bytes int64) loss {
+	if t, ok := c.at(bytes); ok {
+		return loss{l.without, l.logs + math.Log(t.TimeUS)}
+	}
+	return loss{l.without + 1, l.logs}
+}
+
+func (l loss) compare(o loss) int {
+	return cmp.Or(cmp.Compare(l.without, o.without), cmp.Compare(l.logs, o.logs))
+}
+
+// single exports the one that is the best over all sizes.
+func (x *exported) single() []piece {
+	var best *curve
+	var least loss
+	for _, one := range x.curves.of {
+		var l loss
+		for _, bytes := range x.curves.sizes {
+			l = l.plus(one, bytes)
+		}
+		if best == nil || l.compare(least) < 0 {
+			best, least = one, l
+		}
+	}
+	first, last := x.curves.Sizes()
+	return []piece{{first, last, best}}
+}
+
+// shared are the sizes that all curves reach; all sizes if there are none.
+func (c *Curves) shared() []int64 {
+	all := slices.DeleteFunc(slices.Clone(c.sizes), func(bytes int64) bool {
+		return slices.ContainsFunc(c.of, func(one *curve) bool { _, ok := one.at(bytes); return !ok })
+	})
+	if len(all) == 0 {
+		return c.sizes
+	}
+	return all
+}
+
+// ladder exports one curve after another, in the order of rungs, with the thresholds that are
+// the best over the sizes that all reach. Between two of these the threshold is where the
+// curves cross; beyond them the first and the last rung go on.
+func (x *exported) ladder() (pieces []piece) {
+	sizes, of := x.curves.shared(), x.curves.of
+	type state struct {
+		loss
+		from int
+	}
+	states := make([][]state, len(sizes))
+	for i, bytes := range sizes {
+		for k, one := range of {
+			var s state
+			if i > 0 {
+				for from := 1; from <= k; from++ {
+					if states[i-1][from].compare(states[i-1][s.from].loss) < 0 {
+						s.from = from
+					}
+				}
+				s.loss = states[i-1][s.from].loss
+			}
+			s.loss = s.plus(one, bytes)
+			states[i] = append(states[i], s)
+		}
+	}
+	last := len(sizes) - 1
+	at := 0
+	for k := range of {
+		if states[last][k].compare(states[last][at].loss) < 0 {
+			at = k
+		}
+	}
+	rungs := make([]int, len(sizes))
+	for i := last; i >= 0; i-- {
+		rungs[i] = at
+		at = states[i][at].from
+	}
+	first, end := x.curves.Sizes()
+	for i := range sizes {
+		if i == last {
+			pieces = append(pieces, piece{first, end, of[rungs[i]]})
+		} else if rungs[i+1] != rungs[i] {
+			next := crossing(of[rungs[i]], of[rungs[i+1]], sizes[i], sizes[i+1])
+			pieces = append(pieces, piece{first, next - 1, of[rungs[i]]})
+			first = next
+		}
+	}
+	return pieces
+}
+
+// crossing is the first size above low, at most high, at which b is faster than a; high where
+// that can't be said.
+func crossing(a, b *curve, low, high int64) int64 {
+	faster := func(bytes int64) bool {
+		x, okA := a.at(bytes)
+		y, okB := b.at(bytes)
+		return okA && okB && y.TimeUS < x.TimeUS
+	}
+	if !faster(high) {
+		return high
+	}
+	for high-low > 1 {
+		if middle := low + (high-low)/2; faster(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
+}
+
+// lose lists the measured sizes at which something slower than the fastest is exported, or
+// nothing.
+func (x *exported) lose() {
+	fastest := map[int64]*Row{}
+	for _, r := range x.rows {
+		if b := fastest[r.Bytes]; b == nil || r.TimeUS < b.TimeUS {
+			fastest[r.Bytes] = r
+		}
+	}
+	for _, bytes := range slices.Sorted(maps.Keys(fastest)) {
+		best := fastest[bytes]
+		i, _ := slices.BinarySearchFunc(x.pieces, bytes, func(p piece, bytes int64) int { return cmp.Compare(p.last, bytes) })
+		if i == len(x.pieces) || bytes < x.pieces[i].first {
+			x.gaps = append(x.gaps, ExportGap{x.scope, bytes, bytes, "no times of what an entry can name reach it"})
+			continue
+		}
+		t, ok := x.pieces[i].curve.at(bytes)
+		switch why := x.format.Lacks(x.scope, configOf(best)); {
+		case !ok:
+			x.gaps = append(x.gaps, ExportGap{x.scope, bytes, bytes, "what the file has run there has no time"})
+		case t.TimeUS > best.TimeUS*(1+rounding):
+			x.losses = append(x.losses, ExportLoss{x.scope, bytes, entryText(best), best.TimeUS, entryText(&t.Row), t.TimeUS, cmp.Or(why, "the file has room for less")})
+		}
+	}
+}
+
+// entryText names a row's library and kernel.
+func entryText(r *Row) string {
+	return strings.Join(slices.DeleteFunc([]string{r.Entry(), r.Conditions[Kernel], r.Conditions[Protocol]}, func(s string) bool { return s == "" }), " ")
+}
+
+// unsaid adds the conditions of what is exported that the format does not say, with their values.
+func (x *exported) unsaid(all map[string][]string) {
+	note := func(what, value string) {
+		if value != "" {
+			all[what] = append(all[what], value)
+		}
+	}
+	for _, p := range x.pieces {
+		for _, r := range p.curve.rows {
+			if r.Bytes < p.first || r.Bytes > p.last {
+				continue
+			}
+			for c := range conditions {
+				v := r.Conditions[c]
+				switch c {
+				case Nodes:
+					if !x.format.Nodes {
+						note(c.String(), v)
+					}
+				case System:
+					if !x.format.System {
+						note(c.String(), v)
+					}
+				case Evidence:
+					if r.Simulated() {
+						note(c.String(), v)
+					}
+				case Kernel, SMs, Threads, Protocol, Registered:
+					if has, said := configOf(r), x.format.Same(configOf(r)); fieldOf(has, c) != "" && fieldOf(said, c) == "" {
+						note(c.String(), v)
+					}
+				default:
+					note(c.String(), v)
+				}
+			}
+			if x.format.Same(configOf(r)).Version == "" {
+				note("version of "+r.Library, r.Version)
+			}
+		}
+	}
+}
+
+// fieldOf is the field of a configuration that a condition is.
+func fieldOf(c tuning.Config, of Condition) string {
+	switch {
+	case of == Kernel:
+		return c.Kernel
+	case of == Protocol:
+		return c.Protocol
+	case of == SMs && c.Channels > 0:
+		return strconv.Itoa(c.Channels)
+	case of == Threads && c.Threads > 0:
+		return strconv.Itoa(c.Threads)
+	case of == Registered && c.Registered:
+		return "yes"
+	}
+	return ""
+}
+
+// String is a gap as people read it.
+func (g ExportGap) String() string {
+	if g.First == g.Last {
+		return fmt.Sprintf("%s: of %s nothing is exported: %s", g.Scope, units.Bytes(g.First), g.Why)
+	}
+	return fmt.Sprintf("%s: of %s to %s nothing is exported: %s", g.Scope, units.Bytes(g.First), units.Bytes(g.Last), g.Why)
+}

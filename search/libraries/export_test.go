@@ -1,0 +1,144 @@
+package libraries_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/results/tuning"
+	"github.com/colltune/colltune/search/libraries"
+)
+
+// drawTable draws times of libraries at some of a few sizes.
+func drawTable(t *rapid.T, names []string) (*libraries.Table, []int64) {
+	sizes := []int64{1024, 1600, 4096, 8192, 65536}
+	var b strings.Builder
+	b.WriteString("collective,ranks,nodes,system,bytes,dtype,library,kernel,protocol,channels,time_us\n")
+	for _, name := range names {
+		for _, bytes := range sizes {
+			fmt.Fprintf(&b, "allreduce,8,1,h200,%d,f32,%s,%d\n", bytes, name, rapid.IntRange(1, 40).Draw(t, "us"))
+		}
+	}
+	rows, _, err := read("f.csv", b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, _ := libraries.Build(rows, libraries.DefaultEqual)
+	return table, sizes
+}
+
+func export(t *rapid.T, table *libraries.Table, name string) (*libraries.Export, *tuning.Format, tuning.Reader) {
+	f, err := tuning.Named(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := table.Export(f, []string{"made by a test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Files()) != 1 {
+		t.Fatalf("%d files", len(e.Files()))
+	}
+	reader, err := f.Read("f", e.Files()[0].Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, f, reader
+}
+
+// Whoever loads a file runs the fastest of what it can name: at the measured sizes, and on
+// both sides of the byte where that changes.
+func TestExportsTheFastest(t *testing.T) {
+	names := []string{"nccl,ring,LL,16", "nccl,ring,LL128,16", "nccl,tree,Simple,8", "vllm,custom,,"}
+	for _, format := range []string{"nccl-tuner-csv", "json", "mcr-dl"} {
+		t.Run(format, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				table, sizes := drawTable(t, names)
+				e, f, reader := export(t, table, format)
+				curves, err := table.Curves(libraries.Query{Collective: "allreduce", Ranks: 8})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, bytes := range sizes {
+					chosen, ok := reader.Choose(tuning.Scope{Collective: "allreduce", Ranks: 8, Nodes: 1, System: "h200"}, bytes)
+					if !ok {
+						t.Fatalf("no answer at %d\n%s", bytes, e.Files()[0].Text)
+					}
+					best := math.Inf(1) // of what can be named
+					for _, r := range table.Rows {
+						if r.Bytes == bytes && (r.Library == "nccl" || format == "json") {
+							best = min(best, r.TimeUS)
+						}
+					}
+					if us := timeOf(table, f, chosen, bytes); us != best {
+						t.Fatalf("%+v at %d takes %v, the fastest %v", chosen, bytes, us, best)
+					}
+					fastest := curves.At(bytes)[0].TimeUS
+					lost := slices.ContainsFunc(e.Losses, func(l libraries.ExportLoss) bool {
+						return l.Bytes == bytes && l.BestUS == fastest && l.ExportedUS == best
+					})
+					if lost != (fastest < best) {
+						t.Fatalf("at %d the fastest takes %v, what is exported %v; told: %v", bytes, fastest, best, e.Losses)
+					}
+				}
+			})
+		})
+	}
+}
+
+// timeOf is the time of the fastest row that a file's entry stands for.
+func timeOf(table *libraries.Table, f *tuning.Format, c tuning.Config, bytes int64) float64 {
+	best := math.Inf(1)
+	for _, r := range table.Rows {
+		of := tuning.Config{Library: r.Library, Kernel: r.Conditions[libraries.Kernel], Protocol: r.Conditions[libraries.Protocol]}
+		fmt.Sscan(r.Conditions[libraries.SMs], &of.Channels)
+		if r.Bytes == bytes && f.Lacks(tuning.Scope{Collective: "allreduce", Ranks: 8, Nodes: 1, System: "h200"}, of) == "" && f.Same(of) == f.Same(c) {
+			best = min(best, r.TimeUS)
+		}
+	}
+	return best
+}
+
+// Thresholds are the best that there are.
+func TestThresholdsAreTheBest(t *testing.T) {
+	names := []string{"vllm,custom,,", "vllm,symm_mem,,", "nccl,ring,LL,4"}
+	rapid.Check(t, func(t *rapid.T) {
+		table, sizes := drawTable(t, names)
+		e, f, _ := export(t, table, "vllm")
+		cost := func(kernel func(bytes int64) string) (logs float64) {
+			for _, bytes := range sizes {
+				logs += math.Log(timeOf(table, f, tuning.Config{Library: "vllm", Kernel: kernel(bytes)}, bytes))
+			}
+			return logs
+		}
+		got := cost(func(bytes int64) string {
+			for _, r := range e.Rules {
+				if bytes >= r.First && bytes <= r.Last {
+					return r.Kernel
+				}
+			}
+			return ""
+		})
+		best := math.Inf(1)
+		for i := range len(sizes) + 1 {
+			for j := i; j <= len(sizes); j++ {
+				best = min(best, cost(func(bytes int64) string {
+					switch at := slices.Index(sizes, bytes); {
+					case at < i:
+						return "custom"
+					case at < j:
+						return "symm_mem"
+					}
+					return "nccl"
+				}))
+			}
+		}
+		if math.Abs(got-best) > 1e-9 {
+			t.Fatalf("thresholds cost %v, the best %v: %+v", got, best, e.Rules)
+		}
+	})
+}
