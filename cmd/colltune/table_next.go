@@ -42,10 +42,9 @@ expected of any.
 			if err != nil {
 				return usagef("%s: %w", args[0], err)
 			}
-			seed, _ := cmd.Flags().GetInt64("seed")
-			points, err := curves.Next(sizes, n, seed)
+			points, err := curves.Next(sizes, n)
 			if err != nil {
-				return err
+				return usagef("%s: %w", args[0], err)
 			}
 			return printResult(cmd, "table-next", nextDocument(points), nextSheet(points))
 		},
@@ -53,7 +52,6 @@ expected of any.
 	callFlags(cmd)
 	sizeFlags(cmd)
 	cmd.Flags().Int("points", 5, "how many points")
-	cmd.Flags().Int64("seed", 1, "decides among equals")
 	outputFlags(cmd)
 	return cmd
 }

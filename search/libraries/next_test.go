@@ -5,7 +5,11 @@ import (
 	"maps"
 	"math"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/colltune/colltune/search/libraries"
@@ -28,7 +32,7 @@ func TestNext(t *testing.T) {
 	for bytes := int64(1024); bytes <= 1<<20; bytes *= 2 {
 		sizes = append(sizes, bytes)
 	}
-	points, err := curves.Next(sizes, 3, 1)
+	points, err := curves.Next(sizes, 3)
 	if err != nil || len(points) == 0 || len(points) > 3 {
 		t.Fatalf("%d points: %v; want 1 to 3", len(points), err)
 	}
@@ -37,86 +41,158 @@ func TestNext(t *testing.T) {
 			t.Errorf("next is %s at %d, again %v: want a size between vllm's two", p.Library, p.Bytes, p.Again)
 		}
 	}
-	again, _ := curves.Next(sizes, 3, 1)
+	again, _ := curves.Next(sizes, 3)
 	if fmt.Sprint(points) != fmt.Sprint(again) {
 		t.Errorf("the same table gives %v and %v", points, again)
 	}
 }
 
-// TestFewPoints measures a system's all-reduces over 8 GPUs point by point as Next says,
-// from recorded times: the choice by these points loses no more than that by an even grid of
-// as many.
+// newest reports whether a version is its library's newest among the rows, by its numbers.
+func newest(rows []libraries.Row) func(*libraries.Row) bool {
+	last := map[string][]int{}
+	numbers := func(r *libraries.Row) (all []int) {
+		for _, digits := range regexp.MustCompile(`[0-9]+`).FindAllString(r.Version, -1) {
+			n, _ := strconv.Atoi(digits)
+			all = append(all, n)
+		}
+		return all
+	}
+	for i := range rows {
+		if n := numbers(&rows[i]); slices.Compare(n, last[rows[i].Library]) > 0 {
+			last[rows[i].Library] = n
+		}
+	}
+	return func(r *libraries.Row) bool { return slices.Equal(numbers(r), last[r.Library]) }
+}
+
+// TestFewPoints measures all-reduces point by point as Next says, from recorded times, begun
+// with each candidate at one size: the choice by 40 points costs at most 1.02 times the best.
+// An even grid of about as many stands beside it. COLLTUNE_LIBRARIES names the CSV file of
+// another system, which is printed.
 func TestFewPoints(t *testing.T) {
-	for _, system := range []string{"h200_sxm", "b200_sxm"} {
-		text, err := os.ReadFile(measured(system))
+	files := []string{measured("h200_sxm"), measured("b200_sxm")}
+	if other := os.Getenv("COLLTUNE_LIBRARIES"); other != "" {
+		files = append(files, other)
+	}
+	print := func(file string, ranks int) (chosen float64) {
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, _ := libraries.Build(mustRead(t, system, string(text)), libraries.DefaultEqual)
-		newest := map[string]string{"nccl": "2.29.2", "vllm": "0.24.0", "sglang": "0.5.14", "trtllm": "1.3.0rc20"}
-		known := map[string]float64{} // by candidate and size
-		best := map[int64]float64{}
-		var rows []libraries.Row
-		for _, r := range table.Rows {
-			if r.Collective == "allreduce" && r.Ranks == 8 && r.Width() == 2 && r.Version == newest[r.Library] && r.Bytes >= 512 && r.Bytes <= 512<<20 {
-				rows = append(rows, r)
-				known[key(&r)] = r.TimeUS
-				if b := best[r.Bytes]; b == 0 || r.TimeUS < b {
-					best[r.Bytes] = r.TimeUS
-				}
-			}
+		all := recordedOf(t, file, string(text), ranks)
+		if len(all.rows) == 0 {
+			t.Fatalf("%s has no all-reduces over %d ranks", file, ranks)
 		}
-		loss := func(have []libraries.Row) float64 {
-			logs := 0.0
-			for bytes, b := range best {
-				// the table's choice is what it measured as the fastest, or, where it
-				// measured nothing, the fastest by its curves; it then takes its real time.
-				part, _ := libraries.Build(have, libraries.DefaultEqual)
-				curves, err := part.Curves(libraries.Query{Collective: "allreduce", Ranks: 8})
-				if err != nil {
-					t.Fatal(err)
-				}
-				us := math.Inf(1)
-				for _, x := range curves.At(bytes) {
-					if real := known[key(&libraries.Row{Library: x.Library, Version: x.Version, Conditions: x.Conditions, Bytes: bytes})]; real > 0 {
-						us = real
-						break
-					}
-				}
-				logs += math.Log(us / b)
-			}
-			return math.Exp(logs / float64(len(best)))
-		}
-		only := func(sizes ...int64) []libraries.Row {
-			return slices.DeleteFunc(slices.Clone(rows), func(r libraries.Row) bool { return !slices.Contains(sizes, r.Bytes) })
-		}
-		sizes := slices.Sorted(maps.Keys(best))
-		have := only(512 << 10) // every candidate once
+		have := all.at(512 << 10)
 		for len(have) < 40 {
-			part, _ := libraries.Build(have, libraries.DefaultEqual)
-			curves, err := part.Curves(libraries.Query{Collective: "allreduce", Ranks: 8})
-			if err != nil {
-				t.Fatal(err)
-			}
-			points, err := curves.Next(sizes, 1, 1)
-			if err != nil || len(points) == 0 {
+			points, err := all.curves(t, have).Next(all.sizes, 1)
+			if err != nil || len(points) == 0 || points[0].Again {
 				break
 			}
-			i := slices.IndexFunc(rows, func(r libraries.Row) bool { return key(&r) == key(&points[0].Row) })
-			if i < 0 || points[0].Again {
-				break
+			i := slices.IndexFunc(all.rows, func(r libraries.Row) bool { return key(&r) == key(&points[0].Row) })
+			if i < 0 {
+				t.Fatalf("%s was not recorded", key(&points[0].Row))
 			}
-			have = append(have, rows[i])
+			have = append(have, all.rows[i])
 		}
-		grid := only(512, 4<<10, 32<<10, 256<<10, 2<<20, 16<<20, 512<<20)
-		chosen, even := loss(have), loss(grid)
-		t.Logf("%s: %d points of %d: %.3f times the best; a grid of %d: %.3f", system, len(have), len(rows), chosen, len(grid), even)
-		if chosen > even {
-			t.Errorf("%s: chosen points lose %.3f times the best, and an even grid %.3f", system, chosen, even)
+		grid := all.at(512, 4<<10, 32<<10, 256<<10, 2<<20, 16<<20, 512<<20)
+		chosen = all.loss(t, have)
+		t.Logf("%s, %d ranks: %d points of %d: %.3f times the best; a grid of %d: %.3f", filepath.Base(file), ranks, len(have), len(all.rows), chosen, len(grid), all.loss(t, grid))
+		return chosen
+	}
+	for i, file := range files {
+		for _, ranks := range []int{2, 4, 8} {
+			if chosen := print(file, ranks); chosen > 1.02 && i < 2 {
+				t.Errorf("%s, %d ranks: the choice by 40 points costs %.3f times the best", file, ranks, chosen)
+			}
 		}
 	}
 }
 
+// recorded is the all-reduces of a system and number of ranks that a test plays back.
+type recorded struct {
+	rows  []libraries.Row
+	sizes []int64
+	known map[string]float64 // by candidate and size
+	best  map[int64]float64
+}
+
+func recordedOf(t *testing.T, system, text string, ranks int) *recorded {
+	table, _ := libraries.Build(mustRead(t, system, text), libraries.DefaultEqual)
+	all := &recorded{known: map[string]float64{}, best: map[int64]float64{}}
+	rows := slices.DeleteFunc(slices.Clone(table.Rows), func(r libraries.Row) bool {
+		repeats := r.Library == "sglang" && r.Conditions[libraries.Kernel] == "TRTLLM" // trtllm's rows
+		return repeats || r.Collective != "allreduce" || r.Ranks != ranks || r.Width() != 2
+	})
+	counts := newest(rows)
+	for _, r := range rows {
+		if counts(&r) && r.Bytes >= 512 && r.Bytes <= 512<<20 {
+			all.rows = append(all.rows, r)
+			all.known[key(&r)] = r.TimeUS
+			if b := all.best[r.Bytes]; b == 0 || r.TimeUS < b {
+				all.best[r.Bytes] = r.TimeUS
+			}
+		}
+	}
+	all.sizes = slices.Sorted(maps.Keys(all.best))
+	return all
+}
+
+// at are the rows at some sizes.
+func (all *recorded) at(sizes ...int64) []libraries.Row {
+	return slices.DeleteFunc(slices.Clone(all.rows), func(r libraries.Row) bool { return !slices.Contains(sizes, r.Bytes) })
+}
+
+func (all *recorded) curves(t *testing.T, have []libraries.Row) *libraries.Curves {
+	part, _ := libraries.Build(have, libraries.DefaultEqual)
+	curves, err := part.Curves(libraries.Query{Collective: "allreduce", Ranks: have[0].Ranks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return curves
+}
+
+// loss is how many times the best the choice by some rows costs: at each size, what the
+// table of these rows has first, at its real time.
+func (all *recorded) loss(t *testing.T, have []libraries.Row) float64 {
+	curves, logs := all.curves(t, have), 0.0
+	for bytes, b := range all.best {
+		us := math.Inf(1)
+		for _, x := range curves.At(bytes) {
+			if real := all.known[key(&libraries.Row{Library: x.Library, Version: x.Version, Conditions: x.Conditions, Bytes: bytes})]; real > 0 {
+				us = real
+				break
+			}
+		}
+		logs += math.Log(us / b)
+	}
+	return math.Exp(logs / float64(len(all.best)))
+}
+
 func key(r *libraries.Row) string {
 	return fmt.Sprint(r.Library, r.Version, r.Conditions, r.Bytes)
+}
+
+// TestNextIsBounded: so many candidates that their covariances would fill the memory are an
+// error.
+func TestNextIsBounded(t *testing.T) {
+	text := "collective,ranks,bytes,library,version,time_us\n"
+	for v := range 300 {
+		text += fmt.Sprintf("allreduce,8,1024,nccl,%d,20\n", v)
+	}
+	table, _ := libraries.Build(mustRead(t, "f.csv", text), nil)
+	curves, err := table.Curves(libraries.Query{Collective: "allreduce", Ranks: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := make([]int64, 20)
+	for i := range sizes {
+		sizes[i] = 1 << (10 + i)
+	}
+	if _, err := curves.Next(sizes, 1); err == nil || !strings.Contains(err.Error(), "300 candidates at 20 sizes") {
+		t.Errorf("300 candidates at 20 sizes: %v", err)
+	}
+	if points, err := curves.Next(sizes[:6], 1); err != nil || len(points) != 1 {
+		t.Errorf("300 candidates at 6 sizes: %d points, %v", len(points), err)
+	}
 }
