@@ -159,6 +159,9 @@ func (f *copyPropagation) originCell(rank int32, c chunks, i int32) int32 {
 // reference that has not been overwritten since and is contiguous where they
 // are.
 func (f *copyPropagation) original(rank int32, c chunks) (from chunks, ok bool) {
+	if !f.copies[rank][c.buf].meets(c) {
+		return from, false
+	}
 	sources := f.source.of(rank, c)
 	if sources == nil || sources[0] == none {
 		return from, false

@@ -101,7 +101,7 @@ func (d *copySinking) findTargets() bool {
 	}
 	d.target = fill(d.prog.pool.Take(int(values)), none)
 	touched, found := newChunkTable[bool](d.prog, d.uses, copyToFromWritten), false
-	d.walk(func(i int, o *op, src, dst chunks) {
+	d.walk(nil, func(i int, o *op, src, dst chunks) {
 		if held := d.valueAt.of(o.src, src); held != nil && o.copies() {
 			often, before := written.of(o.dst, dst), touched.of(o.dst, dst)
 			apart := src.stride == 1 && dst.stride > 1 // contiguous chunks cannot be written to a strided place
@@ -159,18 +159,21 @@ func (d *copySinking) chooseTargets() bool {
 // instead, if the source is not overwritten later and the values have no
 // target. It reports whether there are any such copies.
 func (d *copySinking) readAtSource() bool {
-	last := newIndexTable(d.prog, d.uses, copyFrom|writes)
-	defer d.prog.pool.Give(last.entries)
-	for i := range d.prog.ops {
-		_, dst := d.prog.ops[i].ends()
-		last.set(d.prog.ops[i].dst, dst, int32(i))
-	}
+	var last chunkTable[int32] // by cell of a buffer that copies read: the last to write it, once it matters
+	defer func() { d.prog.pool.Give(last.entries) }()
 	found := false
 	for i := range d.prog.ops {
 		o := &d.prog.ops[i]
 		src, _ := o.ends()
 		if d.first[i] == none || !o.copies() || src.buf == collective.Scratch {
 			continue
+		}
+		if d.uses[o.src][src.buf]&writes != 0 && last.first == nil {
+			last = newIndexTable(d.prog, d.uses, copyFrom|writes)
+			for n := range d.prog.ops {
+				_, dst := d.prog.ops[n].ends()
+				last.set(d.prog.ops[n].dst, dst, int32(n))
+			}
 		}
 		overwritten := last.of(o.src, src)
 		for k := range o.count {
@@ -183,13 +186,17 @@ func (d *copySinking) readAtSource() bool {
 	return found
 }
 
-// walk visits the operations in order, tracking which value each cell holds.
-func (d *copySinking) walk(visit func(i int, o *op, src, dst chunks)) {
+// walk visits the operations in order, tracking which value each cell holds; if there are
+// moving values, only of buffers with some.
+func (d *copySinking) walk(moving [][3]int, visit func(i int, o *op, src, dst chunks)) {
 	fill(d.valueAt.entries, none)
 	for i := range d.prog.ops {
 		o := &d.prog.ops[i]
 		src, dst := o.ends()
 		visit(i, o, src, dst)
+		if moving != nil && moving[o.dst][dst.buf] == 0 {
+			continue
+		}
 		if d.first[i] == none {
 			d.valueAt.set(d.prog.ops[i].dst, dst, none)
 			continue
@@ -217,7 +224,7 @@ func (d *copySinking) pruneTargets() bool {
 				}
 			}
 		}
-		d.walk(func(i int, o *op, src, dst chunks) {
+		d.walk(moving, func(i int, o *op, src, dst chunks) {
 			if moving[o.src][src.buf] == 0 && moving[o.dst][dst.buf] == 0 && moving[o.dst][o.with().buf] == 0 {
 				return
 			}
@@ -308,7 +315,7 @@ func (d *copySinking) overlaps(o *op, own []int32) bool {
 
 // apply changes the places of all operations.
 func (d *copySinking) apply() {
-	d.walk(func(i int, o *op, src, dst chunks) { *o = d.relocated(*o, d.valuesOf(i)) })
+	d.walk(nil, func(i int, o *op, src, dst chunks) { *o = d.relocated(*o, d.valuesOf(i)) })
 	d.prog.ops = slices.DeleteFunc(d.prog.ops, func(o op) bool { return o.count == 0 })
 }
 

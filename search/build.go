@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -107,6 +108,9 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 		return &built{refusal: r}, nil
 	}
 	program, err := d.routing.traced()
+	if refused := (*Refusal)(nil); errors.As(err, &refused) { // a sketch does not tell
+		return &built{refusal: refused}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -314,21 +314,31 @@ func (r *Refusal) Error() string { return r.String() }
 // dropped and traced again when needed; the user's are run only once, within one
 // budget of steps.
 func (e *enumeration) route(f *templates.Family, params script.Params) (*routing, error) {
-	program, err := e.trace(f, params)
+	builtin, request := f.Source == "builtin", e.request()
+	request.Sketch = builtin && len(e.problem.Topology.Ranks) > maxFollowed
+	program, err := e.traceFor(f, params, request)
 	if err != nil {
 		return nil, err
 	}
 	r := &routing{program: program, source: f.Source}
-	if f.Source == "builtin" {
-		err = r.releaseProgram(e.problem.Topology, func() (*lang.Program, error) { return f.Trace(e.machine, e.request(), params) })
+	if builtin {
+		err = r.releaseProgram(e.problem.Topology, request.Sketch, func() (*lang.Program, error) { return e.trace(f, params) })
 	}
 	return r, err
 }
 
+// maxFollowed is the most ranks over which the values of a program are followed when it
+// is first traced. Over more of them that takes most of the time, and few of the programs
+// are compiled.
+const maxFollowed = 1 << 10
+
 // trace runs a family's program. A *Refusal says that the routing does not work on
 // this system.
 func (e *enumeration) trace(f *templates.Family, params script.Params) (*lang.Program, error) {
-	request := e.request()
+	return e.traceFor(f, params, e.request())
+}
+
+func (e *enumeration) traceFor(f *templates.Family, params script.Params, request script.Request) (*lang.Program, error) {
 	if !slices.Contains(e.options.Families, f.Name) {
 		request.MaxOps = maxOperations // a larger program would be refused
 	}

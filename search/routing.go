@@ -36,10 +36,10 @@ type routing struct {
 // compiled. A larger one is traced again then, so that a search does not hold them all.
 const maxHeld = 1 << 17
 
-// releaseProgram drops a program of more than maxHeld operations after summarizing it;
-// again traces it anew. The error is that of summarize.
-func (r *routing) releaseProgram(t *topologies.Topology, again func() (*lang.Program, error)) error {
-	if len(r.program.Ops) <= maxHeld {
+// releaseProgram drops a program of more than maxHeld operations, or a sketch, after
+// summarizing it; again traces it anew. The error is that of summarize.
+func (r *routing) releaseProgram(t *topologies.Topology, sketch bool, again func() (*lang.Program, error)) error {
+	if !sketch && len(r.program.Ops) <= maxHeld {
 		return nil
 	}
 	err := r.summarize(t)

@@ -179,3 +179,26 @@ func TestTooLargeToTrace(t *testing.T) {
 		t.Errorf("two rings through 768 ranks: %v, want too-large", err)
 	}
 }
+
+// Over many ranks a program is sketched first, and traced in full before it is compiled.
+func TestSketchedFirst(t *testing.T) {
+	for _, nodes := range []int{8, 136} {
+		e := onDGX(t, nodes, Options{})
+		e.problem.Collective, e.problem.InPlace = "allgather", false
+		r, err := e.route(family(t, "multi-level"), script.Params{"cross": "ring", "local": "ring", "groups": 1, "top": "recursive", "shuffle": true, "rings": 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sketched := 8*nodes > maxFollowed
+		if (r.program == nil) != sketched || (r.cost != nil) != sketched {
+			t.Errorf("%d nodes: program kept: %v, cost known: %v", nodes, r.program != nil, r.cost != nil)
+		}
+		p, err := r.traced()
+		if err != nil || len(p.Ops) != r.operations() {
+			t.Errorf("%d nodes: %v", nodes, err)
+		}
+		if again := summarize(p, e.problem.Topology); sketched && *again != *r.cost {
+			t.Errorf("%d nodes: costs %+v, of the sketch %+v", nodes, *again, *r.cost)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,7 @@ func TestGolden(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				scratch := p.Scratch
 				got, name := listing(p), filepath.Join("testdata", f.Name+"-"+c+".golden")
 				if *update {
 					if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
@@ -99,6 +101,10 @@ func TestGolden(t *testing.T) {
 				}
 				if got != string(want) {
 					t.Errorf("%s differs; got\n%s", name, got)
+				}
+				q.Sketch = true
+				if p, err := f.Trace(m, q, given); err != nil || listing(p) != got || !slices.Equal(p.Scratch, scratch) {
+					t.Errorf("the sketch differs: %v", err)
 				}
 			})
 		}

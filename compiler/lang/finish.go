@@ -18,8 +18,10 @@ func (t *Trace) Finish() (*Program, error) {
 	if len(t.open) > 0 {
 		return nil, t.errorf("parallelize was entered and not left")
 	}
-	if err := t.checkResult(); err != nil {
-		return nil, err
+	if !t.sketch {
+		if err := t.checkResult(); err != nil {
+			return nil, err
+		}
 	}
 	p := &Program{Name: t.name, Collective: t.coll, Ops: t.ops.all(), Scopes: t.scopes, files: t.files}
 	p.Scratch = t.layOutScratch(p.Ops)

@@ -47,9 +47,9 @@ func (t *Trace) layOutScratch(ops []Op) []int {
 	begin := make([][]int32, len(t.ranks)) // of a rank's buffers from Scratch on, and the end
 	sizes := make([]int, len(t.ranks))
 	for r := range t.ranks {
-		for _, b := range t.ranks[r].buffers[collective.Scratch:] {
+		for _, n := range t.ranks[r].scratch {
 			begin[r] = append(begin[r], int32(sizes[r]))
-			sizes[r] += len(b)
+			sizes[r] += n
 		}
 	}
 	if len(t.named) == 0 {

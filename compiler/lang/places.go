@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"slices"
+
 	"github.com/colltune/colltune/compiler/collective"
 )
 
@@ -17,7 +19,8 @@ type place struct {
 
 // rank holds the buffers of one rank.
 type rank struct {
-	buffers [][]place // by canonical buffer; named ones follow Scratch
+	buffers [][]place // by canonical buffer; named ones follow Scratch; none in a sketch
+	scratch []int     // chunks of Scratch and of named buffers
 	names   [2]name   // the meanings of In and Out
 	// output is the part of the canonical In buffer that is the call's output
 	// as well: [from, to). The rest of it belongs to the caller.
@@ -43,15 +46,20 @@ func (t *Trace) layOut() error {
 			return t.errorf("%s of %d chunks over %d ranks: more than can be traced (%d in all)", c.Name, c.Chunks, c.Ranks, MaxPlaces)
 		}
 	}
-	all := make([]place, t.places)
+	var all []place
+	if !t.sketch {
+		all = make([]place, t.places)
+	}
 	t.ranks = make([]rank, c.Ranks)
 	t.values.inputs = make([]int32, 1, c.Ranks+1)
 	for r := range t.ranks {
 		k := &t.ranks[r]
-		k.buffers = make([][]place, collective.Scratch+1)
+		k.buffers, k.scratch = make([][]place, collective.Scratch+1), make([]int, 1)
 		for _, b := range [...]collective.Buffer{collective.In, collective.Out} {
 			n := c.BufferChunks(r, b)
-			k.buffers[b], all = all[:n:n], all[n:]
+			if !t.sketch {
+				k.buffers[b], all = all[:n:n], all[n:]
+			}
 			at, shift := c.Place(r, b, 0)
 			k.names[b] = name{buf: at, shift: shift, size: n}
 			if at != b {
@@ -66,7 +74,7 @@ func (t *Trace) layOut() error {
 		}
 		in, n := k.names[collective.In], c.InChunks(r)
 		first := t.values.inputs[r]
-		for i := range n {
+		for i := 0; i < n && !t.sketch; i++ {
 			k.buffers[in.buf][in.shift+i].value = input(first + int32(i))
 		}
 		t.values.inputs = append(t.values.inputs, first+int32(n))
@@ -135,19 +143,21 @@ func (t *Trace) growScratch(s Span) error {
 	if s.Buf < collective.Scratch {
 		return nil
 	}
-	k := &t.ranks[s.Rank]
-	for int(s.Buf) >= len(k.buffers) {
-		k.buffers = append(k.buffers, nil)
+	k, n := &t.ranks[s.Rank], int(s.Buf-collective.Scratch)
+	for n >= len(k.scratch) {
+		k.buffers, k.scratch = append(k.buffers, nil), append(k.scratch, 0)
 	}
-	b := &k.buffers[s.Buf]
-	more := int(s.last()) + 1 - len(*b)
+	more := int(s.last()) + 1 - k.scratch[n]
 	if more <= 0 {
 		return nil
 	}
 	if t.places += more; t.places > MaxPlaces {
 		return t.errorf("%s: the buffers of all ranks hold more than %d chunks", t.spanName(s), MaxPlaces)
 	}
-	*b = append(*b, make([]place, more)...)
+	k.scratch[n] += more
+	if b := &k.buffers[s.Buf]; !t.sketch {
+		*b = slices.Grow(*b, more)[:k.scratch[n]]
+	}
 	return nil
 }
 

@@ -37,6 +37,7 @@ type Trace struct {
 	scope  int32   // the innermost open scope
 	open   []int32 // stack of enclosing scopes; a factor of 1 opens no scope of its own
 
+	sketch bool // follows no values
 	ranks  []rank
 	named  []string // scratch buffers with names of their own: Scratch+1, …
 	places int
@@ -49,8 +50,15 @@ type Trace struct {
 // NewTrace starts a program of a collective. The input buffers satisfy its
 // precondition; all other chunks are uninitialised. name is the program's name.
 // If the collective is too large, every operation fails: see Err.
-func NewTrace(name string, c collective.Collective) *Trace {
-	t := &Trace{name: name, coll: c, maxOps: MaxOps, scopes: []Scope{{Factor: 1}}}
+func NewTrace(name string, c collective.Collective) *Trace { return newTrace(name, c, false) }
+
+// NewSketch is NewTrace of a trace that follows no values: that an uninitialised or
+// overwritten chunk is read, or the result is wrong, goes unnoticed. It takes a fraction
+// of the time and memory, and is for programs that are traced in full before they are used.
+func NewSketch(name string, c collective.Collective) *Trace { return newTrace(name, c, true) }
+
+func newTrace(name string, c collective.Collective, sketch bool) *Trace {
+	t := &Trace{name: name, coll: c, maxOps: MaxOps, scopes: []Scope{{Factor: 1}}, sketch: sketch}
 	t.err = t.layOut()
 	return t
 }

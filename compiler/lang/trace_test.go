@@ -336,3 +336,28 @@ func TestMostOperations(t *testing.T) {
 		}
 	}
 }
+
+// A sketch has the operations of a trace, and what depends on values goes unnoticed.
+func TestSketch(t *testing.T) {
+	s := NewSketch("sketch", coll(t, "allreduce", 2, 1, true))
+	unset, err := s.Chunk(0, sc, 3, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unset.Copy(1, in, 0, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unset.Copy(1, sc, 4, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Chunk(0, in, 1, 1, 1); err == nil {
+		t.Error("a chunk outside its buffer is no error")
+	}
+	p, err := s.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Ops) != 2 || p.Scratch[0] != 0 || p.Scratch[1] != 5 {
+		t.Errorf("%d operations, scratch %v", len(p.Ops), p.Scratch)
+	}
+}

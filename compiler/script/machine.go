@@ -115,6 +115,7 @@ type Request struct {
 	Root       int
 	InPlace    bool
 	Counts     []int // of a vector form, as in collective.Spec; nil means 1 each
+	Sketch     bool  // the trace follows no values: see lang.NewSketch
 	MaxOps     int   // limit on the program's operations, beyond which Trace returns an error that is Large; 0 means lang.MaxOps
 }
 

@@ -152,7 +152,11 @@ func (p *program) trace(c *call) (*lang.Program, error) {
 
 // newTrace returns an empty trace of the call's program.
 func (c *call) newTrace(coll collective.Collective) *lang.Trace {
-	trace := lang.NewTrace(c.template.Name, coll)
+	begin := lang.NewTrace
+	if c.request.Sketch {
+		begin = lang.NewSketch
+	}
+	trace := begin(c.template.Name, coll)
 	if c.request.MaxOps > 0 {
 		trace.SetMaxOps(c.request.MaxOps)
 	}
