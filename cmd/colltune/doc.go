@@ -29,7 +29,7 @@
 //	              resume_folder_linux.go resume_folder_unix.go
 //	              resume_folder_other.go resume_private_unix.go
 //	libraries     table.go table_at.go table_diff.go table_next.go table_export.go
-//	steps         workload.go workload_output.go
+//	steps         workload.go workload_output.go workload_page.go
 //	programs      compile.go compile_holes.go compile_passes.go compile_target.go
 //	              verify.go verify_folder.go run.go run_explain.go
 //	              synth.go

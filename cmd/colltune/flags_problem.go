@@ -14,9 +14,14 @@ import (
 
 // topologyFlags adds -t, --nodes and --gpus.
 func topologyFlags(cmd *cobra.Command) {
+	topologyFlag(cmd)
+	topologyPartFlags(cmd)
+}
+
+// topologyFlag adds -t.
+func topologyFlag(cmd *cobra.Command) {
 	cmd.Flags().StringP("topology", "t", "", "the system: a catalogue name, a .toml `FILE`, or a generator such as ring:8@50GB/s")
 	_ = cmd.RegisterFlagCompletionFunc("topology", completeTopology)
-	topologyPartFlags(cmd)
 }
 
 // topologyPartFlags adds --nodes and --gpus, for commands whose argument is the
@@ -89,7 +94,7 @@ func collectiveName(cmd *cobra.Command, custom ...string) (string, error) {
 
 // countsFlag adds --counts, for the vector forms of collectives.
 func countsFlag(cmd *cobra.Command) {
-	cmd.Flags().String("counts", "", "element counts of a vector form ("+strings.Join(collective.VectorForms(), ", ")+"): a `FILE` with one number for each rank; for alltoallv, a row of numbers for each rank (default: 1 each)")
+	cmd.Flags().String("counts", "", "element counts of a vector form ("+strings.Join(collective.VectorForms(), ", ")+"): a `FILE` with one number for each rank; for alltoallv, a row of numbers for each rank; or skew:F, where rank 0 has F times the mean (default: 1 each)")
 }
 
 // maxCounts is the largest file of counts, in bytes.
@@ -104,6 +109,13 @@ func countsOf(cmd *cobra.Command, coll string, n int) ([]int, error) {
 	want := collective.CountsOf(coll, n)
 	if want == 0 {
 		return nil, usagef("--counts: %s takes no counts: want one of %s", coll, strings.Join(collective.VectorForms(), ", "))
+	}
+	if strings.HasPrefix(path, "skew:") {
+		counts, err := collective.Traffic(coll, n, path)
+		if err != nil {
+			return nil, usagef("--counts: %w", err)
+		}
+		return counts, nil
 	}
 	text, err := readFile(cmd.Context(), path, maxCounts)
 	if err != nil {

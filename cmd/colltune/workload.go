@@ -2,12 +2,15 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/search/libraries"
 	"github.com/colltune/colltune/search/workload"
 )
@@ -25,9 +28,11 @@ those of PyTorch's profiler, Chakra's, and NCCL's debug log, one FILE a rank.
   colltune workload step.toml --table worked.table
   colltune workload step.toml --table worked.table --campaign tuned=campaigns/dgx-a100-1x-allreduce
   colltune workload step.toml --table worked.table --calls -o csv
+  colltune workload step.toml --table worked.table --out step.html
 
 A call that a library lacks is made by the one of --fallback, and that is said. The order of
-calls is checked: a cycle, on which all would wait for ever, is an error that names its calls.`,
+calls is checked: a cycle, on which all would wait for ever, is an error that names its calls. --out FILE.html draws the
+step as a timeline, with what each case takes.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return nil // traces, one a rank
@@ -49,6 +54,9 @@ calls is checked: a cycle, on which all would wait for ever, is an error that na
 			case given(cmd, "schedule"):
 				s = scheduleSheet(last)
 			}
+			if strings.HasSuffix(flagValue(cmd, "out"), ".html") {
+				return writeOut(cmd, timelineOf(last).WritePage)
+			}
 			return printResult(cmd, "workload", workloadDocument(results), s)
 		},
 	}
@@ -60,6 +68,8 @@ calls is checked: a cycle, on which all would wait for ever, is an error that na
 	cmd.Flags().StringSlice("use", nil, "only these `LIBRARIES`, by name, or by name and version as tables print them (default: all)")
 	cmd.Flags().String("fallback", "nccl", "the `LIBRARY` that makes the calls that another one lacks; none: nobody does")
 	cmd.Flags().StringSlice("on-host", nil, "`LIBRARIES` that are not aware of streams, as most MPI: the host waits for their calls")
+	cmd.Flags().StringSlice("simulate", nil, "simulate these `LIBRARIES` on the system of --topology: nccl or rccl, whichever it has, and mpi, of messages ("+strings.Join(workload.MPISystems(), ", ")+")")
+	topologyFlag(cmd)
 	cmd.Flags().Int("gpus-per-node", 0, "of traces: how many GPUs a node has, from which the nodes of a group follow (default: not stated)")
 	cmd.Flags().String("dtype", "", "the elements of calls that state none")
 	cmd.Flags().Bool("recorded", false, "let the trace's own times of calls compete, as a library named recorded")
@@ -88,9 +98,11 @@ func compareSteps(cmd *cobra.Command, paths []string) (results []*workload.Resul
 	}
 	var files []workload.File
 	for _, path := range paths {
-		text, err := readFile(cmd.Context(), path, workload.MaxTraceBytes)
-		if err != nil {
-			return nil, err
+		text, known := workload.ShippedStep(path)
+		if !known {
+			if text, err = readFile(cmd.Context(), path, workload.MaxTraceBytes); err != nil {
+				return nil, unknownStep(path, err)
+			}
 		}
 		files = append(files, workload.File{Name: path, Text: text})
 	}
@@ -127,6 +139,15 @@ func compareSteps(cmd *cobra.Command, paths []string) (results []*workload.Resul
 		results = append(results, r)
 	}
 	return results, nil
+}
+
+// unknownStep adds the names of shipped steps to the error of a file that is not there.
+func unknownStep(path string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	names := workload.Shipped()
+	return usagef("%w: want a file, or one of %s%s", err, strings.Join(names, ", "), suggest.DidYouMean(path, names))
 }
 
 // workloadError gives an error of Compare its exit code.
@@ -206,8 +227,19 @@ func sourceOf(cmd *cobra.Command, table *libraries.Table, recorded []libraries.R
 		t, _ := libraries.Build(recorded, libraries.DefaultEqual)
 		sources = append(sources, workload.FromTable(t, ""))
 	}
+	if names, _ := cmd.Flags().GetStringSlice("simulate"); len(names) > 0 {
+		v := &workload.Vendor{Context: cmd.Context(), System: flagValue(cmd, "topology"), Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }}
+		if v.System == "" {
+			return nil, usagef("--simulate: want a system as well, --topology")
+		}
+		more, err := workload.Simulate(v, names)
+		if err != nil {
+			return nil, usagef("--simulate: %w", err)
+		}
+		sources = append(sources, more...)
+	}
 	if len(sources) == 0 {
-		return nil, usagef("--table is missing: want a table of times, --campaign NAME=DIR, or --recorded of a trace")
+		return nil, usagef("--table is missing: want a table of times, --campaign NAME=DIR, --simulate LIBRARY, or --recorded of a trace")
 	}
 	return sources, nil
 }

@@ -15,6 +15,6 @@
 // one that is; a time never changes its library; equal rows give equal tables, byte for byte;
 // reading is bounded in bytes, rows and columns, and an error names file and line.
 //
-// Files, in an order to read them in: row.go dtype.go source.go read.go csv.go osu.go
+// Files, in an order to read them in: row.go dtype.go source.go read.go csv.go osu.go moe.go
 // nccltests.go campaign.go table.go file.go choice.go at.go diff.go next.go belief.go export.go
 package libraries

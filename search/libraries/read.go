@@ -43,7 +43,7 @@ var (
 )
 
 // Read reads a file of measurements: a table of ours, nccl-tests' or rccl-tests' text or
-// JSON, OSU micro-benchmarks' text, or CSV with named columns. The notes say what was left
+// JSON, OSU micro-benchmarks' text, DeepEP's and TensorRT-LLM's rows, or CSV with named columns. The notes say what was left
 // out. Errors about a line are an *Error.
 func Read(s Source, text []byte) (rows []Row, notes []string, err error) {
 	r := &reader{Source: s, base: path.Base(filepath.ToSlash(s.Path))}
@@ -56,6 +56,8 @@ func Read(s Source, text []byte) (rows []Row, notes []string, err error) {
 		err = r.readOSU(text)
 	case nccl != nil || bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
 		err = r.readNCCLTests(text)
+	case isMoE(text):
+		err = r.readMoE(text)
 	default:
 		err = r.readCSV(text)
 	}

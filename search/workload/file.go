@@ -311,7 +311,7 @@ type opRead struct {
 	*opFile
 	key  string
 	us   float64
-	kind int // -1: a compute
+	kind int // -1: a compute, or a call of a group of one rank, which takes no time
 }
 
 // readOps reads the ops of a block.
@@ -378,6 +378,9 @@ func (p *parser) kind(o *opRead) (int, error) {
 		k.Traffic = o.Traffic
 	} else if slices.Contains(collective.VectorForms(), name) {
 		k.Traffic = "balanced"
+	}
+	if k.Ranks == 1 {
+		return -1, nil // there is nobody to talk to
 	}
 	return p.step.kind(p.kinds, k), nil
 }

@@ -27,16 +27,22 @@ func (all Sources) Times(k Kind) (times []libraries.Time, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range more {
-			if !slices.ContainsFunc(times, func(o libraries.Time) bool { return o.Entry() == t.Entry() }) {
-				times = append(times, t)
-			}
+		times = merged(times, more)
+	}
+	return times, nil
+}
+
+// merged adds to times those of libraries that they lack, and sorts them by rising time.
+func merged(times, more []libraries.Time) []libraries.Time {
+	for _, t := range more {
+		if !slices.ContainsFunc(times, func(o libraries.Time) bool { return o.Entry() == t.Entry() }) {
+			times = append(times, t)
 		}
 	}
 	slices.SortStableFunc(times, func(a, b libraries.Time) int {
 		return cmp.Or(cmp.Compare(a.TimeUS, b.TimeUS), cmp.Compare(a.Entry(), b.Entry()))
 	})
-	return times, nil
+	return times
 }
 
 // tableSource supplies the times of a table.
@@ -50,7 +56,23 @@ type tableSource struct {
 // time there, and beyond its greatest the library has none.
 func FromTable(t *libraries.Table, system string) Source { return tableSource{t, system} }
 
+// A library that has no times of an alltoallv whose traffic is balanced makes it as the
+// all-to-all that it is.
 func (s tableSource) Times(k Kind) ([]libraries.Time, error) {
+	times, err := s.own(k)
+	if err != nil || k.Collective != "alltoallv" || !isBalanced(k.Traffic) {
+		return times, err
+	}
+	k.Collective, k.Traffic, k.SMs, k.Bytes = "alltoall", "", "", (k.Bytes+int64(k.Ranks)-1)/int64(k.Ranks)
+	even, err := s.own(k)
+	if err != nil {
+		return nil, err
+	}
+	return merged(times, even), nil
+}
+
+// own are the times of a kind as it stands.
+func (s tableSource) own(k Kind) ([]libraries.Time, error) {
 	q := libraries.Query{Collective: k.Collective, Ranks: k.Ranks}
 	q.Conditions[libraries.System], q.Conditions[libraries.DType] = s.system, k.DType
 	q.Conditions[libraries.SMs], q.Conditions[libraries.Traffic] = k.SMs, k.Traffic
