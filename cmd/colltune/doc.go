@@ -28,7 +28,7 @@
 //	              export.go report.go report_explain.go resume.go resume_trust.go resume_history.go
 //	              resume_folder_linux.go resume_folder_unix.go
 //	              resume_folder_other.go resume_private_unix.go
-//	libraries     table.go table_at.go table_diff.go table_next.go table_export.go
+//	libraries     table.go table_at.go table_diff.go table_next.go table_export.go report_table.go
 //	steps         workload.go workload_output.go workload_page.go
 //	programs      compile.go compile_holes.go compile_passes.go compile_target.go
 //	              verify.go verify_folder.go run.go run_explain.go

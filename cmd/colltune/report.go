@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -13,17 +14,26 @@ import (
 
 func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "report DIR --out FILE.html",
-		Short: "Write a campaign as one page, for people who did not run it",
+		Use:   "report DIR|TABLE --out FILE.html",
+		Short: "Write a campaign, or a table of libraries, as one page",
 		Long: `report writes one self-contained HTML page on a campaign: the system, the winner and
 its speedup at every size, all algorithms, the winners' routings, where simulated
-time goes, and which candidates were refused or failed, and why. The page needs no network and no script.
+time goes, and which candidates were refused or failed, and why. Of a table of libraries
+the page has maps of who is the fastest over sizes and ranks, bandwidth curves, and what
+choosing at each size saves. It needs no network and no script.
 
-  colltune report campaigns/dgx-a100-1x-allreduce --out allreduce.html`,
-		Args: exactArgs("the campaign's folder DIR"),
+  colltune report campaigns/dgx-a100-1x-allreduce --out allreduce.html
+  colltune report times.table --out libraries.html`,
+		Args: exactArgs("the campaign's folder DIR, or the file TABLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flagValue(cmd, "out") == "" {
 				return usagef("--out is missing: want the file to write to, such as report.html")
+			}
+			if file, err := os.Stat(args[0]); err == nil && !file.IsDir() {
+				if isSet(cmd, "baseline") {
+					return usagef("--baseline is of a campaign: %s is no folder", args[0])
+				}
+				return reportTable(cmd, args[0])
 			}
 			var lost error // of winners' programs
 			err := writeTable(cmd, args[0], func(w io.Writer, c *results.Campaign, t *table.Table) error {

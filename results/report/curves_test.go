@@ -46,13 +46,19 @@ func TestCurvesStandAlone(t *testing.T) {
 		if strings.Count(text, "http") != strings.Count(text, "http://www.w3.org/2000/svg") {
 			t.Errorf("%s names an address", name)
 		}
-		d := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "<!DOCTYPE html>\n")))
-		for {
-			if _, err := d.Token(); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+		checkMarkup(t, name, text)
+	}
+}
+
+// checkMarkup fails a page that is not well formed.
+func checkMarkup(t *testing.T, name, text string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "<!DOCTYPE html>\n")))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
 	}
 }

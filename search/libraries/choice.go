@@ -41,6 +41,12 @@ type Choice struct {
 	cell cell
 }
 
+// Entries returns the best row of each entry, by rising time.
+func (c *Choice) Entries() []*Row { return c.rows }
+
+// SameCalls reports whether two choices differ in nothing but the size.
+func (c *Choice) SameCalls(o *Choice) bool { return c.cell.group == o.cell.group }
+
 // Choices returns the fastest library of each cell, in the order of the rows. Of an entry,
 // the fastest row counts, whatever its other conditions; the library's name decides ties. A
 // second is within noise also where it takes at most the share within longer.
@@ -173,6 +179,9 @@ func Singles(choices []Choice) (singles []Single) {
 	}
 	return singles
 }
+
+// Entry returns the library and its version.
+func (s Single) Entry() string { return (&Row{Library: s.Library, Version: s.Version}).Entry() }
 
 // SameCalls reports whether both are of the same collective, ranks and conditions.
 func (s Single) SameCalls(o Single) bool {
