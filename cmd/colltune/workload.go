@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/search/libraries"
 	"github.com/colltune/colltune/search/workload"
@@ -64,6 +65,7 @@ step as a timeline, with what each case takes.`,
 	cmd.Flags().StringArray("campaign", nil, "`NAME=DIR`: a campaign, whose winners are a library of that name; may be repeated")
 	cmd.Flags().IntSlice("ranks", nil, "the numbers of ranks, in place of the file's; efficiency is relative to the first")
 	cmd.Flags().StringArrayP("param", "p", nil, "a parameter of the file: `NAME=VALUE`")
+	cmd.Flags().StringArray("counts", nil, "`NAME=FILE`: the counts, as search --counts reads them, of the traffic that the step calls NAME; may be repeated")
 	cmd.Flags().String("system", "", "of times of several systems, those of this system")
 	cmd.Flags().StringSlice("use", nil, "only these `LIBRARIES`, by name, or by name and version as tables print them (default: all)")
 	cmd.Flags().String("fallback", "nccl", "the `LIBRARY` that makes the calls that another one lacks; none: nobody does")
@@ -95,6 +97,9 @@ func compareSteps(cmd *cobra.Command, paths []string) (results []*workload.Resul
 	}
 	if o.DType, err = libraries.ParseCondition(libraries.DType, flagValue(cmd, "dtype")); err != nil {
 		return nil, usagef("--dtype %w", err)
+	}
+	if o.Matrices, err = matricesOf(cmd); err != nil {
+		return nil, err
 	}
 	var files []workload.File
 	for _, path := range paths {
@@ -128,7 +133,7 @@ func compareSteps(cmd *cobra.Command, paths []string) (results []*workload.Resul
 		if err != nil {
 			return nil, workloadError(err)
 		}
-		source, err := sourceOf(cmd, table, recorded)
+		source, err := sourceOf(cmd, table, recorded, o.Matrices)
 		if err != nil {
 			return nil, err
 		}
@@ -161,6 +166,26 @@ func workloadError(err error) error {
 		return &wrongError{err}
 	}
 	return usage(err)
+}
+
+// matricesOf reads the counts of --counts NAME=FILE.
+func matricesOf(cmd *cobra.Command) (map[string][]int, error) {
+	named, _ := cmd.Flags().GetStringArray("counts")
+	matrices := map[string][]int{}
+	for _, text := range named {
+		name, path, ok := strings.Cut(text, "=")
+		if !ok || name == "" || path == "" {
+			return nil, usagef("--counts %q: want NAME=FILE", text)
+		}
+		content, err := readFile(cmd.Context(), path, maxCounts)
+		if err != nil {
+			return nil, err
+		}
+		if matrices[name], err = collective.ParseCounts(path, content); err != nil {
+			return nil, usage(err)
+		}
+	}
+	return matrices, nil
 }
 
 // numbersOf reads a flag of NAME=NUMBER.
@@ -215,7 +240,7 @@ func tableOfTimes(cmd *cobra.Command) (*libraries.Table, error) {
 }
 
 // sourceOf makes the source of times that the flags name. recorded are a trace's own.
-func sourceOf(cmd *cobra.Command, table *libraries.Table, recorded []libraries.Row) (workload.Source, error) {
+func sourceOf(cmd *cobra.Command, table *libraries.Table, recorded []libraries.Row, matrices map[string][]int) (workload.Source, error) {
 	var sources workload.Sources
 	if table != nil {
 		sources = append(sources, workload.FromTable(table, flagValue(cmd, "system")))
@@ -228,7 +253,7 @@ func sourceOf(cmd *cobra.Command, table *libraries.Table, recorded []libraries.R
 		sources = append(sources, workload.FromTable(t, ""))
 	}
 	if names, _ := cmd.Flags().GetStringSlice("simulate"); len(names) > 0 {
-		v := &workload.Vendor{Context: cmd.Context(), System: flagValue(cmd, "topology"), Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }}
+		v := &workload.Vendor{Context: cmd.Context(), System: flagValue(cmd, "topology"), Matrices: matrices, Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }}
 		if v.System == "" {
 			return nil, usagef("--simulate: want a system as well, --topology")
 		}

@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"slices"
@@ -38,4 +39,28 @@ func Traffic(name string, n int, traffic string) ([]int, error) {
 		return row, nil
 	}
 	return slices.Repeat(row, n), nil
+}
+
+// TrafficName names the traffic of counts: balanced, the skew:F that Traffic makes of it, or
+// matrix: and a hash. Counts that are multiples of others have the same name.
+func TrafficName(name string, counts []int) string {
+	counts = dividedByGCD(counts)
+	n := len(counts)
+	if n > 0 && vectors[name].wants(n) != n {
+		n = int(math.Sqrt(float64(n)))
+	}
+	if n == 0 || !slices.ContainsFunc(counts, func(c int) bool { return c != counts[0] }) {
+		return "balanced"
+	}
+	sum := 0
+	for _, c := range counts[:n] {
+		sum += c
+	}
+	if sum > 0 {
+		skew := "skew:" + strconv.FormatFloat(math.Round(100*float64(counts[0])*float64(n)/float64(sum))/100, 'g', -1, 64)
+		if same, err := Traffic(name, n, skew); err == nil && slices.Equal(same, counts) {
+			return skew
+		}
+	}
+	return fmt.Sprintf("matrix:%x", sha256.Sum256([]byte(FormatCounts(counts, n))))[:len("matrix:")+12]
 }

@@ -31,6 +31,22 @@ func TestTraffic(t *testing.T) {
 	if _, err := Traffic("allreduce", 4, "skew:2"); err == nil || !strings.Contains(err.Error(), "has no traffic of its own") {
 		t.Error(err)
 	}
+	for _, c := range []struct {
+		name   string
+		counts []int
+		want   string
+	}{
+		{"allgatherv", nil, "balanced"},
+		{"alltoallv", []int{2, 2, 2, 2}, "balanced"},
+		{"allgatherv", []int{6, 2, 2, 2}, "skew:2"},
+		{"alltoallv", []int{3, 1, 3, 1}, "skew:1.5"},
+		{"alltoallv", []int{3, 1, 1, 3}, "matrix:"},
+		{"scatterv", []int{2, 6, 2, 2}, "matrix:"},
+	} {
+		if got := TrafficName(c.name, c.counts); !strings.HasPrefix(got, c.want) || c.want == "matrix:" && len(got) != 19 {
+			t.Errorf("%s of %v is %s: want %s", c.name, c.counts, got, c.want)
+		}
+	}
 	// The first of all has F times the mean, whatever the ranks.
 	for n := 2; n < 40; n++ {
 		counts, err := Traffic("allgatherv", n, "skew:1.25")

@@ -3,8 +3,10 @@ package libraries
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
 )
@@ -17,6 +19,10 @@ func ReadCampaign(s Source, c *results.Campaign) ([]Row, error) {
 		return nil, err
 	}
 	r := &reader{Source: s, base: filepath.Base(s.Path)}
+	traffic, err := trafficOf(c.Plan())
+	if err != nil {
+		return nil, err
+	}
 	for i := range built.Rows {
 		w := &built.Rows[i]
 		row := Row{
@@ -27,6 +33,7 @@ func ReadCampaign(s Source, c *results.Campaign) ([]Row, error) {
 		row.Conditions[System], row.Conditions[Nodes] = w.Topology, strconv.Itoa(w.Nodes)
 		row.Conditions[DType], row.Conditions[Placement] = c.Plan().DType, w.Placement
 		row.Conditions[Kernel] = w.Algorithm
+		row.Conditions[Traffic] = traffic
 		if c.Plan().Executor == "sim" {
 			row.Conditions[Evidence] = "simulated"
 		}
@@ -38,4 +45,21 @@ func ReadCampaign(s Source, c *results.Campaign) ([]Row, error) {
 		return nil, fmt.Errorf("campaign %s has no winner yet", s.Path)
 	}
 	return r.rows, nil
+}
+
+// trafficOf is the traffic of a vector form's campaign; empty for other collectives.
+func trafficOf(plan results.Plan) (string, error) {
+	if !slices.Contains(collective.VectorForms(), plan.Call.Collective) {
+		return "", nil
+	}
+	var counts []int
+	for _, f := range plan.Files {
+		if f.Kind == "counts" {
+			var err error
+			if counts, err = collective.ParseCounts("campaign.toml: counts", []byte(f.Text)); err != nil {
+				return "", err
+			}
+		}
+	}
+	return collective.TrafficName(plan.Call.Collective, counts), nil
 }

@@ -29,6 +29,7 @@ type Options struct {
 	Parameters map[string]float64 // by name; each must be one of the file's
 	NodeGPUs   int                // of a trace: GPUs a node; 0: not stated
 	DType      string             // of calls that state none
+	Matrices   map[string][]int   // counts of vector forms, by the name that traffic gives them
 }
 
 // The file's form. Expressions are numbers, or text that evaluate reads.
@@ -67,7 +68,7 @@ type parser struct {
 	kinds    map[Kind]int
 	calls    map[string][]int // by name: the call of each iteration
 	programs map[string]*naming
-	dtype    string // Options.DType
+	options  Options
 }
 
 // group is how many ranks make a call together, how far apart they are, and how many nodes
@@ -96,7 +97,7 @@ func Parse(file string, text []byte, o Options) (*Step, error) {
 		return nil, &libraries.Error{File: file, Line: 1, Msg: fmt.Sprintf("%d bytes: want at most %d", len(text), maxBytes)}
 	}
 	p := &parser{
-		step: &Step{File: file}, dtype: o.DType, numbers: map[string]float64{}, groups: map[string]group{},
+		step: &Step{File: file}, options: o, numbers: map[string]float64{}, groups: map[string]group{},
 		kinds: map[Kind]int{}, calls: map[string][]int{}, programs: map[string]*naming{},
 	}
 	meta, lines, err := tomlfile.Decode(string(text), &p.file)
@@ -359,7 +360,7 @@ func (p *parser) kind(o *opRead) (int, error) {
 		return 0, p.errorf(o.key+".bytes", "%s: %g bytes: want 1 to a PiB", o.Name, bytes)
 	}
 	k := Kind{Collective: name, Bytes: int64(bytes), Ranks: g.ranks, Nodes: g.nodes, Stride: g.stride}
-	dtype, err := libraries.ParseCondition(libraries.DType, cmp.Or(o.DType, p.file.DType, p.dtype))
+	dtype, err := libraries.ParseCondition(libraries.DType, cmp.Or(o.DType, p.file.DType, p.options.DType))
 	if err != nil {
 		return 0, p.errorf(o.key+".dtype", "%v", err)
 	}
@@ -376,6 +377,12 @@ func (p *parser) kind(o *opRead) (int, error) {
 			return 0, p.errorf(o.key+".traffic", "%s: %s has no traffic of its own: want one of %s", o.Name, name, strings.Join(collective.VectorForms(), ", "))
 		}
 		k.Traffic = o.Traffic
+		if counts, given := p.options.Matrices[o.Traffic]; given {
+			if want := collective.CountsOf(name, k.Ranks); len(counts) != want {
+				return 0, p.errorf(o.key+".traffic", "%s: traffic %s has %d counts, for %s over %d ranks: want %d", o.Name, o.Traffic, len(counts), name, k.Ranks, want)
+			}
+			k.Traffic = collective.TrafficName(name, counts)
+		}
 	} else if slices.Contains(collective.VectorForms(), name) {
 		k.Traffic = "balanced"
 	}

@@ -18,12 +18,13 @@ import (
 // Vendor simulates the vendor's library (NCCL or RCCL), as its own cost model would have it
 // choose, on the part of a system that a group has.
 type Vendor struct {
-	Context context.Context
-	System  string       // a topology, as topologies.Resolve reads it
-	Memory  int64        // bytes that a call may need; 0: no limit
-	Notice  func(string) // told what no measurement supports; nil: nobody
-	noticed map[string]bool
-	known   map[Kind][]libraries.Time
+	Context  context.Context
+	System   string           // a topology, as topologies.Resolve reads it
+	Memory   int64            // bytes that a call may need; 0: no limit
+	Matrices map[string][]int // counts by the name of their traffic, as in Options
+	Notice   func(string)     // told what no measurement supports; nil: nobody
+	noticed  map[string]bool
+	known    map[Kind][]libraries.Time
 }
 
 // Times is the simulated time, with the interval that measurements of such systems give it;
@@ -36,7 +37,7 @@ func (v *Vendor) Times(k Kind) ([]libraries.Time, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, err := collective.Traffic(k.Collective, k.Ranks, k.Traffic)
+	counts, err := v.counts(k)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +62,16 @@ func (v *Vendor) Times(k Kind) ([]libraries.Time, error) {
 	v.widen(&time, t, calls[0].Name)
 	v.known[k] = []libraries.Time{time}
 	return v.known[k], nil
+}
+
+// counts are those of a kind's traffic.
+func (v *Vendor) counts(k Kind) ([]int, error) {
+	for _, counts := range v.Matrices {
+		if collective.TrafficName(k.Collective, counts) == k.Traffic && len(counts) == collective.CountsOf(k.Collective, k.Ranks) {
+			return counts, nil
+		}
+	}
+	return collective.Traffic(k.Collective, k.Ranks, k.Traffic)
 }
 
 // run is the time of the library's call.
