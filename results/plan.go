@@ -162,7 +162,7 @@ func (p Plan) Command() string {
 	add("seed", strconv.FormatInt(p.Seed, 10))
 	add("executor", p.Executor)
 	for _, f := range p.Files {
-		if slices.Contains([]string{"template", "baseline", "learn-from"}, f.Kind) {
+		if slices.Contains([]string{"template", "baseline", "library", "learn-from"}, f.Kind) {
 			add(f.Kind, f.Name)
 		}
 	}

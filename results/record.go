@@ -239,6 +239,14 @@ type LibraryTime struct {
 	Source     string     `json:"source"` // FILE:LINE
 }
 
+// Entry is the library and its version.
+func (l LibraryTime) Entry() string {
+	if l.Version == "" {
+		return l.Library
+	}
+	return l.Library + " " + l.Version
+}
+
 // Outlook is what a strategy expects of further trials at a size and placement.
 type Outlook struct {
 	Bytes       int64   `json:"bytes"`

@@ -96,6 +96,11 @@ func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) 
 			return nil, nil, err
 		}
 	}
+	for i := range o.Libraries {
+		if _, err := o.Libraries[i].Rows(p); err != nil {
+			return nil, nil, err
+		}
+	}
 	if all, asked, err = o.families(); err != nil {
 		return nil, nil, err
 	}

@@ -31,7 +31,7 @@
 // Files, in an order to read them in:
 //
 //	request       refusal.go observer.go options.go runtimeprotocols.go problem.go
-//	              baselinefile.go earlier.go plan.go budget.go
+//	              baselinefile.go library_given.go earlier.go plan.go budget.go
 //	helpers       abandon.go limited.go bound.go
 //	cost          instance.go schedule.go critical.go cost.go cost_json.go estimate.go
 //	drafts        routing.go memory.go size.go cache.go enumerate.go

@@ -28,6 +28,8 @@ type Capabilities struct {
 	Native     []executor.NativeAlgorithm
 	NativeOnly bool // it runs no programs
 	OtherLinks bool // its times are not subject to the topology's bounds
+	// Versions are those of communication libraries that it found, by name.
+	Versions map[string]string
 }
 
 // describeExecutor asks the executors what they accept, and which algorithms of their own
@@ -43,7 +45,10 @@ func describeExecutor(ctx context.Context, pool *executor.Pool, name string, p *
 		}
 		return nil, err
 	}
-	b := &Capabilities{d.Name, d.Native, d.NativeOnly, !d.Joins(len(p.Topology.Ranks))}
+	b := &Capabilities{d.Name, d.Native, d.NativeOnly, !d.Joins(len(p.Topology.Ranks)), map[string]string{}}
+	if name, version, ok := strings.Cut(d.Fingerprint["library"], " "); ok { // nccl 2.30.7
+		b.Versions[strings.ToLower(name)] = version
+	}
 	return b, d.Takes(slices.Max(p.Sizes))
 }
 

@@ -32,6 +32,9 @@ type Options struct {
 	// Baseline is a file of times to compare with; nil: the modelled choice of the
 	// vendor's library.
 	Baseline *BaselineFile
+	// Libraries are times of libraries that stand beside the programs: the fastest is what a
+	// size is compared with, unless Baseline is given.
+	Libraries []Library
 	// Earlier are campaigns of the same executor whose times the strategy learns from.
 	Earlier []Earlier
 	// Capabilities are what the executor says of itself. Run asks it; until then, an

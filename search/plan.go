@@ -121,6 +121,9 @@ func PlanOf(p Problem, o Options, s Source, set Settings) results.Plan {
 	if o.Baseline != nil {
 		plan.Files = append(plan.Files, results.File{Kind: "baseline", Name: o.Baseline.Name, Text: o.Baseline.Text})
 	}
+	for i := range o.Libraries {
+		plan.Files = append(plan.Files, results.File{Kind: "library", Name: o.Libraries[i].Name, Text: o.Libraries[i].text(&p, set.Version)})
+	}
 	for _, e := range o.Earlier {
 		plan.Files = append(plan.Files, results.File{Kind: "learn-from", Name: e.Name, Text: e.Text})
 	}
@@ -154,6 +157,13 @@ func FromPlan(plan results.Plan) (Problem, Options, error) {
 		}
 		if f.Kind == "baseline" {
 			o.Baseline = &BaselineFile{f.Name, f.Text}
+		}
+		if f.Kind == "library" {
+			l, err := libraryOf(f.Name, f.Text)
+			if err != nil {
+				return Problem{}, o, err
+			}
+			o.Libraries = append(o.Libraries, l)
 		}
 		if f.Kind == "learn-from" {
 			o.Earlier = append(o.Earlier, Earlier{f.Name, f.Text})

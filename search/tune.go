@@ -92,6 +92,9 @@ func (s *session) tally(space *Space, p *Problem, least leastTime) (results.Tall
 		Points:     space.tallyPoints(p, least),
 		Labels:     space.called(),
 	}
+	if err := s.options.compareLibraries(tally.Points, p); err != nil {
+		return tally, err
+	}
 	if s.options.Baseline == nil {
 		return tally, nil
 	}

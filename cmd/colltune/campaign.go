@@ -109,12 +109,30 @@ func tableOf(c *results.Campaign, baseline *search.BaselineFile) (*table.Table, 
 
 // baselineFlag adds --baseline to a search.
 func baselineFlag(cmd *cobra.Command) {
-	cmd.Flags().String("baseline", "nccl", "what the winner is compared with: nccl (the choice of NCCL's cost model), or a `FILE` of nccl-tests' output")
+	cmd.Flags().Var(&once{value: "nccl"}, "baseline", "what the winner is compared with: nccl (the choice of NCCL's cost model), or a `FILE` of nccl-tests' output")
 }
 
 // otherBaselineFlag adds --baseline to a command that reads a campaign.
 func otherBaselineFlag(cmd *cobra.Command) {
-	cmd.Flags().String("baseline", "", "compare with this `FILE` of nccl-tests' output instead of the campaign's baseline")
+	cmd.Flags().Var(&once{}, "baseline", "compare with this `FILE` of nccl-tests' output instead of the campaign's baseline")
+}
+
+// once is the value of a flag that is a word, and is given once: of two files the second
+// would take the first one's place without a word.
+type once struct {
+	value string
+	given bool
+}
+
+func (o *once) String() string { return o.value }
+func (o *once) Type() string   { return "string" }
+
+func (o *once) Set(s string) error {
+	if o.given {
+		return fmt.Errorf("is given twice: want one, and --library NAME=FILE for each library besides")
+	}
+	o.value, o.given = s, true
+	return nil
 }
 
 // maxBaseline is the largest file of measured times, in bytes.

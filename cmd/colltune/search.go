@@ -94,6 +94,7 @@ func candidateFlags(cmd *cobra.Command) {
 	cmd.Flags().Var(&size{}, "tile-bytes", "fix the tile size (default: tuned)")
 	choiceFlag(cmd, "runtime", "", "", export.RuntimeNames(), "try only programs that this runtime would load and run")
 	baselineFlag(cmd)
+	cmd.Flags().StringArray("library", nil, "`NAME=FILE[,CONDITION=VALUE…]`: a library's measurements, as of table build, stand beside the programs, and the fastest is the baseline; may be repeated")
 	choiceFlag(cmd, "strategy", "", "", autotune.Strategies(), "how trials are chosen (default: "+autotune.Bounded+"; "+autotune.MeasuredStrategy+" where times are measured)")
 	cmd.Flags().Var(&percent{autotune.DefaultGain}, "gain", "the strategy model is done with a size when it expects to gain less than this `PERCENT` of its time")
 	cmd.Flags().StringArray("learn-from", nil, "let the strategy model learn from this campaign too, that the same executor measured: its folder `DIR`")

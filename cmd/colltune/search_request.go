@@ -17,6 +17,7 @@ import (
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/libraries"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
@@ -172,6 +173,16 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 		return o, err
 	}
 	o.Baseline = baseline
+	named, _ := cmd.Flags().GetStringArray("library")
+	for _, text := range named {
+		rows, err := readLibrary(cmd, text)
+		if err != nil {
+			return o, err
+		}
+		t, warnings := libraries.Build(rows, libraries.DefaultEqual)
+		tellSome(cmd.ErrOrStderr(), warnings)
+		o.Libraries = append(o.Libraries, search.Library{Name: libraries.WithoutFolder(text), Table: t})
+	}
 	paths, _ := cmd.Flags().GetStringArray("template")
 	for _, path := range paths {
 		files, err := templates.Files(path)

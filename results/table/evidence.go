@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
@@ -84,17 +85,31 @@ func (t *Table) addNotes() {
 }
 
 // libraryNotes says at how many sizes the library is faster than every program.
-func (t *Table) libraryNotes() []string {
+func (t *Table) libraryNotes() (notes []string) {
 	left := 0
+	var given []string
 	for i := range t.Rows {
 		if t.Rows[i].LeaveToLibrary {
 			left++
 		}
+		for _, l := range t.Rows[i].Libraries {
+			evidence := "measured"
+			if l.Simulated {
+				evidence = "simulated"
+			}
+			if s := l.Entry() + " " + evidence; !slices.Contains(given, s) {
+				given = append(given, s)
+			}
+		}
+	}
+	slices.Sort(given)
+	if len(given) > 0 {
+		notes = append(notes, fmt.Sprintf("libraries whose times were given stand beside the programs: %s", strings.Join(given, ", ")))
 	}
 	if left == 0 {
-		return nil
+		return notes
 	}
-	return []string{fmt.Sprintf("leave %d of %s to the library, which is faster there than every program: exports leave these sizes out", left, units.Count(len(t.Rows), "row"))}
+	return append(notes, fmt.Sprintf("leave %d of %s to the library, which is faster there than every program: exports leave these sizes out", left, units.Count(len(t.Rows), "row")))
 }
 
 // evidenceNotes lists the notes on where the ranks ran and what was checked.

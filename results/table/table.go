@@ -66,6 +66,9 @@ type Row struct {
 	IR              string `json:"ir"`                // hash; empty for a native algorithm
 	Granularity     int64  `json:"granularity_bytes"` // a runtime runs it where this divides the size
 	Executor        string `json:"executor"`
+	// Libraries are what libraries took whose times the search was given, by rising time;
+	// absent without any.
+	Libraries []results.LibraryTime `json:"libraries,omitempty"`
 	// Repeats is what the measurements say; absent where times are computed.
 	Repeats *Repeats `json:"repeats,omitempty"`
 	// Outlook is what was left uncertain; absent where the search expected nothing.
@@ -161,7 +164,8 @@ func Build(c *results.Campaign) (*Table, error) {
 			if !executor.Deterministic {
 				row.Repeats = repeatsOf(best[at], i, points[at].Baseline)
 			}
-			row.addBands(t.model, given)
+			row.Libraries = points[at].Libraries
+			row.addBands(t.model, given || points[at].Baseline != nil && points[at].Baseline.Library != "")
 			t.Rows = append(t.Rows, row)
 		}
 	}

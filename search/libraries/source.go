@@ -55,6 +55,23 @@ func ParseSource(text string) (Source, error) {
 	return s, nil
 }
 
+// WithoutFolder is what ParseSource takes, with the file's name alone.
+func WithoutFolder(text string) string {
+	file, rest, _ := strings.Cut(text, ",")
+	name, path, named := strings.Cut(file, "=")
+	if !named {
+		name, path = "", file
+	}
+	s := path[strings.LastIndexAny(path, `/\`)+1:]
+	if named {
+		s = name + "=" + s
+	}
+	if rest != "" {
+		s += "," + rest
+	}
+	return s
+}
+
 // errOther is the error of a row that is another library's.
 var errOther = errors.New("another library's")
 
