@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -42,7 +43,7 @@ func TestPromisingProgramsAreGood(t *testing.T) {
 				if best[trial.Bytes] == nil {
 					best[trial.Bytes] = map[string]float64{}
 				}
-				at, name := best[trial.Bytes], candidateName(trial.Algorithm, restoreNumbers(trial.Parameters), trial.Instances)
+				at, name := best[trial.Bytes], keyOf(t, trial.Algorithm, trial.Parameters, trial.Instances)
 				if known, ok := at[name]; trial.Outcome == results.OK && (!ok || trial.TimesUS[0] < known) {
 					at[name] = trial.TimesUS[0]
 				}
@@ -55,8 +56,7 @@ func TestPromisingProgramsAreGood(t *testing.T) {
 			}
 			var all []*draft
 			for _, f := range asked {
-				// Holes stay open: the rings in rank order are the winners' too.
-				grid, err := f.GridFor(e.machine, e.request(), nil)
+				grid, _, err := e.routings(t.Context(), f, map[string]string{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -83,7 +83,7 @@ func TestPromisingProgramsAreGood(t *testing.T) {
 			for _, bytes := range e.problem.Sizes {
 				winner, chosen := math.Inf(1), math.Inf(1)
 				for i, d := range drafts {
-					us, ok := best[bytes][d.String()]
+					us, ok := best[bytes][keyOf(t, d.name, set(d.params), d.instances)]
 					if !ok {
 						continue
 					}
@@ -93,12 +93,22 @@ func TestPromisingProgramsAreGood(t *testing.T) {
 					}
 				}
 				t.Logf("%d nodes, %d bytes: %.2f us of all programs, %.2f of those chosen", nodes, bytes, winner, chosen)
-				if chosen > winner*row.worse {
+				if math.IsInf(winner, 1) || chosen > winner*row.worse {
 					t.Errorf("%d nodes, %d bytes: the best chosen takes %.2f us, of all %.2f", nodes, bytes, chosen, winner)
 				}
 			}
 		})
 	}
+}
+
+// keyOf tells the candidates of a search apart, in its drafts and in its journal.
+func keyOf(t *testing.T, algorithm string, params map[string]any, instances int) string {
+	t.Helper()
+	text, err := json.Marshal(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s %s ×%d", algorithm, text, instances)
 }
 
 // choice is a collective on a system of n nodes, and the largest ratio allowed of the best
@@ -111,15 +121,33 @@ type choice struct {
 }
 
 var choices = []choice{
-	{"dgx-a100", "allreduce", 2, 1.1},
+	// Five collectives on four systems are to be within 2 %; docs/measurements/search.md
+	// says why the others are not.
+	{"dgx-a100", "allreduce", 2, 1.02},
+	{"dgx-a100", "allgather", 2, 1.02},
+	{"dgx-a100", "reducescatter", 2, 1.02},
+	{"dgx-a100", "alltoall", 2, 1.02},
+	{"dgx-a100", "broadcast", 2, 1.04},
+	{"perlmutter", "allreduce", 4, 1.14},
+	{"perlmutter", "allgather", 4, 1.02},
+	{"perlmutter", "reducescatter", 4, 1.02},
+	{"perlmutter", "alltoall", 4, 1.02},
+	{"perlmutter", "broadcast", 4, 1.02},
+	{"frontier", "allreduce", 4, 1.02},
+	{"frontier", "allgather", 4, 1.02},
+	{"frontier", "reducescatter", 4, 1.02},
+	{"frontier", "alltoall", 2, 1.15},
+	{"frontier", "broadcast", 2, 1.02},
+	{"dgx-h100", "allreduce", 2, 1.02},
+	{"dgx-h100", "allgather", 2, 1.02},
+	{"dgx-h100", "reducescatter", 2, 1.02},
+	{"dgx-h100", "alltoall", 2, 1.02},
+	{"dgx-h100", "broadcast", 2, 1.06},
+
 	{"dgx-a100", "allreduce", 4, 1.1},
-	{"dgx-a100", "allgather", 2, 1.1},
 	{"dgx-a100", "allgather", 4, 1.1},
-	{"dgx-a100", "reducescatter", 2, 1.1},
 	{"dgx-a100", "reducescatter", 4, 1.1},
-	{"dgx-a100", "alltoall", 2, 1.1},
 	{"dgx-a100", "alltoall", 4, 1.1},
-	{"dgx-a100", "broadcast", 2, 1.1},
 	{"dgx-a100", "broadcast", 4, 1.1},
 	{"dgx-a100", "reduce", 2, 1.1},
 	{"polaris", "allreduce", 4, 1.1},
