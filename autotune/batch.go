@@ -124,6 +124,7 @@ func (b *batch) runAll(ctx context.Context) {
 		work = append(work, executor.Trial{
 			Program: t.Program, Native: t.Native, Collective: t.Collective, Topology: p.Topology, Bytes: t.record.Bytes, Protocol: t.proto, TileBytes: t.tile,
 			DType: p.DType, Op: p.Op, Iters: iters, Warmup: warmup, Seed: p.Seed,
+			Repeat: b.records[i].Repeat, Before: len(b.made) + len(work),
 		})
 	}
 	more := func() bool { return !b.budgetSpent() }

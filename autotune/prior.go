@@ -31,24 +31,31 @@ type point struct {
 	*trial
 }
 
-// prior returns what a model says of a space's programs before any trial, in µs by
-// configuration and size; 0 where it says nothing, nil if it says nothing at all: of native
-// algorithms. Where the topology's links join the ranks, the model is the simulator.
-// Elsewhere it is the programs' work.
+// prior returns what models say of a space before any trial, in µs by configuration and
+// size; 0 where they say nothing, nil if they say nothing at all. Of programs, the model is
+// the simulator where the topology's links join the ranks, and elsewhere their work; of
+// native algorithms it is Candidate.Prior.
 func (r *run) prior(ctx context.Context, s *space) ([][]float64, error) {
 	times := make([][]float64, len(s.Configs))
-	programs := map[*candidate][]point{}
+	programs, some := map[*candidate][]point{}, false
 	for config, row := range s.trials {
 		times[config] = make([]float64, len(s.Sizes))
 		for size, t := range row {
-			if t != nil && t.Program != nil {
+			switch {
+			case t == nil:
+			case t.Program != nil:
 				programs[t.candidate] = append(programs[t.candidate], point{strategy.Point{Config: config, Size: size}, t})
+			case t.Prior != nil:
+				times[config][size] = t.Prior(t.cell.bytes, t.proto)
+				some = some || times[config][size] > 0
 			}
 		}
 	}
 	switch {
-	case len(programs) == 0:
+	case len(programs) == 0 && !some:
 		return nil, nil
+	case len(programs) == 0:
+		return times, nil
 	case r.problem.OtherLinks:
 		for _, points := range programs {
 			for _, x := range points {

@@ -102,11 +102,42 @@ func TestPriorIsWork(t *testing.T) {
 	}
 }
 
-// A native algorithm has no prior.
-func TestNativeHasNoPrior(t *testing.T) {
-	c := field{1}.candidates(1, true, false)[0]
-	c.Collective, c.Program, c.Native = c.Program.Collective, nil, &executor.Native{Algorithm: "ring"}
+// A native algorithm has the prior that its candidate brings, beside the programs'; where no
+// candidate has one, there is none.
+func TestPriorOfNatives(t *testing.T) {
+	candidates := field{1}.candidates(2, true, false)
+	c := candidates[0]
+	c.Collective, c.Program, c.Native, c.Hash = c.Program.Collective, nil, &executor.Native{Algorithm: "ring"}, "native"
 	if _, prior := spaceAndPrior(t, []Candidate{c}, false, 1); prior != nil {
 		t.Errorf("prior %v, want none", prior)
+	}
+	c.Prior = func(bytes int64, proto topologies.Proto) float64 {
+		if proto == topologies.LL128 {
+			return 0
+		}
+		return float64(bytes) + float64(proto)
+	}
+	for _, all := range [][]Candidate{{c}, {c, candidates[1]}} {
+		s, prior := spaceAndPrior(t, all, false, 1)
+		natives, programs := 0, 0
+		for config, row := range s.trials {
+			for size, x := range row {
+				switch {
+				case x == nil:
+				case x.Native == nil:
+					programs++
+					if prior[config][size] == 0 {
+						t.Errorf("a program has no prior at %d bytes", s.Sizes[size])
+					}
+				case prior[config][size] != c.Prior(s.Sizes[size], x.proto):
+					t.Errorf("prior %g of %v at %d bytes", prior[config][size], x.proto, s.Sizes[size])
+				default:
+					natives++
+				}
+			}
+		}
+		if natives != 3*len(s.Sizes) || (programs > 0) != (len(all) > 1) {
+			t.Errorf("%d native points and %d of programs", natives, programs)
+		}
 	}
 }

@@ -67,6 +67,9 @@ type Candidate struct {
 	// Bound returns a lower bound in microseconds of every run on the executor; nil if
 	// there is none, and the candidate can't be left out.
 	Bound func(bytes int64, proto topologies.Proto, tile int64) float64
+	// Prior returns what a model says of a native algorithm's time before any trial, in
+	// microseconds; 0 where it says nothing. nil: it never does.
+	Prior func(bytes int64, proto topologies.Proto) float64
 	// Protocols are those the program may be run with; none: the problem's.
 	Protocols []topologies.Proto
 	// Baseline are the points at which the vendor's library would run this program.

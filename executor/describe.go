@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/colltune/colltune/internal/units"
 )
 
 // Description is an executor's description of itself.
@@ -43,6 +45,7 @@ type Description struct {
 const (
 	maxDescribed     = 1000
 	maxDescribedText = 64 << 10
+	maxPriors        = 1 << 14 // of an algorithm: sizes times protocols
 )
 
 // Validate returns an error if a number of the description is negative, or a text or a
@@ -70,6 +73,14 @@ func (d *Description) Validate() error {
 	}
 	for _, a := range d.Native {
 		settings := slices.Sorted(maps.Keys(a.Settings))
+		if n := len(a.Priors); n > maxPriors {
+			return fmt.Errorf("description: %d prior times of %.80s: want at most %d", n, a.Algorithm, maxPriors)
+		}
+		for _, p := range a.Priors {
+			if err := units.CheckTimeUS(p.US); err != nil {
+				return fmt.Errorf("description: prior of %.80s at %d bytes: %w", a.Algorithm, p.Bytes, err)
+			}
+		}
 		lists = append(lists, list{"names of algorithms", []string{a.Algorithm}}, list{"collectives", a.Collectives}, list{"protocols", a.Protocols}, list{"settings", settings})
 		for _, name := range settings {
 			lists = append(lists, list{fmt.Sprintf("values of %.80s", name), a.Settings[name]})

@@ -46,6 +46,9 @@ type Trial struct {
 	Iters     int    // timed iterations; 0: one
 	Warmup    int    // iterations before them
 	Seed      int64  // of the inputs
+	// Trials of the campaign before this one: of the same point, and of any. They tell an
+	// executor that plays times back which noise a trial has; no other needs them.
+	Repeat, Before int
 }
 
 // Validate returns an error if no executor could run the trial. It sets the Chunks of a

@@ -32,6 +32,16 @@ type NativeAlgorithm struct {
 	Protocols   []string `json:"protocols,omitempty"`   // none: it chooses, and a trial's is ignored
 	// Settings lists the values worth trying for each setting, the default first.
 	Settings map[string][]string `json:"settings,omitempty"`
+	// Priors are what a model says of its times before any trial, for a strategy: of an
+	// algorithm with one collective and one value for each setting.
+	Priors []Prior `json:"priors,omitempty"`
+}
+
+// Prior is a model's time.
+type Prior struct {
+	Protocol string  `json:"protocol,omitempty"` // "": it chooses
+	Bytes    int64   `json:"bytes"`
+	US       float64 `json:"us"` // µs, above 0
 }
 
 // offers returns why an executor has no such algorithm of its own as a trial asks for. Of

@@ -37,6 +37,6 @@
 //	drafts        routing.go memory.go size.go cache.go enumerate.go
 //	              holes.go hole_rings.go hole_nics.go hole_trees.go
 //	              synthesised.go baselines.go steady.go shortlist.go
-//	candidates    build.go natives.go space.go check.go forecast.go
+//	candidates    build.go natives.go nativeprior.go space.go check.go forecast.go
 //	search        tune.go run.go library.go
 package search

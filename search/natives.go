@@ -104,6 +104,7 @@ func (e *enumeration) native() *Space {
 		for _, s := range combinations {
 			c := e.nativeCandidate(a.Algorithm, s)
 			c.Protocols, c.Chooses = protocols, len(a.Protocols) == 0
+			c.Prior = e.nativePrior(&a, c.Channels)
 			space.Candidates = append(space.Candidates, c)
 		}
 	}

@@ -284,6 +284,7 @@ type NativeAlgorithm struct {
 	Collectives   []string                  `protobuf:"bytes,2,rep,name=collectives,proto3" json:"collectives,omitempty"`                                                                     // none: any
 	Protocols     []string                  `protobuf:"bytes,3,rep,name=protocols,proto3" json:"protocols,omitempty"`                                                                         // none: it chooses, and a trial's is ignored
 	Settings      map[string]*SettingValues `protobuf:"bytes,4,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // what may be set
+	Priors        []*Prior                  `protobuf:"bytes,5,rep,name=priors,proto3" json:"priors,omitempty"`                                                                               // what is known of its times before any trial
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -346,6 +347,75 @@ func (x *NativeAlgorithm) GetSettings() map[string]*SettingValues {
 	return nil
 }
 
+func (x *NativeAlgorithm) GetPriors() []*Prior {
+	if x != nil {
+		return x.Priors
+	}
+	return nil
+}
+
+// Prior is a time that some model gives an algorithm of one collective with one value for
+// each setting.
+type Prior struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Protocol      string                 `protobuf:"bytes,1,opt,name=protocol,proto3" json:"protocol,omitempty"` // empty: it chooses
+	Bytes         int64                  `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Us            float64                `protobuf:"fixed64,3,opt,name=us,proto3" json:"us,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Prior) Reset() {
+	*x = Prior{}
+	mi := &file_executor_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Prior) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Prior) ProtoMessage() {}
+
+func (x *Prior) ProtoReflect() protoreflect.Message {
+	mi := &file_executor_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Prior.ProtoReflect.Descriptor instead.
+func (*Prior) Descriptor() ([]byte, []int) {
+	return file_executor_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Prior) GetProtocol() string {
+	if x != nil {
+		return x.Protocol
+	}
+	return ""
+}
+
+func (x *Prior) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *Prior) GetUs() float64 {
+	if x != nil {
+		return x.Us
+	}
+	return 0
+}
+
 // SettingValues are the values worth trying; the first is the default.
 type SettingValues struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -356,7 +426,7 @@ type SettingValues struct {
 
 func (x *SettingValues) Reset() {
 	*x = SettingValues{}
-	mi := &file_executor_proto_msgTypes[3]
+	mi := &file_executor_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -368,7 +438,7 @@ func (x *SettingValues) String() string {
 func (*SettingValues) ProtoMessage() {}
 
 func (x *SettingValues) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[3]
+	mi := &file_executor_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -381,7 +451,7 @@ func (x *SettingValues) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettingValues.ProtoReflect.Descriptor instead.
 func (*SettingValues) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{3}
+	return file_executor_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SettingValues) GetValues() []string {
@@ -402,7 +472,7 @@ type LoadHeader struct {
 
 func (x *LoadHeader) Reset() {
 	*x = LoadHeader{}
-	mi := &file_executor_proto_msgTypes[4]
+	mi := &file_executor_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -414,7 +484,7 @@ func (x *LoadHeader) String() string {
 func (*LoadHeader) ProtoMessage() {}
 
 func (x *LoadHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[4]
+	mi := &file_executor_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -427,7 +497,7 @@ func (x *LoadHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadHeader.ProtoReflect.Descriptor instead.
 func (*LoadHeader) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{4}
+	return file_executor_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LoadHeader) GetKind() DocumentKind {
@@ -464,7 +534,7 @@ type LoadRequest struct {
 
 func (x *LoadRequest) Reset() {
 	*x = LoadRequest{}
-	mi := &file_executor_proto_msgTypes[5]
+	mi := &file_executor_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -476,7 +546,7 @@ func (x *LoadRequest) String() string {
 func (*LoadRequest) ProtoMessage() {}
 
 func (x *LoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[5]
+	mi := &file_executor_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -489,7 +559,7 @@ func (x *LoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadRequest.ProtoReflect.Descriptor instead.
 func (*LoadRequest) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{5}
+	return file_executor_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *LoadRequest) GetPart() isLoadRequest_Part {
@@ -541,7 +611,7 @@ type LoadReply struct {
 
 func (x *LoadReply) Reset() {
 	*x = LoadReply{}
-	mi := &file_executor_proto_msgTypes[6]
+	mi := &file_executor_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -553,7 +623,7 @@ func (x *LoadReply) String() string {
 func (*LoadReply) ProtoMessage() {}
 
 func (x *LoadReply) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[6]
+	mi := &file_executor_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -566,7 +636,7 @@ func (x *LoadReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReply.ProtoReflect.Descriptor instead.
 func (*LoadReply) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{6}
+	return file_executor_proto_rawDescGZIP(), []int{7}
 }
 
 type RunRequest struct {
@@ -583,15 +653,19 @@ type RunRequest struct {
 	Seed      int64                  `protobuf:"varint,10,opt,name=seed,proto3" json:"seed,omitempty"`
 	// An algorithm of the executor's own, in place of a program: then program is
 	// empty, and collective says what is computed.
-	Native        *Native     `protobuf:"bytes,11,opt,name=native,proto3" json:"native,omitempty"`
-	Collective    *Collective `protobuf:"bytes,12,opt,name=collective,proto3" json:"collective,omitempty"`
+	Native     *Native     `protobuf:"bytes,11,opt,name=native,proto3" json:"native,omitempty"`
+	Collective *Collective `protobuf:"bytes,12,opt,name=collective,proto3" json:"collective,omitempty"`
+	// Trials of the campaign before this one: of the same point, and of any. For an
+	// executor that plays recorded times back with noise; others need neither.
+	Repeat        int32 `protobuf:"varint,13,opt,name=repeat,proto3" json:"repeat,omitempty"`
+	Before        int64 `protobuf:"varint,14,opt,name=before,proto3" json:"before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunRequest) Reset() {
 	*x = RunRequest{}
-	mi := &file_executor_proto_msgTypes[7]
+	mi := &file_executor_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -603,7 +677,7 @@ func (x *RunRequest) String() string {
 func (*RunRequest) ProtoMessage() {}
 
 func (x *RunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[7]
+	mi := &file_executor_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -616,7 +690,7 @@ func (x *RunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRequest.ProtoReflect.Descriptor instead.
 func (*RunRequest) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{7}
+	return file_executor_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RunRequest) GetProgram() string {
@@ -703,6 +777,20 @@ func (x *RunRequest) GetCollective() *Collective {
 	return nil
 }
 
+func (x *RunRequest) GetRepeat() int32 {
+	if x != nil {
+		return x.Repeat
+	}
+	return 0
+}
+
+func (x *RunRequest) GetBefore() int64 {
+	if x != nil {
+		return x.Before
+	}
+	return 0
+}
+
 type Native struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Algorithm     string                 `protobuf:"bytes,1,opt,name=algorithm,proto3" json:"algorithm,omitempty"`                                                                         // one the description lists
@@ -713,7 +801,7 @@ type Native struct {
 
 func (x *Native) Reset() {
 	*x = Native{}
-	mi := &file_executor_proto_msgTypes[8]
+	mi := &file_executor_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -725,7 +813,7 @@ func (x *Native) String() string {
 func (*Native) ProtoMessage() {}
 
 func (x *Native) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[8]
+	mi := &file_executor_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -738,7 +826,7 @@ func (x *Native) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Native.ProtoReflect.Descriptor instead.
 func (*Native) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{8}
+	return file_executor_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Native) GetAlgorithm() string {
@@ -769,7 +857,7 @@ type Collective struct {
 
 func (x *Collective) Reset() {
 	*x = Collective{}
-	mi := &file_executor_proto_msgTypes[9]
+	mi := &file_executor_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -781,7 +869,7 @@ func (x *Collective) String() string {
 func (*Collective) ProtoMessage() {}
 
 func (x *Collective) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[9]
+	mi := &file_executor_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -794,7 +882,7 @@ func (x *Collective) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Collective.ProtoReflect.Descriptor instead.
 func (*Collective) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{9}
+	return file_executor_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Collective) GetName() string {
@@ -845,7 +933,7 @@ type RunEvent struct {
 
 func (x *RunEvent) Reset() {
 	*x = RunEvent{}
-	mi := &file_executor_proto_msgTypes[10]
+	mi := &file_executor_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +945,7 @@ func (x *RunEvent) String() string {
 func (*RunEvent) ProtoMessage() {}
 
 func (x *RunEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[10]
+	mi := &file_executor_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +958,7 @@ func (x *RunEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEvent.ProtoReflect.Descriptor instead.
 func (*RunEvent) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{10}
+	return file_executor_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RunEvent) GetEvent() isRunEvent_Event {
@@ -925,7 +1013,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_executor_proto_msgTypes[11]
+	mi := &file_executor_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -937,7 +1025,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[11]
+	mi := &file_executor_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -950,7 +1038,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{11}
+	return file_executor_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Heartbeat) GetProgress() int64 {
@@ -972,7 +1060,7 @@ type Measurement struct {
 
 func (x *Measurement) Reset() {
 	*x = Measurement{}
-	mi := &file_executor_proto_msgTypes[12]
+	mi := &file_executor_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -984,7 +1072,7 @@ func (x *Measurement) String() string {
 func (*Measurement) ProtoMessage() {}
 
 func (x *Measurement) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[12]
+	mi := &file_executor_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -997,7 +1085,7 @@ func (x *Measurement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measurement.ProtoReflect.Descriptor instead.
 func (*Measurement) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{12}
+	return file_executor_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Measurement) GetTimesUs() []float64 {
@@ -1057,15 +1145,20 @@ const file_executor_proto_rawDesc = "" +
 	"\tsimulated\x18\x10 \x01(\bR\tsimulated\x1a>\n" +
 	"\x10FingerprintEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\x0f\x10\x10\"\xa2\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\x0f\x10\x10\"\xd7\x02\n" +
 	"\x0fNativeAlgorithm\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12 \n" +
 	"\vcollectives\x18\x02 \x03(\tR\vcollectives\x12\x1c\n" +
 	"\tprotocols\x18\x03 \x03(\tR\tprotocols\x12O\n" +
-	"\bsettings\x18\x04 \x03(\v23.colltune.executor.v1.NativeAlgorithm.SettingsEntryR\bsettings\x1a`\n" +
+	"\bsettings\x18\x04 \x03(\v23.colltune.executor.v1.NativeAlgorithm.SettingsEntryR\bsettings\x123\n" +
+	"\x06priors\x18\x05 \x03(\v2\x1b.colltune.executor.v1.PriorR\x06priors\x1a`\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x129\n" +
-	"\x05value\x18\x02 \x01(\v2#.colltune.executor.v1.SettingValuesR\x05value:\x028\x01\"'\n" +
+	"\x05value\x18\x02 \x01(\v2#.colltune.executor.v1.SettingValuesR\x05value:\x028\x01\"I\n" +
+	"\x05Prior\x12\x1a\n" +
+	"\bprotocol\x18\x01 \x01(\tR\bprotocol\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\x12\x0e\n" +
+	"\x02us\x18\x03 \x01(\x01R\x02us\"'\n" +
 	"\rSettingValues\x12\x16\n" +
 	"\x06values\x18\x01 \x03(\tR\x06values\"n\n" +
 	"\n" +
@@ -1077,7 +1170,7 @@ const file_executor_proto_rawDesc = "" +
 	"\x06header\x18\x01 \x01(\v2 .colltune.executor.v1.LoadHeaderH\x00R\x06header\x12\x16\n" +
 	"\x05chunk\x18\x02 \x01(\fH\x00R\x05chunkB\x06\n" +
 	"\x04part\"\v\n" +
-	"\tLoadReply\"\xf3\x02\n" +
+	"\tLoadReply\"\xa3\x03\n" +
 	"\n" +
 	"RunRequest\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12\x1a\n" +
@@ -1095,7 +1188,9 @@ const file_executor_proto_rawDesc = "" +
 	"\x06native\x18\v \x01(\v2\x1c.colltune.executor.v1.NativeR\x06native\x12@\n" +
 	"\n" +
 	"collective\x18\f \x01(\v2 .colltune.executor.v1.CollectiveR\n" +
-	"collective\"\xab\x01\n" +
+	"collective\x12\x16\n" +
+	"\x06repeat\x18\r \x01(\x05R\x06repeat\x12\x16\n" +
+	"\x06before\x18\x0e \x01(\x03R\x06before\"\xab\x01\n" +
 	"\x06Native\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12F\n" +
 	"\bsettings\x18\x02 \x03(\v2*.colltune.executor.v1.Native.SettingsEntryR\bsettings\x1a;\n" +
@@ -1142,49 +1237,51 @@ func file_executor_proto_rawDescGZIP() []byte {
 }
 
 var file_executor_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_executor_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_executor_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_executor_proto_goTypes = []any{
 	(DocumentKind)(0),       // 0: colltune.executor.v1.DocumentKind
 	(*DescribeRequest)(nil), // 1: colltune.executor.v1.DescribeRequest
 	(*Description)(nil),     // 2: colltune.executor.v1.Description
 	(*NativeAlgorithm)(nil), // 3: colltune.executor.v1.NativeAlgorithm
-	(*SettingValues)(nil),   // 4: colltune.executor.v1.SettingValues
-	(*LoadHeader)(nil),      // 5: colltune.executor.v1.LoadHeader
-	(*LoadRequest)(nil),     // 6: colltune.executor.v1.LoadRequest
-	(*LoadReply)(nil),       // 7: colltune.executor.v1.LoadReply
-	(*RunRequest)(nil),      // 8: colltune.executor.v1.RunRequest
-	(*Native)(nil),          // 9: colltune.executor.v1.Native
-	(*Collective)(nil),      // 10: colltune.executor.v1.Collective
-	(*RunEvent)(nil),        // 11: colltune.executor.v1.RunEvent
-	(*Heartbeat)(nil),       // 12: colltune.executor.v1.Heartbeat
-	(*Measurement)(nil),     // 13: colltune.executor.v1.Measurement
-	nil,                     // 14: colltune.executor.v1.Description.FingerprintEntry
-	nil,                     // 15: colltune.executor.v1.NativeAlgorithm.SettingsEntry
-	nil,                     // 16: colltune.executor.v1.Native.SettingsEntry
+	(*Prior)(nil),           // 4: colltune.executor.v1.Prior
+	(*SettingValues)(nil),   // 5: colltune.executor.v1.SettingValues
+	(*LoadHeader)(nil),      // 6: colltune.executor.v1.LoadHeader
+	(*LoadRequest)(nil),     // 7: colltune.executor.v1.LoadRequest
+	(*LoadReply)(nil),       // 8: colltune.executor.v1.LoadReply
+	(*RunRequest)(nil),      // 9: colltune.executor.v1.RunRequest
+	(*Native)(nil),          // 10: colltune.executor.v1.Native
+	(*Collective)(nil),      // 11: colltune.executor.v1.Collective
+	(*RunEvent)(nil),        // 12: colltune.executor.v1.RunEvent
+	(*Heartbeat)(nil),       // 13: colltune.executor.v1.Heartbeat
+	(*Measurement)(nil),     // 14: colltune.executor.v1.Measurement
+	nil,                     // 15: colltune.executor.v1.Description.FingerprintEntry
+	nil,                     // 16: colltune.executor.v1.NativeAlgorithm.SettingsEntry
+	nil,                     // 17: colltune.executor.v1.Native.SettingsEntry
 }
 var file_executor_proto_depIdxs = []int32{
-	14, // 0: colltune.executor.v1.Description.fingerprint:type_name -> colltune.executor.v1.Description.FingerprintEntry
+	15, // 0: colltune.executor.v1.Description.fingerprint:type_name -> colltune.executor.v1.Description.FingerprintEntry
 	3,  // 1: colltune.executor.v1.Description.native:type_name -> colltune.executor.v1.NativeAlgorithm
-	15, // 2: colltune.executor.v1.NativeAlgorithm.settings:type_name -> colltune.executor.v1.NativeAlgorithm.SettingsEntry
-	0,  // 3: colltune.executor.v1.LoadHeader.kind:type_name -> colltune.executor.v1.DocumentKind
-	5,  // 4: colltune.executor.v1.LoadRequest.header:type_name -> colltune.executor.v1.LoadHeader
-	9,  // 5: colltune.executor.v1.RunRequest.native:type_name -> colltune.executor.v1.Native
-	10, // 6: colltune.executor.v1.RunRequest.collective:type_name -> colltune.executor.v1.Collective
-	16, // 7: colltune.executor.v1.Native.settings:type_name -> colltune.executor.v1.Native.SettingsEntry
-	12, // 8: colltune.executor.v1.RunEvent.heartbeat:type_name -> colltune.executor.v1.Heartbeat
-	13, // 9: colltune.executor.v1.RunEvent.measurement:type_name -> colltune.executor.v1.Measurement
-	4,  // 10: colltune.executor.v1.NativeAlgorithm.SettingsEntry.value:type_name -> colltune.executor.v1.SettingValues
-	1,  // 11: colltune.executor.v1.Executor.Describe:input_type -> colltune.executor.v1.DescribeRequest
-	6,  // 12: colltune.executor.v1.Executor.Load:input_type -> colltune.executor.v1.LoadRequest
-	8,  // 13: colltune.executor.v1.Executor.Run:input_type -> colltune.executor.v1.RunRequest
-	2,  // 14: colltune.executor.v1.Executor.Describe:output_type -> colltune.executor.v1.Description
-	7,  // 15: colltune.executor.v1.Executor.Load:output_type -> colltune.executor.v1.LoadReply
-	11, // 16: colltune.executor.v1.Executor.Run:output_type -> colltune.executor.v1.RunEvent
-	14, // [14:17] is the sub-list for method output_type
-	11, // [11:14] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	16, // 2: colltune.executor.v1.NativeAlgorithm.settings:type_name -> colltune.executor.v1.NativeAlgorithm.SettingsEntry
+	4,  // 3: colltune.executor.v1.NativeAlgorithm.priors:type_name -> colltune.executor.v1.Prior
+	0,  // 4: colltune.executor.v1.LoadHeader.kind:type_name -> colltune.executor.v1.DocumentKind
+	6,  // 5: colltune.executor.v1.LoadRequest.header:type_name -> colltune.executor.v1.LoadHeader
+	10, // 6: colltune.executor.v1.RunRequest.native:type_name -> colltune.executor.v1.Native
+	11, // 7: colltune.executor.v1.RunRequest.collective:type_name -> colltune.executor.v1.Collective
+	17, // 8: colltune.executor.v1.Native.settings:type_name -> colltune.executor.v1.Native.SettingsEntry
+	13, // 9: colltune.executor.v1.RunEvent.heartbeat:type_name -> colltune.executor.v1.Heartbeat
+	14, // 10: colltune.executor.v1.RunEvent.measurement:type_name -> colltune.executor.v1.Measurement
+	5,  // 11: colltune.executor.v1.NativeAlgorithm.SettingsEntry.value:type_name -> colltune.executor.v1.SettingValues
+	1,  // 12: colltune.executor.v1.Executor.Describe:input_type -> colltune.executor.v1.DescribeRequest
+	7,  // 13: colltune.executor.v1.Executor.Load:input_type -> colltune.executor.v1.LoadRequest
+	9,  // 14: colltune.executor.v1.Executor.Run:input_type -> colltune.executor.v1.RunRequest
+	2,  // 15: colltune.executor.v1.Executor.Describe:output_type -> colltune.executor.v1.Description
+	8,  // 16: colltune.executor.v1.Executor.Load:output_type -> colltune.executor.v1.LoadReply
+	12, // 17: colltune.executor.v1.Executor.Run:output_type -> colltune.executor.v1.RunEvent
+	15, // [15:18] is the sub-list for method output_type
+	12, // [12:15] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_executor_proto_init() }
@@ -1192,11 +1289,11 @@ func file_executor_proto_init() {
 	if File_executor_proto != nil {
 		return
 	}
-	file_executor_proto_msgTypes[5].OneofWrappers = []any{
+	file_executor_proto_msgTypes[6].OneofWrappers = []any{
 		(*LoadRequest_Header)(nil),
 		(*LoadRequest_Chunk)(nil),
 	}
-	file_executor_proto_msgTypes[10].OneofWrappers = []any{
+	file_executor_proto_msgTypes[11].OneofWrappers = []any{
 		(*RunEvent_Heartbeat)(nil),
 		(*RunEvent_Measurement)(nil),
 	}
@@ -1206,7 +1303,7 @@ func file_executor_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_executor_proto_rawDesc), len(file_executor_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

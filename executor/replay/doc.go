@@ -10,8 +10,9 @@
 // Files: settings.go, the user's; replay.go, the executor; natives.go, configurations as
 // native algorithms.
 //
-// Invariants: only what was recorded is offered, and any other trial is refused; without
-// noise the same trial gives the same times.
+// Invariants: only what was recorded is offered, and any other trial is refused; the
+// times of a trial follow from the settings, the table, the trial and the numbers of those
+// before it, in whichever process.
 //
 // It runs no programs, and moves no data.
 package replay

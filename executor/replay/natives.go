@@ -2,6 +2,7 @@ package replay
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/replay/recorded"
@@ -29,10 +30,11 @@ func natives(s *recorded.Space) (all []executor.NativeAlgorithm) {
 		name := executor.Native{Algorithm: c.Algorithm, Settings: settings}.String()
 		if at, ok := byName[name]; ok {
 			all[at].Protocols = append(all[at].Protocols, protocols...)
+			all[at].Priors = append(all[at].Priors, priors(s, i, protocols)...)
 			continue
 		}
 		byName[name] = len(all)
-		a := executor.NativeAlgorithm{Algorithm: c.Algorithm, Protocols: protocols, Settings: map[string][]string{}}
+		a := executor.NativeAlgorithm{Algorithm: c.Algorithm, Protocols: protocols, Settings: map[string][]string{}, Priors: priors(s, i, protocols)}
 		if s.Call.Collective != "" {
 			a.Collectives = []string{s.Call.Collective}
 		}
@@ -40,6 +42,17 @@ func natives(s *recorded.Space) (all []executor.NativeAlgorithm) {
 			a.Settings[k] = []string{v}
 		}
 		all = append(all, a)
+	}
+	return all
+}
+
+// priors are a configuration's prior times, under its protocol if it is one that a trial may
+// choose.
+func priors(s *recorded.Space, config int, protocols []string) (all []executor.Prior) {
+	for size, bytes := range s.Sizes {
+		if us := s.At(config, size).PriorUS; us > 0 {
+			all = append(all, executor.Prior{Protocol: strings.Join(protocols, ""), Bytes: bytes, US: us})
+		}
 	}
 	return all
 }

@@ -14,7 +14,7 @@ import (
 const Name = "replay"
 
 // version changes whenever a trial would give another time than before.
-const version = "1"
+const version = "2"
 
 // operations are the reductions. A table that names none is of whichever is asked for.
 var operations = []string{"sum", "prod", "min", "max", "avg"}
@@ -40,22 +40,11 @@ type player struct {
 	settings *settings
 	table    *recorded.Table // one space for each collective
 
-	mu     sync.Mutex
-	trials int           // made by this process
-	same   map[point]int // of these, by point
-}
-
-// point is a configuration at a size, of one of the spaces.
-type point struct {
-	space  *recorded.Space
-	config int
-	bytes  int64
 }
 
 // load reads settings and table, once.
 func (p *player) load() error {
 	p.once.Do(func() {
-		p.same = map[point]int{}
 		if p.settings, p.err = readSettings(executor.Setting); p.err == nil {
 			p.table, p.err = readTable(p.settings)
 		}
@@ -141,7 +130,7 @@ func (p *player) Run(_ context.Context, t executor.Trial) (executor.Measurement,
 	case len(cell.TimesUS) == 0:
 		return executor.Measurement{}, fmt.Errorf("%s at %d bytes of %s failed when it was recorded", name, t.Bytes, space.Call)
 	}
-	factor := p.factor(point{space, config, t.Bytes}, name)
+	factor := p.settings.noise.Factor(name, t.Bytes, t.Repeat, t.Before)
 	var m executor.Measurement
 	for _, us := range cell.TimesUS[:min(len(cell.TimesUS), max(t.Iters, 1))] {
 		m.TimesUS = append(m.TimesUS, us*factor)
@@ -155,14 +144,4 @@ func opOf(t *executor.Trial) string {
 		return ""
 	}
 	return t.Op
-}
-
-// factor returns the noise of a point's next trial.
-func (p *player) factor(at point, name string) float64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	f := p.settings.noise.Factor(name, at.bytes, p.same[at], p.trials)
-	p.same[at]++
-	p.trials++
-	return f
 }

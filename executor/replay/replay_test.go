@@ -117,16 +117,18 @@ func TestPlaysWhatWasRecorded(t *testing.T) {
 	}
 }
 
-// All times of a trial have one factor, another trial of the point another one, and a new
-// process the same ones.
+// All times of a trial have one factor, another trial of the point another one. They follow
+// from the seed and the numbers of trials before, not from what this process played.
 func TestNoiseFollowsTheSeed(t *testing.T) {
 	run := func(seed string) (all []float64) {
 		p := newPlayer(t, map[string]string{"ranks": "4", "noise": "10%", "drift": "1", "outliers": "1%", "seed": seed})
 		if d, err := p.Describe(context.Background()); err != nil || d.Deterministic {
 			t.Fatalf("deterministic %v, %v: want noise", d.Deterministic, err)
 		}
-		for range 3 {
-			m, err := p.Run(context.Background(), trial(t, "ring", "channels=4", topologies.LL, 1024))
+		for i := range 3 {
+			next := trial(t, "ring", "channels=4", topologies.LL, 1024)
+			next.Repeat, next.Before = i, 7*i
+			m, err := p.Run(context.Background(), next)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,6 +145,12 @@ func TestNoiseFollowsTheSeed(t *testing.T) {
 	}
 	if again := run("5"); !reflect.DeepEqual(again, first) {
 		t.Errorf("times %v and %v of one seed", again, first)
+	}
+	resumed := newPlayer(t, map[string]string{"ranks": "4", "noise": "10%", "drift": "1", "outliers": "1%", "seed": "5"})
+	last := trial(t, "ring", "channels=4", topologies.LL, 1024)
+	last.Repeat, last.Before = 2, 14
+	if m, err := resumed.Run(context.Background(), last); err != nil || m.TimesUS[0] != first[2] {
+		t.Errorf("times %v, %v of the third trial in a process of its own: want %g", m.TimesUS, err, first[2])
 	}
 	if other := run("6"); other[0] == first[0] {
 		t.Errorf("times %v of another seed: want others", other)

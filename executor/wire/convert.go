@@ -34,9 +34,11 @@ func EncodeDescription(d executor.Description) *protocol.Description {
 		for name, values := range a.Settings {
 			settings[name] = &protocol.SettingValues{Values: values}
 		}
-		out.Native = append(out.Native, &protocol.NativeAlgorithm{
-			Algorithm: a.Algorithm, Collectives: a.Collectives, Protocols: a.Protocols, Settings: settings,
-		})
+		of := &protocol.NativeAlgorithm{Algorithm: a.Algorithm, Collectives: a.Collectives, Protocols: a.Protocols, Settings: settings}
+		for _, p := range a.Priors {
+			of.Priors = append(of.Priors, &protocol.Prior{Protocol: p.Protocol, Bytes: p.Bytes, Us: p.US})
+		}
+		out.Native = append(out.Native, of)
 	}
 	return out
 }
@@ -67,6 +69,9 @@ func DecodeDescription(d *protocol.Description) executor.Description {
 			}
 			n.Settings[name] = values.GetValues()
 		}
+		for _, p := range a.Priors {
+			n.Priors = append(n.Priors, executor.Prior{Protocol: p.GetProtocol(), Bytes: p.GetBytes(), US: p.GetUs()})
+		}
 		in.Native = append(in.Native, n)
 	}
 	return in
@@ -85,6 +90,8 @@ func EncodeTrial(t executor.Trial, program, topology string) *protocol.RunReques
 		Iters:     int32(t.Iters),
 		Warmup:    int32(t.Warmup),
 		Seed:      t.Seed,
+		Repeat:    int32(t.Repeat),
+		Before:    int64(t.Before),
 	}
 	if t.Native == nil {
 		r.Program = program
@@ -115,6 +122,8 @@ func DecodeTrial(r *protocol.RunRequest) (executor.Trial, error) {
 		Iters:     int(r.Iters),
 		Warmup:    int(r.Warmup),
 		Seed:      r.Seed,
+		Repeat:    int(r.Repeat),
+		Before:    int(r.Before),
 	}
 	switch {
 	case r.Native == nil:

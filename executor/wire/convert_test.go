@@ -27,6 +27,8 @@ func filled(t *rapid.T, v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		v.SetInt(int64(rapid.Int32Range(1, 1<<30).Draw(t, "int")))
+	case reflect.Float64:
+		v.SetFloat(rapid.Float64Range(1, 1e9).Draw(t, "float"))
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), rapid.IntRange(1, 3).Draw(t, "length"), 3))
 		for i := range v.Len() {
@@ -63,7 +65,7 @@ func TestNativeTrialsTravelWhole(t *testing.T) {
 	sent := executor.Trial{
 		Native:     &executor.Native{Algorithm: "ring", Settings: map[string]string{"channels": "4"}},
 		Collective: collective.Spec{Name: "gatherv", Ranks: 3, Chunks: 1, Root: 2, InPlace: true, Counts: []int{1, 2, 3}},
-		Bytes:      24, Protocol: topologies.LL128, TileBytes: 4096, DType: "f16", Op: "max", Iters: 7, Warmup: 2, Seed: 9,
+		Bytes:      24, Protocol: topologies.LL128, TileBytes: 4096, DType: "f16", Op: "max", Iters: 7, Warmup: 2, Seed: 9, Repeat: 3, Before: 41,
 	}
 	got, err := DecodeTrial(EncodeTrial(sent, "unused", "topology"))
 	if err != nil || !reflect.DeepEqual(got, sent) {
