@@ -12,7 +12,8 @@ import (
 )
 
 // ReadCampaign returns the winners of a campaign as one library's rows, the winner's
-// algorithm as the kernel. Times of the simulator are marked as such.
+// algorithm as the kernel. Times of the simulator are marked as such, and have the interval
+// that measurements give them, where there is one.
 func ReadCampaign(s Source, c *results.Campaign) ([]Row, error) {
 	built, err := table.Build(c)
 	if err != nil {
@@ -36,6 +37,9 @@ func ReadCampaign(s Source, c *results.Campaign) ([]Row, error) {
 		row.Conditions[Traffic] = traffic
 		if c.Plan().Executor == "sim" {
 			row.Conditions[Evidence] = "simulated"
+		}
+		if band := w.TimeBandUS; band != nil { // simulated: where the machine would be
+			row.LowUS, row.HighUS = min(band[0], w.TimeUS), max(band[1], w.TimeUS)
 		}
 		if err := r.add(row, 1); err != nil {
 			return nil, err
