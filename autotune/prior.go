@@ -33,8 +33,9 @@ type point struct {
 
 // prior returns what models say of a space before any trial, in µs by configuration and
 // size; 0 where they say nothing, nil if they say nothing at all. Of programs, the model is
-// the simulator where the topology's links join the ranks, and elsewhere their work; of
-// native algorithms it is Candidate.Prior.
+// the simulator, also where ranks share GPUs, whose steps run side by side as on GPUs of
+// their own; where ranks are no GPUs, it is their work. Of native algorithms it is
+// Candidate.Prior.
 func (r *run) prior(ctx context.Context, s *space) ([][]float64, error) {
 	times := make([][]float64, len(s.Configs))
 	programs, some := map[*candidate][]point{}, false
@@ -56,7 +57,7 @@ func (r *run) prior(ctx context.Context, s *space) ([][]float64, error) {
 		return nil, nil
 	case len(programs) == 0:
 		return times, nil
-	case r.problem.OtherLinks:
+	case r.problem.InTurns:
 		for _, points := range programs {
 			for _, x := range points {
 				times[x.Config][x.Size] = x.workUS()

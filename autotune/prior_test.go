@@ -10,11 +10,20 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
+// links is how an executor's ranks are joined.
+type links int
+
+const (
+	joined  links = iota // by the topology's links
+	shared               // ranks share GPUs
+	inTurns              // ranks are no GPUs
+)
+
 // spaceAndPrior returns the space of candidates in place, and its prior.
-func spaceAndPrior(t *testing.T, candidates []Candidate, otherLinks bool, jobs int) (*space, [][]float64) {
+func spaceAndPrior(t *testing.T, candidates []Candidate, links links, jobs int) (*space, [][]float64) {
 	t.Helper()
 	p := testProblem()
-	p.OtherLinks = otherLinks
+	p.OtherLinks, p.InTurns = links != joined, links == inTurns
 	any := func(topologies.Proto) bool { return true }
 	all, _, _, err := prepare(&p, 4, any, candidates)
 	if err != nil {
@@ -37,8 +46,8 @@ func spaceAndPrior(t *testing.T, candidates []Candidate, otherLinks bool, jobs i
 // simulated has more than the fastest of its size. It does not depend on the jobs.
 func TestPriorIsSimulated(t *testing.T) {
 	candidates := field{1}.candidates(24, true, false)
-	s, prior := spaceAndPrior(t, candidates, false, 1)
-	if _, again := spaceAndPrior(t, candidates, false, 4); !reflect.DeepEqual(again, prior) {
+	s, prior := spaceAndPrior(t, candidates, joined, 1)
+	if _, again := spaceAndPrior(t, candidates, joined, 4); !reflect.DeepEqual(again, prior) {
 		t.Error("with 4 jobs the prior is another")
 	}
 	for size := range s.Sizes {
@@ -74,9 +83,18 @@ func TestPriorIsSimulated(t *testing.T) {
 	}
 }
 
-// Where other links join the ranks, the prior is the work of all ranks.
+// Where ranks share GPUs, whose times no link bounds, the prior is the simulator's as it is
+// where each has its own.
+func TestPriorOfSharedGPUs(t *testing.T) {
+	_, want := spaceAndPrior(t, field{1}.candidates(4, true, false), joined, 1)
+	if _, got := spaceAndPrior(t, field{1}.candidates(4, true, false), shared, 1); !reflect.DeepEqual(got, want) {
+		t.Errorf("prior %v, want %v", got, want)
+	}
+}
+
+// Where ranks are no GPUs, the prior is the work of all ranks.
 func TestPriorIsWork(t *testing.T) {
-	s, prior := spaceAndPrior(t, field{1}.candidates(6, true, false), true, 1)
+	s, prior := spaceAndPrior(t, field{1}.candidates(6, true, false), inTurns, 1)
 	for config, row := range s.trials {
 		for size, x := range row {
 			if got := prior[config][size]; x != nil && got != x.workUS() {
@@ -108,7 +126,7 @@ func TestPriorOfNatives(t *testing.T) {
 	candidates := field{1}.candidates(2, true, false)
 	c := candidates[0]
 	c.Collective, c.Program, c.Native, c.Hash = c.Program.Collective, nil, &executor.Native{Algorithm: "ring"}, "native"
-	if _, prior := spaceAndPrior(t, []Candidate{c}, false, 1); prior != nil {
+	if _, prior := spaceAndPrior(t, []Candidate{c}, joined, 1); prior != nil {
 		t.Errorf("prior %v, want none", prior)
 	}
 	c.Prior = func(bytes int64, proto topologies.Proto) float64 {
@@ -118,7 +136,7 @@ func TestPriorOfNatives(t *testing.T) {
 		return float64(bytes) + float64(proto)
 	}
 	for _, all := range [][]Candidate{{c}, {c, candidates[1]}} {
-		s, prior := spaceAndPrior(t, all, false, 1)
+		s, prior := spaceAndPrior(t, all, joined, 1)
 		natives, programs := 0, 0
 		for config, row := range s.trials {
 			for size, x := range row {

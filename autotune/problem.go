@@ -43,6 +43,9 @@ type Problem struct {
 	// OtherLinks means that the executor's ranks are not connected by the topology's
 	// links. Bounds then exclude nothing and only order the candidates.
 	OtherLinks bool
+	// InTurns means that the executor says so itself, as cpu does: its ranks are no GPUs, and
+	// their steps take turns. Ranks that share a GPU run side by side.
+	InTurns bool
 }
 
 // Candidate is one verified program, ready to be run with any protocol whose

@@ -28,6 +28,7 @@ type Capabilities struct {
 	Native     []executor.NativeAlgorithm
 	NativeOnly bool // it runs no programs
 	OtherLinks bool // its times are not subject to the topology's bounds
+	InTurns    bool // it says that its ranks are not joined by links
 	// Versions are those of communication libraries that it found, by name.
 	Versions map[string]string
 }
@@ -45,7 +46,7 @@ func describeExecutor(ctx context.Context, pool *executor.Pool, name string, p *
 		}
 		return nil, err
 	}
-	b := &Capabilities{d.Name, d.Native, d.NativeOnly, !d.Joins(len(p.Topology.Ranks)), map[string]string{}}
+	b := &Capabilities{d.Name, d.Native, d.NativeOnly, !d.Joins(len(p.Topology.Ranks)), d.OtherLinks, map[string]string{}}
 	if name, version, ok := strings.Cut(d.Fingerprint["library"], " "); ok { // nccl 2.30.7
 		b.Versions[strings.ToLower(name)] = version
 	}

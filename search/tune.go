@@ -116,7 +116,7 @@ func (s *session) trials(p *Problem, least leastTime) autotune.Problem {
 	o, plan := &s.options, s.campaign.Plan()
 	problem := autotune.Problem{
 		Topology: p.Topology, TopologyHash: p.Topology.Hash(), Call: p.Call, Sizes: p.Sizes, Protocols: o.Protocols,
-		Runtime: o.Runtime, LeastUS: least, OtherLinks: o.Capabilities.OtherLinks,
+		Runtime: o.Runtime, LeastUS: least, OtherLinks: o.Capabilities.OtherLinks, InTurns: o.Capabilities.InTurns,
 		Iters: plan.Iters, Warmup: plan.Warmup, Seed: plan.Seed, Gain: o.Gain, Earlier: s.earlier,
 	}
 	if o.TileBytes > 0 {
