@@ -202,9 +202,30 @@ type singleRow struct {
 	Ratio      float64 `json:"ratio"`
 }
 
+// wonRow is sizes at which one library is the fastest, in JSON.
+type wonRow struct {
+	Collective string `json:"collective"`
+	Ranks      int    `json:"ranks"`
+	Nodes      int    `json:"nodes"`
+	System     string `json:"system"`
+	Width      int64  `json:"element_bytes"` // where they are reduced; else 0
+	MinBytes   int64  `json:"min_bytes"`
+	MaxBytes   int64  `json:"max_bytes"` // included
+	Library    string `json:"library"`
+	Version    string `json:"version"`
+	Kernel     string `json:"kernel"` // at the first measured size of the range
+}
+
 // tableDocument is a table's JSON.
 func tableDocument(t *libraries.Table, choices []libraries.Choice) any {
-	rows, singles := []choiceRow{}, []singleRow{}
+	rows, singles, ranges := []choiceRow{}, []singleRow{}, []wonRow{}
+	for _, w := range t.Regions() {
+		nodes, _ := strconv.Atoi(w.Best.Conditions[libraries.Nodes])
+		ranges = append(ranges, wonRow{
+			w.Best.Collective, w.Best.Ranks, nodes, w.Best.Conditions[libraries.System], w.Best.Width(), w.First, w.Last,
+			w.Best.Library, w.Best.Version, w.Best.Conditions[libraries.Kernel],
+		})
+	}
 	for i := range choices {
 		rows = append(rows, choiceRowOf(&choices[i]))
 	}
@@ -215,8 +236,9 @@ func tableDocument(t *libraries.Table, choices []libraries.Choice) any {
 	return struct {
 		Conditions heldDocument `json:"conditions"`
 		Rows       []choiceRow  `json:"rows"`
+		Ranges     []wonRow     `json:"ranges"`
 		Single     []singleRow  `json:"single"`
-	}{heldOf(t), rows, singles}
+	}{heldOf(t), rows, ranges, singles}
 }
 
 // heldDocument is which conditions must be equal, in JSON.

@@ -158,6 +158,16 @@ func (c *curve) find(bytes int64) (i int, there bool) {
 	return slices.BinarySearchFunc(c.rows, bytes, func(r *Row, bytes int64) int { return cmp.Compare(r.Bytes, bytes) })
 }
 
+// curve returns that of a name; nil: there is none.
+func (c *Curves) curve(name string) *curve {
+	for _, one := range c.of {
+		if one.name == name {
+			return one
+		}
+	}
+	return nil
+}
+
 // Sizes are the least and the greatest size that some entry has.
 func (c *Curves) Sizes() (least, most int64) { return c.sizes[0], c.sizes[len(c.sizes)-1] }
 
@@ -263,6 +273,37 @@ func (c *Curves) RegionOf(bytes int64) Region {
 	regions := c.Regions()
 	i, _ := slices.BinarySearchFunc(regions, bytes, func(r Region, bytes int64) int { return cmp.Compare(r.Last, bytes) })
 	return regions[i]
+}
+
+// Won is a region of a group of calls: the sizes, to the byte, at which one entry is the
+// fastest.
+type Won struct {
+	First, Last int64
+	Best        *Row // of the entry, in the region or next to it
+}
+
+// Regions returns who is the fastest where, of each group of calls that compete, in the
+// table's order.
+func (t *Table) Regions() (all []Won) {
+	for rest := t.Choices(0); len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].cell.group == rest[0].cell.group {
+			n++
+		}
+		var rows []*Row
+		for i := range rest[:n] {
+			rows = append(rows, rest[i].rows...)
+		}
+		curves := curvesOf(rows, (*Row).Entry)
+		for _, r := range curves.Regions() {
+			if one := curves.curve(r.Entry); one != nil { // else between sizes that do not meet
+				i, _ := one.find(r.First)
+				all = append(all, Won{r.First, r.Last, one.rows[min(i, len(one.rows)-1)]})
+			}
+		}
+		rest = rest[n:]
+	}
+	return all
 }
 
 // String is the region's sizes as people read them.

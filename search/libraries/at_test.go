@@ -3,6 +3,8 @@ package libraries_test
 import (
 	"fmt"
 	"math"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,6 +122,35 @@ allreduce,8,2,1024,bf16,a,10
 		_, err := table.Curves(c.q)
 		if got := fmt.Sprint(err); !strings.Contains(got, c.want) || (c.want == "") != (err == nil) {
 			t.Errorf("%v: %v; want %q", c.q, err, c.want)
+		}
+	}
+}
+
+// A table's ranges give each measured size to its fastest entry, and no byte to two.
+func TestTableRegions(t *testing.T) {
+	for _, system := range []string{"h200_sxm", "l40s"} {
+		text, err := os.ReadFile(measured(system))
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, _ := libraries.Build(mustRead(t, system, string(text)), libraries.DefaultEqual)
+		won := table.Regions()
+		for i, w := range won {
+			if w.First > w.Last || i > 0 && won[i-1].Best.Ranks == w.Best.Ranks && w.First <= won[i-1].Last {
+				t.Errorf("%s: %d to %d after %+v", system, w.First, w.Last, won[max(i-1, 0)])
+			}
+		}
+		choices := table.Choices(0)
+		if len(choices) < 60 {
+			t.Errorf("%s: %d choices", system, len(choices))
+		}
+		for _, c := range choices {
+			i := slices.IndexFunc(won, func(w libraries.Won) bool {
+				return w.Best.Ranks == c.Best.Ranks && w.First <= c.Best.Bytes && c.Best.Bytes <= w.Last
+			})
+			if i < 0 || won[i].Best.Entry() != c.Best.Entry() {
+				t.Errorf("%s: %d bytes over %d ranks: range %d, want %s", system, c.Best.Bytes, c.Best.Ranks, i, c.Best.Entry())
+			}
 		}
 	}
 }

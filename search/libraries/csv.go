@@ -23,6 +23,7 @@ func (r *reader) readCSV(text []byte) error {
 	if err != nil {
 		return err
 	}
+	var row Row
 	for {
 		fields, err := c.Read()
 		if err == io.EOF {
@@ -32,7 +33,7 @@ func (r *reader) readCSV(text []byte) error {
 			return r.csvError(err, "")
 		}
 		line, _ := c.FieldPos(0)
-		var row Row
+		row = Row{}
 		for i, v := range fields {
 			if strings.TrimSpace(v) == "" {
 				continue // not stated

@@ -185,16 +185,6 @@ func (x *exported) choose() {
 // said names a row by what an entry says of it.
 func (x *exported) said(r *Row) string { return fmt.Sprint(x.format.Same(configOf(r))) }
 
-// curve returns that of a name.
-func (c *Curves) curve(name string) *curve {
-	for _, one := range c.of {
-		if one.name == name {
-			return one
-		}
-	}
-	return nil
-}
-
 // ranges exports the fastest at each size.
 func (x *exported) ranges() (pieces []piece) {
 	for _, r := range x.curves.Regions() {

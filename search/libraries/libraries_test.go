@@ -2,9 +2,11 @@ package libraries_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -273,19 +275,50 @@ func TestNoLibraryIsBestEverywhere(t *testing.T) {
 	}
 }
 
-func TestManyRows(t *testing.T) {
+// manyRows are n rows of 50 libraries.
+func manyRows(n int) string {
 	var b strings.Builder
 	b.WriteString("collective,ranks,bytes,library,version,dtype,time_us\n")
-	const n = 100_000
 	for i := range n {
 		fmt.Fprintf(&b, "allreduce,%d,%d,lib%d,1,bf16,%d.5\n", 2+i/50%40, 1+i/2000, i%50, 1+i%997)
 	}
-	start := time.Now()
-	table, _ := libraries.Build(mustRead(t, "f.csv", b.String()), libraries.DefaultEqual)
+	return b.String()
+}
+
+// 100,000 rows are read, built into a table and chosen from in less than 200 MB, counting
+// everything that was ever allocated, and less than two seconds (BenchmarkManyRows).
+func TestManyRows(t *testing.T) {
+	const n = 100_000
+	text := manyRows(n)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	table, _ := libraries.Build(mustRead(t, "f.csv", text), libraries.DefaultEqual)
 	choices := table.Choices(0)
-	t.Logf("%d rows, %d choices in %v", n, len(choices), time.Since(start))
+	runtime.ReadMemStats(&after)
 	if len(table.Rows) != n || len(choices) != n/50 {
 		t.Errorf("%d rows and %d choices: want %d and %d", len(table.Rows), len(choices), n, n/50)
+	}
+	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 200 {
+		t.Errorf("%d MB allocated for %d rows: want at most 200", mb, n)
+	}
+}
+
+func BenchmarkManyRows(b *testing.B) {
+	text := []byte(manyRows(100_000))
+	source, err := libraries.ParseSource("f.csv")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		rows, _, err := libraries.Read(source, text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		table, _ := libraries.Build(rows, libraries.DefaultEqual)
+		if len(table.Choices(0)) != 2000 {
+			b.Fatal("other choices")
+		}
 	}
 }
 
@@ -318,9 +351,19 @@ allgather,16,4096,nccl,22
 	// nccl alone: 2.01
 }
 
-func FuzzRead(f *testing.F) {
-	for _, text := range []string{ncclText, osuText, "collective,ranks,bytes,time_us\nallreduce,8,1024,5\n", "# colltune.table/v1\n# must be equal: nodes\nbytes\n1\n", "{\"results\":[]}"} {
-		f.Add("x=f,ranks=8", []byte(text))
+// ncclJSON is nccl-tests' -J.
+const ncclJSON = `{"args":["./all_reduce_perf"],"nccl_version":23007,"config":{"nthreads":1,"ngpus":8,"graph":20},"devices":[{"rank":0}],
+"results":[{"size":4096,"count":1024,"type":"float","redop":"sum","root":"-1","out_of_place":{"time":80.0,"alg_bw":0.05,"bus_bw":0.08,"nwrong":null},"in_place":null}]}`
+
+// fuzz gives a reader any bytes. What it accepts is a table that is read back; what it refuses
+// has file and line; and rows are no more than the bytes allow.
+func fuzz(f *testing.F, seeds ...string) {
+	for _, seed := range seeds {
+		f.Add("x=f,ranks=8", []byte(seed))
+		f.Add("f", []byte(seed))
+		for _, cut := range []int{1, 3} { // torn
+			f.Add("x=f,ranks=8", []byte(seed[:len(seed)*cut/4]))
+		}
 	}
 	f.Fuzz(func(t *testing.T, source string, text []byte) {
 		s, err := libraries.ParseSource(source)
@@ -329,7 +372,14 @@ func FuzzRead(f *testing.F) {
 		}
 		rows, _, err := libraries.Read(s, text)
 		if err != nil {
+			var at *libraries.Error
+			if !errors.As(err, &at) || at.Line < 1 || at.Line > bytes.Count(text, []byte("\n"))+1 {
+				t.Fatalf("%v: want file and line", err)
+			}
 			return
+		}
+		if len(rows) > len(text)/4+1 {
+			t.Fatalf("%d rows of %d bytes", len(rows), len(text))
 		}
 		table, _ := libraries.Build(rows, libraries.DefaultEqual)
 		var b bytes.Buffer
@@ -342,6 +392,38 @@ func FuzzRead(f *testing.F) {
 		}
 		if len(again.Rows) != len(table.Rows) {
 			t.Fatalf("%d rows read back of %d", len(again.Rows), len(table.Rows))
+		}
+		table.Regions()
+	})
+}
+
+func FuzzCSV(f *testing.F) {
+	fuzz(f, "collective,ranks,bytes,time_us\nallreduce,8,1024,5\n", "\ufeffgpus, collective, dtype, count, time_ms\n# c\n8,\"bcast\",half,1K,1e3\n",
+		"collective,ranks,nodes,bytes,library,version,channels,algorithm,protocol,low_us,high_us,runs,evidence,time_us\nallgather,8,1,8K,nccl,2,16,ring,ll,1,3,4,simulated,2\n")
+}
+
+func FuzzNCCLTests(f *testing.F) { fuzz(f, ncclText, ncclJSON) }
+
+func FuzzOSU(f *testing.F) { fuzz(f, osuText, strings.ReplaceAll(osuText, "Allgather", "Allreduce")) }
+
+func FuzzReadTable(f *testing.F) {
+	for _, seed := range []string{"# colltune.table/v1\n# must be equal: nodes\ncollective,ranks,bytes,library,time_us\nallreduce,8,1,x,1\n", "# colltune.table/v2\n", "# colltune.table/v1\n# must be equal: colour\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		table, err := libraries.ReadTable("f", text)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "f:") {
+				t.Fatalf("%v: want file and line", err)
+			}
+			return
+		}
+		var b bytes.Buffer
+		if err := table.Write(&b, "v"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := libraries.ReadTable("f", b.Bytes()); err != nil {
+			t.Fatalf("%v\n%s", err, &b)
 		}
 	})
 }

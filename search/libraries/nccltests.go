@@ -41,6 +41,7 @@ func (r *reader) readNCCLTests(text []byte) error {
 // ncclRow adds the times of a row, and returns how many had wrong data.
 func (r *reader) ncclRow(report *nccltests.Report, t *nccltests.Table, from *nccltests.Row) (wrong int, err error) {
 	row := Row{Collective: t.Collective(), Ranks: t.Ranks, Bytes: from.Bytes, Version: report.Library}
+	row.Conditions[Mode] = t.Mode
 	if t.Program != "" && row.Collective == "" {
 		return 0, r.errorf(from.Line, "%s measures no collective that is known here", t.Program)
 	}

@@ -46,7 +46,9 @@ var (
 // JSON, OSU micro-benchmarks' text, DeepEP's and TensorRT-LLM's rows, or CSV with named columns. The notes say what was left
 // out. Errors about a line are an *Error.
 func Read(s Source, text []byte) (rows []Row, notes []string, err error) {
-	r := &reader{Source: s, base: path.Base(filepath.ToSlash(s.Path))}
+	// Rows are as many as lines, about; a file of empty lines shall not cost more than it has.
+	const most = 1 << 17
+	r := &reader{Source: s, base: path.Base(filepath.ToSlash(s.Path)), rows: make([]Row, 0, min(bytes.Count(text, []byte("\n"))+1, len(text)/8, most))}
 	osu, nccl := osuLine.FindIndex(text), ncclLine.FindIndex(text)
 	switch {
 	case osu != nil && nccl != nil:

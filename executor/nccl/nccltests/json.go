@@ -26,6 +26,7 @@ type document struct {
 type jsonConfig struct {
 	Threads int        `json:"nthreads"`
 	GPUs    int        `json:"ngpus"`
+	Graph   *int       `json:"graph"` // launches of a CUDA graph; 0: none
 	Devices []jsonRank `json:"devices"`
 }
 
@@ -154,6 +155,9 @@ func (d *document) table() (t Table) {
 		processes = d.Config.Devices
 	}
 	t.Ranks = ranks(len(processes), d.Config.Threads, d.Config.GPUs)
+	if d.Config.Graph != nil {
+		t.Mode = modeOf(*d.Config.Graph)
+	}
 	for _, p := range processes {
 		t.Devices = append(t.Devices, p.Name)
 	}

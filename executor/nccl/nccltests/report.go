@@ -24,6 +24,7 @@ type Report struct {
 type Table struct {
 	Program     string   // all_reduce_perf; empty where the file doesn't say
 	Ranks       int      // 0 where the file doesn't say
+	Mode        string   // eager, or graph where calls are replayed from a CUDA graph; empty where the file doesn't say
 	Devices     []string // names of the GPUs they run on, each GPU once, as far as it is told
 	Rows        []Row
 	OutOfBounds int // results the program itself found wrong
@@ -83,6 +84,14 @@ func Collectives() []string {
 		names = append(names, p.collective)
 	}
 	return names
+}
+
+// modeOf is the mode of a number of graph launches (-G).
+func modeOf(launches int) string {
+	if launches > 0 {
+		return "graph"
+	}
+	return "eager"
 }
 
 // Collective returns the collective of the table's program; "": unknown.

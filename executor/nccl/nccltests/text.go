@@ -40,8 +40,9 @@ type textReader struct {
 	header  []string        // names of the current columns; nil before the first header
 	inPlace bool            // the columns are of one placement, which is in place
 	program string
-	open    bool // rows have come since the header, and go to the last table
-	ended   bool // that table has its footer
+	mode    string // of the last line nThread
+	open    bool   // rows have come since the header, and go to the last table
+	ended   bool   // that table has its footer
 }
 
 func parseText(name, text string) (*Report, error) {
@@ -139,6 +140,13 @@ func (r *textReader) comment(s string) error {
 			if code, ok := strings.CutPrefix(w, "nccl-library="); ok {
 				n, _ := strconv.Atoi(code)
 				r.report.Library = version(n)
+			}
+		}
+	case len(words) > 0 && words[0] == "nThread":
+		r.mode = ""
+		if i := slices.Index(words, "graph:"); i >= 0 && i+1 < len(words) {
+			if n, err := strconv.Atoi(words[i+1]); err == nil {
+				r.mode = modeOf(n)
 			}
 		}
 	case strings.HasPrefix(s, " Collective test starting:"):
@@ -331,7 +339,7 @@ func oldTolerance(dtype string) float64 {
 // add adds a row to the current table, or to a new one.
 func (r *textReader) add(row Row) {
 	if !r.open {
-		r.report.Tables = append(r.report.Tables, Table{Program: r.program, Ranks: len(r.ranks), Devices: r.devices})
+		r.report.Tables = append(r.report.Tables, Table{Program: r.program, Ranks: len(r.ranks), Mode: r.mode, Devices: r.devices})
 		r.open, r.report.Finished = true, false
 	}
 	t := r.table()
