@@ -50,6 +50,25 @@ func TestModelOnMI300X(t *testing.T) {
 	}
 }
 
+// The model learns where the simulator of links is wrong about eight ranks that share one
+// H200: up to 2.1 times at the largest of four sizes, of some 1,500 configurations.
+func TestModelOnH200(t *testing.T) {
+	table, err := recorded.Read(filepath.Join("testdata", "h200_allgather.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Strategies: named(t, "model", "descent"), Seeds: seedsOf(3), Seed: 1, Trials: 16, Noise: recorded.Noise{Spread: 0.02}, Jobs: 2}
+	s, err := Play(context.Background(), &table.Spaces[0], o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, descent := s.Curves[0].End().Mean, s.Curves[1].End().Mean
+	t.Logf("model %+v, descent %+v after 16 trials a size", model, descent)
+	if model.Median > 1.06 || model.Median > descent.Median {
+		t.Errorf("the model's winners take %+v of the best, descent's %+v: want at most 1.06, and less", model, descent)
+	}
+}
+
 // jumping is a space that jumps from one number of CTAs to the next, as ReduceScatter_LD of
 // NCCL does on two B200 (NVIDIA/nccl PR 2344): whole rounds of chunks, one for each CTA, take
 // the kernel's deep path, and the rest a slower one. Of 256 chunks the times are those
