@@ -67,10 +67,10 @@ func newest(rows []libraries.Row) func(*libraries.Row) bool {
 
 // TestFewPoints measures all-reduces point by point as Next says, from recorded times, begun
 // with each candidate at one size: the choice by 40 points costs at most 1.02 times the best.
-// An even grid of about as many stands beside it. COLLTUNE_LIBRARIES names the CSV file of
-// another system, which is printed.
+// An even grid of about as many stands beside it. A100 and L40S, on which no number of the
+// process was chosen, are printed, and so is the CSV file that COLLTUNE_LIBRARIES names.
 func TestFewPoints(t *testing.T) {
-	files := []string{measured("h200_sxm"), measured("b200_sxm")}
+	files := []string{measured("h200_sxm"), measured("b200_sxm"), measured("a100_sxm"), measured("l40s")}
 	if other := os.Getenv("COLLTUNE_LIBRARIES"); other != "" {
 		files = append(files, other)
 	}
@@ -113,13 +113,12 @@ func TestFewPoints(t *testing.T) {
 type recorded struct {
 	rows  []libraries.Row
 	sizes []int64
-	known map[string]float64 // by candidate and size
 	best  map[int64]float64
 }
 
 func recordedOf(t *testing.T, system, text string, ranks int) *recorded {
 	table, _ := libraries.Build(mustRead(t, system, text), libraries.DefaultEqual)
-	all := &recorded{known: map[string]float64{}, best: map[int64]float64{}}
+	all := &recorded{best: map[int64]float64{}}
 	rows := slices.DeleteFunc(slices.Clone(table.Rows), func(r libraries.Row) bool {
 		repeats := r.Library == "sglang" && r.Conditions[libraries.Kernel] == "TRTLLM" // trtllm's rows
 		return repeats || r.Collective != "allreduce" || r.Ranks != ranks || r.Width() != 2
@@ -128,7 +127,6 @@ func recordedOf(t *testing.T, system, text string, ranks int) *recorded {
 	for _, r := range rows {
 		if counts(&r) && r.Bytes >= 512 && r.Bytes <= 512<<20 {
 			all.rows = append(all.rows, r)
-			all.known[key(&r)] = r.TimeUS
 			if b := all.best[r.Bytes]; b == 0 || r.TimeUS < b {
 				all.best[r.Bytes] = r.TimeUS
 			}
@@ -153,15 +151,20 @@ func (all *recorded) curves(t *testing.T, have []libraries.Row) *libraries.Curve
 }
 
 // loss is how many times the best the choice by some rows costs: at each size, what the
-// table of these rows has first, at its real time.
+// table of these rows has first, at its real time; between two kernels of one library, at the
+// slower's.
 func (all *recorded) loss(t *testing.T, have []libraries.Row) float64 {
 	curves, logs := all.curves(t, have), 0.0
 	for bytes, b := range all.best {
 		us := math.Inf(1)
-		for _, x := range curves.At(bytes) {
-			if real := all.known[key(&libraries.Row{Library: x.Library, Version: x.Version, Conditions: x.Conditions, Bytes: bytes})]; real > 0 {
-				us = real
-				break
+		if at := curves.At(bytes); len(at) > 0 {
+			us = 0
+			for kernel := range strings.SplitSeq(at[0].Conditions[libraries.Kernel], " to ") {
+				for i := range all.rows {
+					if r := &all.rows[i]; r.Bytes == bytes && r.Entry() == at[0].Entry() && r.Conditions[libraries.Kernel] == kernel {
+						us = max(us, r.TimeUS)
+					}
+				}
 			}
 		}
 		logs += math.Log(us / b)
