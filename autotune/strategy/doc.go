@@ -12,7 +12,8 @@
 //
 // Files: space.go, what is chosen from; strategy.go, the table of strategies; exhaustive.go
 // (with random), halving.go and descent.go, a strategy each; model.go, the strategy of the
-// fewest trials, over posterior.go, a Gaussian process, kin.go, its covariance, learn.go, the
-// hyperparameters, and units.go, jumps between numbers of workers; order.go, in which order sizes and configurations are
-// tried; measured.go, what a history comes to.
+// fewest trials, over outlook.go, what is left to gain, posterior.go, a Gaussian process,
+// kin.go, its covariance, learn.go, the hyperparameters, and units.go, jumps between numbers
+// of workers; order.go, in which order sizes and configurations are tried; measured.go, what
+// a history comes to.
 package strategy

@@ -261,32 +261,6 @@ func improvement(behind, deviation float64) float64 {
 	return deviation*w*5/4*density - behind*below
 }
 
-// outlook is what is expected of a size.
-func (b *belief) outlook(size int) Outlook {
-	o := Outlook{Size: size, Incumbent: -1}
-	best, second := b.incumbent(size)
-	if best == nil {
-		o.Gain = 1
-		if c := b.first(size); c != nil {
-			o.Next = c.Point
-			return o
-		}
-		o.Gain, o.Done = 0, true
-		return o
-	}
-	o.Incumbent = best.Config
-	most := 0.0
-	for _, c := range b.sizes[size] {
-		o.Gain += b.gain(c, best, second, math.Sqrt(c.variance))
-		if v := b.worth(c, best, second); v > most {
-			most, o.Next = v, c.Point
-		}
-	}
-	o.Gain = 1 - math.Exp(-o.Gain)
-	o.Done = o.Gain < b.m.options.Gain
-	return o
-}
-
 // worth is what a trial of a contender is expected to gain for a second.
 func (b *belief) worth(c, best, second *contender) float64 {
 	noise := b.noise * b.noise
