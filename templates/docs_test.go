@@ -38,7 +38,7 @@ func TestLanguageExamples(t *testing.T) {
 			_, err = f.Trace(script.Even(nodes, gpus), script.Request{Collective: coll, InPlace: collective.DefaultInPlace(coll)}, nil)
 		}
 		if how == "run" && err == nil {
-			err = worksWhereItSays(f, coll)
+			err = worksWhereItSays(f, coll, nodes)
 		}
 		switch {
 		case how != "error" && err != nil:
@@ -49,9 +49,9 @@ func TestLanguageExamples(t *testing.T) {
 	}
 }
 
-// worksWhereItSays runs an example on systems that lack links, where it applies:
+// worksWhereItSays runs an example on systems whose nodes lack links, where it applies:
 // users copy it, and check what they make of it on such.
-func worksWhereItSays(f *Family, coll string) error {
+func worksWhereItSays(f *Family, coll string, nodes int) error {
 	const n = 5
 	for name, linked := range map[string]func(a, b int) bool{
 		"all":      func(a, b int) bool { return true },
@@ -61,8 +61,8 @@ func worksWhereItSays(f *Family, coll string) error {
 		"a star":   func(a, b int) bool { return a == 0 || b == 0 },
 		"not at 0": func(a, b int) bool { return a > 0 && b > 0 },
 	} {
-		m := script.Even(1, n)
-		m.Linked = linked
+		m := script.Even(nodes, n)
+		m.Linked = func(a, b int) bool { return a/n != b/n || linked(a%n, b%n) }
 		q := script.Request{Collective: coll, InPlace: collective.DefaultInPlace(coll)}
 		yes, _, err := f.Admits(m, q, nil)
 		if yes && err == nil {

@@ -223,14 +223,19 @@ def program(topo, p):
 	const osu = "# OSU MPI-CUDA Allreduce Latency Test v7.3\n# Datatype: MPI_FLOAT.\n# Size       Avg Latency(us)\n1024                   30.00\n16384                  41.00\n65536                  80.00\n"
 	const libraries = "collective,ranks,nodes,bytes,dtype,library,version,mode,time_us\nallreduce,8,1,1024,bf16,vllm,0.24.0,graph,4.8\nallreduce,8,1,1024,bf16,sglang,0.5.14,graph,3.3\n"
 	const ibstat = "CA 'mlx5_0'\n\tPort 1:\n\t\tState: Active\n\t\tRate: 400\n"
-	page, err := os.ReadFile("../../docs/workload.md")
-	if err != nil {
-		t.Fatal(err)
+	pages := map[string]string{}
+	for _, name := range []string{"workload", "language"} {
+		text, err := os.ReadFile("../../docs/" + name + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[name] = string(text)
 	}
 	for name, text := range map[string]string{
 		"rank0.json": `{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "ts": 1, "dur": 60, "args": {"stream": 7, "Collective name": "allreduce", "dtype": "Half", "In msg nelems": 2048, "Out msg nelems": 2048, "Group size": 8}}]}`,
-		"step.toml":  fenceOf(t, string(page), "toml"), "worked.csv": fenceOf(t, string(page), "csv"),
-		"topo.txt": matrix, "ibstat.txt": ibstat, "times.csv": times, "osu_allreduce.txt": osu, "libraries.csv": libraries,
+		"step.toml":  fenceOf(t, pages["workload"], "toml"), "worked.csv": fenceOf(t, pages["workload"], "csv"),
+		"by-nodes.star": fenceOf(t, pages["language"], "python run=allreduce@2x4"),
+		"topo.txt":      matrix, "ibstat.txt": ibstat, "times.csv": times, "osu_allreduce.txt": osu, "libraries.csv": libraries,
 		"mymachine.toml": string(machine), "my.toml": string(machine), "cluster.toml": string(machine),
 		"my.star": star, "mine.star": star,
 		"measured.txt": measured, "nccl-tests.txt": measured, "all_reduce.txt": measured, "all_gather.txt": gathered, "topo.xml": topo, "ndv4-topo.xml": topo,

@@ -214,7 +214,7 @@ func printVerified(cmd *cobra.Command, all []verifyResult, folders []folderResul
 	for _, v := range all {
 		var by []string
 		for _, name := range verdictRuntimes() {
-			if v.Runtimes[name].Accepts {
+			if v.OK && v.Runtimes[name].Accepts { // whatever loads a wrong program
 				by = append(by, name)
 			}
 		}

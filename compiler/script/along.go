@@ -19,8 +19,8 @@ import (
 // ring over 2,048 ranks has 8 million.
 
 var (
-	copyAlongArgs   = signature{fn: "copy_along", names: []string{"ranks", "buffer", "index", "ch", "stride"}, required: 3, positional: 3, hint: copyArgs.hint}
-	reduceAlongArgs = signature{fn: "reduce_along", names: []string{"ranks", "buffer", "index", "ch", "stride"}, required: 3, positional: 3, hint: copyArgs.hint}
+	copyAlongArgs   = signature{fn: "copy_along", names: []string{"ranks", "buffer", "index", "ch", "stride"}, required: 3, positional: 3, hint: countHint}
+	reduceAlongArgs = signature{fn: "reduce_along", names: []string{"ranks", "buffer", "index", "ch", "stride"}, required: 3, positional: 3, hint: countHint}
 )
 
 // copyAlong implements c.copy_along(ranks, buffer, index, ch=None, stride=1).

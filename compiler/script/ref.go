@@ -95,10 +95,12 @@ func (m *method) CallInternal(th *starlark.Thread, args starlark.Tuple, kwargs [
 	return m.do(m.of, th, args, kwargs)
 }
 
-// ch can only be given by name, so that the count which the paper's Figure 3
-// passes in its place is refused rather than taken for a channel.
+// ch can only be given by name: in its place, the paper's Figure 3b passes copy the
+// count, which must be the reference's own.
+const countHint = "the count is the reference's own, and the channel is given by name: ch="
+
 var (
-	copyArgs   = signature{fn: "copy", names: []string{"rank", "buffer", "index", "ch", "stride"}, required: 3, positional: 3, hint: "the count is the reference's own, and the channel is given by name: ch="}
+	copyArgs   = signature{fn: "copy", names: []string{"rank", "buffer", "index", "count", "ch", "stride"}, required: 3, positional: 4, hint: countHint}
 	reduceArgs = signature{fn: "reduce", names: []string{"chunk", "ch"}, required: 1, positional: 1, hint: "the channel is given by name: ch="}
 	splitArgs  = signature{fn: "split", names: []string{"n"}, positional: 1}
 	groupArgs  = signature{fn: "group", names: []string{"chunk"}, required: 1, positional: 1}
@@ -154,19 +156,25 @@ func (r *ref) copy(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.T
 	if err != nil {
 		return nil, err
 	}
-	var v [5]starlark.Value
+	var v [6]starlark.Value
 	if err := copyArgs.bind(v[:], args, kwargs); err != nil {
 		return nil, err
+	}
+	own := int(r.lang().Span().Count)
+	if count, err := number("count", v[3], own); err != nil {
+		return nil, fmt.Errorf("copy: %w", err)
+	} else if count != own {
+		return nil, fmt.Errorf("copy: count is %d, of a reference to %d (%s)", count, own, countHint)
 	}
 	rank, buf, index, _, err := s.place(v[0], v[1], v[2])
 	if err != nil {
 		return nil, fmt.Errorf("copy: %w", err)
 	}
-	ch, err := channel(v[3])
+	ch, err := channel(v[4])
 	if err != nil {
 		return nil, fmt.Errorf("copy: %w", err)
 	}
-	stride, err := number("stride", v[4], 1)
+	stride, err := number("stride", v[5], 1)
 	if err != nil {
 		return nil, fmt.Errorf("copy: %w", err)
 	}

@@ -200,7 +200,7 @@ func newRow(th *starlark.Thread, n int) *row {
 }
 
 var (
-	rowCopyArgs   = signature{fn: "copy", names: copyArgs.names, required: 3, positional: 3, hint: "the counts are the references' own, and the channel is given by name: ch="}
+	rowCopyArgs   = signature{fn: "copy", names: []string{"rank", "buffer", "index", "ch", "stride"}, required: 3, positional: 3, hint: "the counts are the references' own, and the channel is given by name: ch="}
 	rowReduceArgs = signature{fn: "reduce", names: []string{"chunks", "ch"}, required: 1, positional: 1, hint: reduceArgs.hint}
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// figure3 is GC3's Figure 3, changed only where Starlark and the language
-// differ from it: copy takes no count.
+// figure3 is GC3's Figure 3 with section 5.1's parallelize, which is a loop here:
+// Starlark has no with.
 const figure3 = `
 family(name = "figure-3", collectives = ["allreduce"])
 
@@ -63,7 +63,7 @@ def AllGather(ranks, offset, count):
         c = chunk(ranks[r], 'in', index, count)
         for step in range(1, R):
             next = ranks[(step+r)%R]
-            c = c.copy(next, 'in', index)
+            c = c.copy(next, 'in', index, count)
 `
 
 // figure8 is GC3's Figure 8, the coalesced send where it is meant.
