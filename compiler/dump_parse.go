@@ -195,11 +195,17 @@ type heading struct {
 }
 
 var headings = []heading{
+	{"protocol", len(passes), (*dumpReader).protocolLine},
 	{"scratch", len(passes), (*dumpReader).scratchLine},
 	{"instances", len(passes), (*dumpReader).instancesLine},
 	{"calls", len(passes), (*dumpReader).callsLine},
 	{"cycles", len(passes), (*dumpReader).cyclesLine},
 	{"scope", 0, (*dumpReader).scopeLine},
+}
+
+func (r *dumpReader) protocolLine(words []string) (err error) {
+	r.in.Protocol, err = ir.ParseProtocol(words)
+	return err
 }
 
 func (r *dumpReader) scratchLine(words []string) (err error) {

@@ -83,7 +83,9 @@ func TestDumpsOfRandomRoutingsAreReadBack(t *testing.T) {
 		if rapid.Bool().Draw(t, "few threadblocks") {
 			o.MaxThreadblocks = rapid.IntRange(1, 20).Draw(t, "threadblocks")
 		}
-		resumes(t, drawRouting(t), o)
+		p := drawRouting(t)
+		p.Protocol = rapid.SampledFrom(append([]string{""}, ir.Protocols...)).Draw(t, "protocol")
+		resumes(t, p, o)
 	})
 }
 

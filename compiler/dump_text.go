@@ -64,6 +64,9 @@ func (prog *program) text() string {
 // default values are left out.
 func (prog *program) headText(b *strings.Builder) {
 	fmt.Fprintf(b, "after %s of %q\n%s\n", prog.after, prog.in.Name, ir.Heading(prog.col.Spec))
+	if prog.in.Protocol != "" {
+		fmt.Fprintf(b, "protocol %s\n", prog.in.Protocol)
+	}
 	if slices.ContainsFunc(prog.scratch, func(n int32) bool { return n > 0 }) {
 		b.WriteString("scratch")
 		numbers(b, prog.scratch)

@@ -18,6 +18,7 @@ func emit(prog *program) error {
 	steps := make([]ir.Step, len(prog.seq))
 	p := &ir.Program{
 		Name:       prog.in.Name,
+		Protocol:   prog.in.Protocol,
 		Collective: prog.col.Spec,
 		GPUs:       make([]ir.GPU, prog.col.Ranks),
 	}

@@ -51,7 +51,7 @@ func expand(prog *program) error {
 	}
 	// The traced operations take more memory than these, and no later pass reads
 	// them.
-	prog.in = &lang.Program{Name: p.Name, Collective: p.Collective, Scopes: p.Scopes}
+	prog.in = &lang.Program{Name: p.Name, Protocol: p.Protocol, Collective: p.Collective, Scopes: p.Scopes}
 	return nil
 }
 

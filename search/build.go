@@ -114,7 +114,7 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Slots: e.slots(), Disable: d.routing.disable(), MaxThreadblocks: d.threadblocks, Context: ctx}
+	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Slots: e.slots(d.protocol), Disable: d.routing.disable(), MaxThreadblocks: d.threadblocks, Context: ctx}
 	if r := d.routing.beyond(ctx, program, d.instances, options.MaxChannels, p.Topology.MinSMs()); r != nil {
 		return &built{refusal: r}, ctx.Err()
 	}
@@ -155,7 +155,7 @@ func (e *enumeration) verifyAndBound(program *ir.Program) (*built, error) {
 	}
 	// At large sizes, a step of several chunks may take several calls.
 	b.slots = max(report.SlotsNeeded, report.SlotsNeededSplit)
-	if b.refusal = e.checkSlots(b.slots); b.refusal != nil {
+	if b.refusal = e.checkSlots(b.program, b.slots); b.refusal != nil {
 		return b, nil
 	}
 	if b.refusal = e.unsimulated(b.program); b.refusal != nil {
@@ -180,26 +180,35 @@ func maxChannels(t *topologies.Topology) int {
 	return compiler.DefaultMaxChannels
 }
 
-// slots returns the least number of slots of the protocols asked for, and at most the
-// compiler's default.
-func (e *enumeration) slots() int {
+// slots returns the least number of slots of the protocols to try a program with, which
+// may have its own, and at most the compiler's default.
+func (e *enumeration) slots(own string) int {
 	fewest := compiler.DefaultSlots
-	for _, proto := range e.protocols() {
+	for _, proto := range e.protocolsOf(own) {
 		fewest = min(fewest, e.problem.Topology.Protocols[proto].Slots)
 	}
 	return fewest
 }
 
 // checkSlots refuses a program for which none of the protocols has enough slots.
-func (e *enumeration) checkSlots(needed int) *Refusal {
+func (e *enumeration) checkSlots(p *ir.Program, needed int) *Refusal {
 	most := 0
-	for _, proto := range e.protocols() {
+	for _, proto := range e.protocolsOf(p.Protocol) {
 		most = max(most, e.problem.Topology.Protocols[proto].Slots)
 	}
 	if needed <= most {
 		return nil
 	}
 	return &Refusal{Reason: Slots, Detail: fmt.Sprintf("needs %d slots a connection, the protocols have at most %d", needed, most)}
+}
+
+// protocolsOf lists the protocols to try a program with: its own, otherwise those asked
+// for.
+func (e *enumeration) protocolsOf(own string) []topologies.Proto {
+	if proto, err := topologies.ParseProto(own); err == nil {
+		return []topologies.Proto{proto}
+	}
+	return e.protocols()
 }
 
 func (e *enumeration) protocols() []topologies.Proto {
@@ -220,7 +229,7 @@ func (e *enumeration) checkRuntime(p *ir.Program) string {
 		return err.Error()
 	}
 	var first string
-	for _, proto := range e.protocols() {
+	for _, proto := range e.protocolsOf(p.Protocol) {
 		why := runtime.Accepts(p, proto.String())
 		if why == "" {
 			return ""
@@ -275,6 +284,10 @@ func set(params script.Params) map[string]any {
 
 // candidate converts a built draft for autotune, all but its baseline points.
 func (e *enumeration) candidate(d *draft, b *built) autotune.Candidate {
+	protocols := e.options.Protocols
+	if d.protocol != "" {
+		protocols = e.protocolsOf(d.protocol)
+	}
 	return autotune.Candidate{
 		Algorithm:   d.name,
 		Source:      d.source,
@@ -285,7 +298,7 @@ func (e *enumeration) candidate(d *draft, b *built) autotune.Candidate {
 		Hash:        b.hash,
 		SlotsNeeded: b.slots,
 		Bound:       b.bound,
-		Protocols:   e.options.Protocols,
+		Protocols:   protocols,
 		Reference:   d.reference,
 	}
 }

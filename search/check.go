@@ -9,6 +9,7 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/templates"
+	"github.com/colltune/colltune/topologies"
 )
 
 // Check refuses a search that makes no sense before anything is done for it: an
@@ -127,6 +128,10 @@ func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) 
 		}
 	}
 	for _, f := range asked {
+		if own, err := topologies.ParseProto(f.Protocol); err == nil && len(o.Protocols) > 0 && !slices.Contains(o.Protocols, own) {
+			return nil, nil, &ParameterError{fmt.Sprintf("family %s (%s) names its protocol, %s, and the search asks for %s (--protocol): want the same, or --exclude %s",
+				f.Name, f.Source, own, strings.Trim(fmt.Sprint(o.Protocols), "[]"), f.Name)}
+		}
 		fixed := o.fixed(f)
 		for _, name := range slices.Sorted(maps.Keys(fixed)) {
 			parameter, err := f.Parameter(name)

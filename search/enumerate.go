@@ -93,6 +93,7 @@ type draft struct {
 	threadblocks int // at most, on a GPU; 0: no limit
 	routing      *routing
 	origin       string // how a construction found it
+	protocol     string // the family's own; empty: any
 	reference    bool   // only for comparison
 	points       []baselinePoint
 }
@@ -136,6 +137,14 @@ func (e *enumeration) request() script.Request {
 // family drafts one family's routings over its parameters. It begins nothing once it is
 // late, but its first routing while any family may still be traced.
 func (e *enumeration) family(ctx context.Context, f *templates.Family, late func() bool) (all drafted, err error) {
+	if f.Protocol != "" {
+		for _, proto := range e.protocolsOf(f.Protocol) {
+			if err := e.problem.Topology.CheckProtocol(proto); err != nil {
+				all.refusals = append(all.refusals, e.refuse(f.Name, NotApplicable, err.Error()))
+				return all, nil
+			}
+		}
+	}
 	f = f.Budgeted(e.machine)
 	fixed := e.options.fixed(f)
 	g, err := e.gridOf(f, fixed, func() (*grid, error) {
@@ -227,7 +236,7 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 		case t.refused != nil:
 			all.refusals = append(all.refusals, e.refuse(candidateName(f.Name, params, 0), t.refused.Reason, t.refused.Detail))
 		default:
-			all.add(e.draft(&draft{name: f.Name, source: "template", params: params, routing: t.routing}))
+			all.add(e.draft(&draft{name: f.Name, source: "template", params: params, routing: t.routing, protocol: f.Protocol}))
 		}
 	}
 	return all, nil

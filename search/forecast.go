@@ -129,7 +129,7 @@ func (e *enumeration) foreseeTrials(drafts []*draft, bytes int64, all *workload)
 	for _, d := range drafts {
 		instances := float64(max(d.instances, 1))
 		chunk := float64(bytes) / float64(d.routing.cost.loop) / instances
-		for _, proto := range e.protocols() {
+		for _, proto := range e.protocolsOf(d.protocol) {
 			c, seen := &e.problem.Topology.Protocols[proto], map[float64]bool{}
 			for _, tile := range e.tiles(c) {
 				us := d.routing.cost.tiled(c, float64(tile), bytes, instances)

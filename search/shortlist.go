@@ -27,10 +27,10 @@ const (
 )
 
 // estimate returns a draft's expected time in µs at a size in bytes, with the best of
-// the protocols asked for.
+// its protocols.
 func (e *enumeration) estimate(d *draft, bytes int64) float64 {
 	least := math.Inf(1)
-	for _, proto := range e.protocols() {
+	for _, proto := range e.protocolsOf(d.protocol) {
 		least = min(least, d.routing.cost.estimate(&e.problem.Topology.Protocols[proto], bytes, max(d.instances, 1)))
 	}
 	return least

@@ -226,7 +226,7 @@ func (e *enumeration) prepareFirst(ctx context.Context, nodes int, c baseline.Ch
 	if err != nil {
 		return nil, "", err
 	}
-	result, err := compiler.Compile(program, compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Slots: e.slots(), Context: ctx})
+	result, err := compiler.Compile(program, compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Slots: e.slots(d.protocol), Context: ctx})
 	switch {
 	case ctx.Err() != nil:
 		return nil, "", ctx.Err()

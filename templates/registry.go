@@ -35,13 +35,14 @@ type Summary struct {
 	Doc         string             `json:"doc"`
 	Collectives []string           `json:"collectives"`
 	Parameters  []script.Parameter `json:"parameters"`
-	Applies     string             `json:"applies"` // the machines it applies to, in words
+	Applies     string             `json:"applies"`            // the machines it applies to, in words
+	Protocol    string             `json:"protocol,omitempty"` // its own
 	Source      string             `json:"source"`
 }
 
 // Summary returns the family's entry in `template list`.
 func (f *Family) Summary() Summary {
-	s := Summary{f.Name, f.Doc, f.Collectives, f.Parameters, f.Where, f.Source}
+	s := Summary{f.Name, f.Doc, f.Collectives, f.Parameters, f.Where, f.Protocol, f.Source}
 	if s.Applies == "" {
 		s.Applies = "any"
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -41,7 +42,7 @@ func targetFlags(cmd *cobra.Command) {
 	}
 	choiceFlag(cmd, "to", "", targets[0].name, names, "what to write")
 	choiceFlag(cmd, "runtime", "", "msccl", msccl.Runtimes(), "the runtime whose dialect of MSCCL XML to write")
-	choiceFlag(cmd, "protocol", "", "Simple", topologies.ProtocolNames(), "wire protocol of the MSCCL XML or MSCCL++ plan")
+	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "wire protocol of the MSCCL XML or MSCCL++ plan (default: the program's own, else Simple)")
 	cmd.Flags().VarP(&size{}, "min-bytes", "b", "smallest message size for which a runtime is to use the file")
 	cmd.Flags().VarP(&size{}, "max-bytes", "e", "largest message size for which a runtime is to use the file (default: no limit)")
 	cmd.Flags().Var(&size{}, "tile-bytes", "pipeline an MSCCL++ plan's steps over parts of a chunk of this size (default: whole chunks)")
@@ -73,6 +74,16 @@ func checkTargetFlags(cmd *cobra.Command) error {
 	return nil
 }
 
+// protocolFor returns the protocol to write a program for: its own or that of --protocol,
+// which must not contradict each other, otherwise Simple.
+func protocolFor(cmd *cobra.Command, p *ir.Program) (topologies.Proto, error) {
+	asked := flagValue(cmd, "protocol")
+	if p.Protocol != "" && asked != "" && asked != p.Protocol {
+		return 0, fmt.Errorf("--protocol %s: the program names its own, %s", asked, p.Protocol)
+	}
+	return topologies.ParseProto(cmp.Or(p.Protocol, asked, topologies.Simple.String()))
+}
+
 // convertIR returns a program as colltune's own JSON.
 func convertIR(_ *cobra.Command, _ *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
 	return func(w io.Writer) error { return ir.Encode(w, p) }, nil
@@ -80,14 +91,16 @@ func convertIR(_ *cobra.Command, _ *topologies.Topology, p *ir.Program) (func(io
 
 // convertXML returns a program as MSCCL XML, if the runtime would run it.
 func convertXML(cmd *cobra.Command, t *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
-	o := msccl.WriteOptions{
-		Runtime: flagValue(cmd, "runtime"), Protocol: flagValue(cmd, "protocol"),
-		MinBytes: sizeOf(cmd, "min-bytes"), MaxBytes: sizeOf(cmd, "max-bytes"), Comments: []string{p.Comment},
+	proto, err := protocolFor(cmd, p)
+	if err == nil {
+		err = t.CheckProtocol(proto)
 	}
-	if proto, err := topologies.ParseProto(o.Protocol); err != nil {
+	if err != nil {
 		return nil, usage(err)
-	} else if err := t.CheckProtocol(proto); err != nil {
-		return nil, usage(err)
+	}
+	o := msccl.WriteOptions{
+		Runtime: flagValue(cmd, "runtime"), Protocol: proto.String(),
+		MinBytes: sizeOf(cmd, "min-bytes"), MaxBytes: sizeOf(cmd, "max-bytes"), Comments: []string{p.Comment},
 	}
 	if ok, why := msccl.Accepts(p, o.Runtime, o.Protocol); !ok {
 		return nil, &nothingError{fmt.Errorf("%s would not run this program: %s", o.Runtime, strings.Join(why, "; "))}
@@ -102,11 +115,15 @@ func convertXML(cmd *cobra.Command, t *topologies.Topology, p *ir.Program) (func
 // convertPlan returns a program as an MSCCL++ execution plan. It verifies the plan itself,
 // which the verified program does not imply.
 func convertPlan(cmd *cobra.Command, t *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
+	proto, err := protocolFor(cmd, p)
+	if err != nil {
+		return nil, usage(err)
+	}
 	o := mscclpp.LowerOptions{
-		Protocol: flagValue(cmd, "protocol"), MinBytes: sizeOf(cmd, "min-bytes"), MaxBytes: sizeOf(cmd, "max-bytes"),
+		Protocol: proto.String(), MinBytes: sizeOf(cmd, "min-bytes"), MaxBytes: sizeOf(cmd, "max-bytes"),
 		TileBytes: sizeOf(cmd, "tile-bytes"), Node: nodeOf(t),
 	}
-	if !slices.Contains(mscclpp.Protocols(), o.Protocol) {
+	if p.Protocol == "" && !slices.Contains(mscclpp.Protocols(), o.Protocol) {
 		return nil, usagef("--protocol %s: plans have %s", o.Protocol, strings.Join(mscclpp.Protocols(), " and "))
 	}
 	plan, err := mscclpp.Lower(p, o)

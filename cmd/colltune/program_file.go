@@ -85,6 +85,7 @@ func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 	case first[0] == '{':
 		f.format = "ir"
 		if f.program, err = ir.Decode(bytes.NewReader(text)); err == nil {
+			f.protocol = f.program.Protocol
 			_, err = collective.New(f.program.Collective)
 		}
 	case first[0] == '<':

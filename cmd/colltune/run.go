@@ -285,7 +285,11 @@ func runRequestOf(cmd *cobra.Command, f *programFile) (r runRequest, err error) 
 		return r, usage(err)
 	}
 	r.trial.Program, r.trial.Topology, r.trial.Protocol = p.Used(), t, topologies.Simple
-	for _, name := range []string{f.protocol, flagValue(cmd, "protocol")} {
+	asked := flagValue(cmd, "protocol")
+	if asked != "" && f.protocol != "" && asked != f.protocol {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s names protocol %s: run with %s, as --protocol says\n", f.name, f.protocol, asked)
+	}
+	for _, name := range []string{f.protocol, asked} {
 		if name != "" {
 			if r.trial.Protocol, err = topologies.ParseProto(name); err != nil {
 				return r, usage(err)

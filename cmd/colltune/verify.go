@@ -62,7 +62,7 @@ type verifyResult struct {
 	OK           bool                        `json:"ok"`
 	Collective   string                      `json:"collective"`
 	Ranks        int                         `json:"ranks"`
-	Protocol     string                      `json:"protocol"` // empty for an IR, which names none
+	Protocol     string                      `json:"protocol"` // empty if the file names none
 	Channels     int                         `json:"channels"`
 	Threadblocks int                         `json:"threadblocks_max"`
 	Steps        int                         `json:"steps_max"`
@@ -142,8 +142,8 @@ func (f *programFile) ranks() int {
 	return f.program.Ranks()
 }
 
-// verifyFile verifies one program. MSCCL XML and MSCCL++ plans are checked for the
-// protocol that they name, an IR with any number of FIFO slots.
+// verifyFile verifies one program for the protocol that it names. An IR that names none is
+// checked with any number of FIFO slots.
 func verifyFile(f *programFile, linked func(a, b int) bool) verifyResult {
 	o := verify.Options{Linked: linked}
 	v := verifyResult{File: f.name, Format: f.format, Protocol: f.protocol, Ranks: f.ranks(), Runtimes: map[string]msccl.Acceptance{}}
@@ -161,6 +161,10 @@ func verifyFile(f *programFile, linked func(a, b int) bool) verifyResult {
 		r, v.Collective, v.Findings, v.Runtimes = verdict.Report, f.xml.Computes(), verdict.Findings, verdict.Runtimes
 		v.Runtimes[mscclpp.Name] = msccl.Acceptance{Why: mscclpp.Lacks(f.program, "MSCCL XML", f.protocol)}
 	default:
+		protocols := ir.Protocols
+		if f.protocol != "" {
+			protocols, o.Slots = []string{f.protocol}, msccl.Slots(f.protocol)
+		}
 		r = verify.Check(f.program, o)
 		v.Collective, v.Findings = f.program.Collective.Name, r.Findings
 		if n, simple := max(r.SlotsNeeded, r.SlotsNeededSplit), msccl.Slots("Simple"); n > simple {
@@ -168,9 +172,9 @@ func verifyFile(f *programFile, linked func(a, b int) bool) verifyResult {
 				Message: fmt.Sprintf("needs %d slots a connection, %d where each step is one call: Simple has %d, LL and LL128 have %d", n, r.SlotsNeeded, simple, msccl.Slots("LL"))})
 		}
 		for _, name := range msccl.Runtimes() {
-			v.Runtimes[name] = acceptedBy(f.program, name)
+			v.Runtimes[name] = acceptedBy(f.program, name, protocols)
 		}
-		v.Runtimes[mscclpp.Name] = msccl.Acceptance{Why: mscclpp.Lacks(f.program, "an IR", "")}
+		v.Runtimes[mscclpp.Name] = msccl.Acceptance{Why: mscclpp.Lacks(f.program, "an IR", f.protocol)}
 	}
 	v.OK, v.Channels, v.Threadblocks, v.Steps = r.OK(), r.Channels, r.ThreadblocksMax, r.StepsMax
 	v.Instructions, v.Slots = r.Instructions, r.SlotsNeeded
@@ -189,11 +193,11 @@ func verifyFile(f *programFile, linked func(a, b int) bool) verifyResult {
 // verdictRuntimes returns the runtimes whose verdicts are printed.
 func verdictRuntimes() []string { return append(msccl.Runtimes(), mscclpp.Name) }
 
-// acceptedBy returns whether a runtime accepts an IR with any protocol, and otherwise why
-// not.
-func acceptedBy(p *ir.Program, runtime string) msccl.Acceptance {
+// acceptedBy returns whether a runtime accepts an IR with any of some protocols, and
+// otherwise why not.
+func acceptedBy(p *ir.Program, runtime string, protocols []string) msccl.Acceptance {
 	var a msccl.Acceptance
-	for _, proto := range msccl.Protocols {
+	for _, proto := range protocols {
 		ok, why := msccl.Accepts(p, runtime, proto)
 		if ok {
 			return msccl.Acceptance{Accepts: true}

@@ -87,7 +87,8 @@ func drawProgram(t *rapid.T) *Program {
 			Name:  rapid.SampledFrom(collective.Names()).Draw(t, "collective"),
 			Ranks: ranks, Chunks: rapid.IntRange(1, 9).Draw(t, "chunks"), InPlace: rapid.Bool().Draw(t, "in place"),
 		},
-		GPUs: make([]GPU, ranks),
+		GPUs:     make([]GPU, ranks),
+		Protocol: rapid.SampledFrom(append([]string{""}, Protocols...)).Draw(t, "protocol"),
 	}
 	for g := range p.GPUs {
 		p.GPUs[g].Scratch = rapid.IntRange(0, 5).Draw(t, "scratch")
@@ -151,6 +152,8 @@ func TestHashCoversEverythingThatRuns(t *testing.T) {
 		return func(p *Program) { f(&p.GPUs[1].Threadblocks[1].Steps[0]) }
 	}
 	change("collective", func(p *Program) { p.Collective.Name = "reduce" })
+	change("protocol", func(p *Program) { p.Protocol = "LL" })
+	change("another protocol", func(p *Program) { p.Protocol = "LL128" })
 	change("chunks", func(p *Program) { p.Collective.Chunks = 3 })
 	change("in place", func(p *Program) { p.Collective.InPlace = false })
 	change("scratch", func(p *Program) { p.GPUs[0].Scratch++ })
@@ -195,7 +198,8 @@ func TestDecodeErrors(t *testing.T) {
 	good := encoded(t, pair())
 	for _, c := range []struct{ name, from, to, want string }{
 		{"schema", "colltune.ir/v1", "colltune.ir/v2", `1:11: schema "colltune.ir/v2": want "colltune.ir/v1"`},
-		{"unknown key", `"comment"`, `"coment"`, `3:1: unknown key "coment": want schema, name, comment, collective, gpus`},
+		{"unknown key", `"comment"`, `"coment"`, `3:1: unknown key "coment": want schema, name, comment, protocol, collective, gpus`},
+		{"protocol", `"name":"pair"`, `"protocol":"ll"`, `2:12: protocol "ll": want one of LL, LL128, Simple`},
 		{"long name", `"name":"pair"`, `"name":"` + strings.Repeat("a", 100_000) + `"`, "2:8: name of 100000 bytes: want at most 1000"},
 		{"long comment", "\"by hand", `"` + strings.Repeat("a", 2<<20), "3:11: comment of 20971"},
 		{"key twice", `"name":"pair"`, `"name":"a","name":"pair"`, `2:12: key "name" twice`},

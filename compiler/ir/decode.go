@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
 )
@@ -55,7 +57,7 @@ func (d *decoder) short(key string, most int) (string, error) {
 }
 
 var (
-	programKeys     = keys{{"schema", true}, {"name", false}, {"comment", false}, {"collective", true}, {"gpus", true}}
+	programKeys     = keys{{"schema", true}, {"name", false}, {"comment", false}, {"protocol", false}, {"collective", true}, {"gpus", true}}
 	gpuKeys         = keys{{"gpu", false}, {"scratch", false}, {"threadblocks", true}}
 	threadblockKeys = keys{{"tb", false}, {"send", false}, {"recv", false}, {"channel", false}, {"steps", true}}
 	stepKeys        = keys{{"op", true}, {"src", false}, {"dst", false}, {"count", false}, {"deps", false}, {"hasdep", false}}
@@ -76,6 +78,8 @@ func (d *decoder) program(p *Program) error {
 			p.Name, err = d.short("name", maxName)
 		case "comment":
 			p.Comment, err = d.short("comment", maxComment)
+		case "protocol":
+			p.Protocol, err = d.protocol()
 		case "collective":
 			err = d.collective(&p.Collective)
 		case "gpus":
@@ -98,6 +102,18 @@ func (d *decoder) program(p *Program) error {
 		return d.errorf("%d gpus, in a collective over %d ranks", len(p.GPUs), p.Collective.Ranks)
 	}
 	return d.finish()
+}
+
+// protocol reads the name of a protocol.
+func (d *decoder) protocol() (string, error) {
+	d.space()
+	at := d.pos
+	name, err := d.str()
+	if err == nil && !slices.Contains(Protocols, name) {
+		d.pos = at
+		return "", d.errorf("protocol %.40q: want one of %s", name, strings.Join(Protocols, ", "))
+	}
+	return name, err
 }
 
 // collective reads a collective.Spec with its own field tags.

@@ -32,8 +32,8 @@ const Schema = "colltune.ir/v1"
 //
 // A place is a buffer, its first chunk and, if the chunks are not contiguous,
 // their stride. Default values are left out: a count of 1, no dependencies,
-// false, an empty name or comment, and places that the instruction does not
-// use. Equal programs give equal bytes. It returns an error for an unknown
+// false, an empty name, comment or protocol, and places that the instruction does
+// not use. Equal programs give equal bytes. It returns an error for an unknown
 // instruction or buffer, a stride below 1 or a name that is not UTF-8, and the
 // errors of w.
 func Encode(w io.Writer, p *Program) error {
@@ -55,7 +55,7 @@ func (e *encoder) program(p *Program) error {
 		return fmt.Errorf("collective: %w", err)
 	}
 	fmt.Fprintf(e.w, "{\"schema\":%q", Schema)
-	for _, s := range []struct{ key, text string }{{"name", p.Name}, {"comment", p.Comment}} {
+	for _, s := range []struct{ key, text string }{{"name", p.Name}, {"comment", p.Comment}, {"protocol", p.Protocol}} {
 		if s.text == "" {
 			continue
 		}

@@ -36,5 +36,5 @@ func ExampleDecode() {
 	// gpu 1
 	//   tb 0 recv←0 ch 0
 	//     0 r    in[0]
-	// 1:30: unknown key "colour": want schema, name, comment, collective, gpus
+	// 1:30: unknown key "colour": want schema, name, comment, protocol, collective, gpus
 }

@@ -8,8 +8,8 @@ import (
 	"hash"
 )
 
-// Hash returns the SHA-256, in hexadecimal, of version, collective and GPUs in
-// a canonical binary form. It leaves out name, comment, and places that a
+// Hash returns the SHA-256, in hexadecimal, of version, collective, GPUs and the
+// protocol, if there is one, in a canonical binary form. It leaves out name, comment, and places that a
 // step's instruction does not use.
 func (p *Program) Hash() string {
 	h := hasher{sum: sha256.New(), buf: make([]byte, 0, 1<<16)}
@@ -21,6 +21,7 @@ func (p *Program) Hash() string {
 	for g := range p.GPUs {
 		h.gpu(&p.GPUs[g])
 	}
+	h.buf = append(h.buf, p.Protocol...)
 	h.sum.Write(h.buf)
 	return hex.EncodeToString(h.sum.Sum(nil))
 }

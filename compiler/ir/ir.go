@@ -101,10 +101,14 @@ type GPU struct {
 	Threadblocks []Threadblock
 }
 
+// Protocols lists the wire protocols that a program may name, as files spell them.
+var Protocols = []string{"LL", "LL128", "Simple"}
+
 // Program implements one collective on all ranks. GPUs[r] is rank r.
 type Program struct {
 	Name       string          // the family's name; not hashed
 	Comment    string          // how it was made; not hashed
+	Protocol   string          // the only one of Protocols to run it with (GC3 section 6.1); empty for any
 	Collective collective.Spec // its Chunks include the division by instances
 	GPUs       []GPU
 }

@@ -139,13 +139,15 @@ func Parse(r io.Reader) (*Program, error) {
 const maxHeading = 1 << 26
 
 // line parses one line.
-func (p *Program) line(line string) error {
+func (p *Program) line(line string) (err error) {
 	indent := len(line) - len(strings.TrimLeft(line, " "))
 	words := strings.Fields(line)
 	switch {
 	case p.Collective.Name == "":
-		c, err := ParseHeading(line)
-		p.Collective = c
+		p.Collective, err = ParseHeading(line)
+		return err
+	case indent == 0 && words[0] == "protocol" && len(p.GPUs) == 0:
+		p.Protocol, err = ParseProtocol(words)
 		return err
 	case indent == 0 && words[0] == "gpu":
 		return p.gpuLine(words)
@@ -156,6 +158,15 @@ func (p *Program) line(line string) error {
 		return tbs[len(tbs)-1].stepLine(words)
 	}
 	return fmt.Errorf("%.60q: want gpu N, then under it tb N, then under it a step", line)
+}
+
+// ParseProtocol reads the line of a protocol that Print wrote, word by word, and returns
+// the protocol, or an error for any other line.
+func ParseProtocol(words []string) (string, error) {
+	if len(words) != 2 || words[0] != "protocol" || !slices.Contains(Protocols, words[1]) {
+		return "", fmt.Errorf("%.60q: want protocol and one of %s", strings.Join(words, " "), strings.Join(Protocols, ", "))
+	}
+	return words[1], nil
 }
 
 // next returns a number that must follow those before.

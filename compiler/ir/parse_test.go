@@ -49,6 +49,7 @@ func TestParseErrors(t *testing.T) {
 		{"ranks", "2 ranks", "two ranks", `line 1: "two": want a number of 0 to 65536`},
 		{"too few", "2 ranks", "3 ranks", "2 of 3 GPUs"},
 		{"placement", "in place", "upside down", `line 1: "upside down": want root N or in place`},
+		{"protocol", "in place\n", "in place\nprotocol LL64\n", `line 2: "protocol LL64": want protocol and one of LL, LL128, Simple`},
 		{"gpu", "gpu 1", "gpu 2", `gpu "2": want gpu 1`},
 		{"scratch", "scratch", "room", `"gpu 0 room 2": want gpu N, or gpu N scratch N`},
 		{"indent", "  tb 0", "   tb 0", "want gpu N, then under it tb N, then under it a step"},

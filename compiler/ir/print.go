@@ -9,12 +9,13 @@ import (
 // Print writes the program for people; Parse reads it back:
 //
 //	allreduce over 2 ranks, 2 chunks, in place
+//	protocol LL128
 //	gpu 0
 //	  tb 0 send→1 recv←1 ch 0
 //	    0 s    in[0]
 //	    1 rrc  in[1]                 waits 1.0 flagged
 //
-// A place is buffer[first:end] or buffer[first:end:stride]. "waits 1.0" is a
+// The line of the protocol is there if the program names one. A place is buffer[first:end] or buffer[first:end:stride]. "waits 1.0" is a
 // wait for step 0 of threadblock 1, and a flagged step is one that another
 // waits for. If an instruction reads and writes the same chunks, they are
 // printed once. The error is that of w.
@@ -22,6 +23,9 @@ func Print(w io.Writer, p *Program) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	b.WriteString(Heading(p.Collective))
 	b.WriteByte('\n')
+	if p.Protocol != "" {
+		fmt.Fprintf(b, "protocol %s\n", p.Protocol)
+	}
 	for g := range p.GPUs {
 		gpu := &p.GPUs[g]
 		fmt.Fprintf(b, "gpu %d", g)

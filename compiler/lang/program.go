@@ -112,6 +112,7 @@ type Scope struct {
 // a topological order of the chunk DAG (GC3 section 4.1).
 type Program struct {
 	Name       string
+	Protocol   string // the only one to run the program with (GC3 section 6.1); empty for any
 	Collective collective.Collective
 	Ops        []Op
 	Scopes     []Scope // Scopes[0] is the whole program

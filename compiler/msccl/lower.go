@@ -11,7 +11,7 @@ import (
 // WriteOptions are the calls that a file is written for.
 type WriteOptions struct {
 	Runtime  string // one of Runtimes
-	Protocol string // one of Protocols
+	Protocol string // one of ir.Protocols
 	// MinBytes and MaxBytes are the sizes to serve, both included, as nccl-tests
 	// prints them. MaxBytes 0 means no limit.
 	MinBytes, MaxBytes int64

@@ -118,7 +118,7 @@ func (p *parser) algo() error {
 	if f.Coll == "" {
 		return p.errorf("attribute coll of algo missing")
 	}
-	if f.Proto != "" && !slices.Contains(Protocols, f.Proto) {
+	if f.Proto != "" && !slices.Contains(ir.Protocols, f.Proto) {
 		return p.errorf("attribute proto of algo is %q: want LL, LL128 or Simple", f.Proto)
 	}
 	// finish replaces these defaults.

@@ -142,7 +142,7 @@ func drawProgram(t *rapid.T) *ir.Program {
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawProgram(rt)
-		o := WriteOptions{Runtime: rapid.SampledFrom(Runtimes()).Draw(rt, "runtime"), Protocol: rapid.SampledFrom(Protocols).Draw(rt, "protocol"), MaxBytes: 1 << 20}
+		o := WriteOptions{Runtime: rapid.SampledFrom(Runtimes()).Draw(rt, "runtime"), Protocol: rapid.SampledFrom(ir.Protocols).Draw(rt, "protocol"), MaxBytes: 1 << 20}
 		var a, b bytes.Buffer
 		if err := Write(&a, p, o); err != nil {
 			rt.Fatal(err)

@@ -318,7 +318,7 @@ func Accepts(p *ir.Program, runtime, protocol string) (ok bool, why []string) {
 	if err != nil {
 		return false, []string{err.Error()}
 	}
-	if !slices.Contains(Protocols, protocol) {
+	if !slices.Contains(ir.Protocols, protocol) {
 		return false, []string{fmt.Sprintf("unknown protocol %q", protocol)}
 	}
 	return f.Accepts(rt)

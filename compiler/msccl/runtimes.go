@@ -53,9 +53,6 @@ const (
 	maxThreads    = 544  // of a threadblock under Simple, whatever a file asks for
 )
 
-// Protocols lists the protocols, as the files spell them.
-var Protocols = []string{"LL", "LL128", "Simple"}
-
 // Slots returns the number of primitive calls that a connection holds under a
 // protocol, or 0 for an unknown protocol. A Simple call takes 4 of NCCL's 8
 // steps, others take 1.

@@ -10,6 +10,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/internal/suggest"
 )
 
@@ -23,6 +24,7 @@ type declaration struct {
 	Doc         string
 	Collectives []string
 	Where       string
+	Protocol    string
 	Parameters  []Parameter
 	Defined     []definition
 
@@ -67,7 +69,7 @@ func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	}
 	var collectives *starlark.List
 	parameters := starlark.NewDict(0)
-	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "name", &d.Name, "collectives", &collectives, "where?", &d.Where, "parameters?", &parameters); err != nil {
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "name", &d.Name, "collectives", &collectives, "where?", &d.Where, "parameters?", &parameters, "protocol?", &d.Protocol); err != nil {
 		return nil, err
 	}
 	if err := cmp.Or(tooLong("family: name", d.Name, maxName), tooLong("family: where", d.Where, maxWhere)); err != nil {
@@ -75,6 +77,9 @@ func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	}
 	if !familyName.MatchString(d.Name) {
 		return nil, fmt.Errorf("family: name %q: want lower-case letters, digits and -", d.Name)
+	}
+	if d.Protocol != "" && !slices.Contains(ir.Protocols, d.Protocol) {
+		return nil, fmt.Errorf("family: protocol %.40q%s: want one of %s", d.Protocol, suggest.DidYouMean(d.Protocol, ir.Protocols), strings.Join(ir.Protocols, ", "))
 	}
 	for i := range collectives.Len() {
 		c, _ := starlark.AsString(collectives.Index(i))
@@ -243,7 +248,8 @@ func starlarkValue(v any) starlark.Value {
 // values their types: it is for what a child process tells.
 func (d *declaration) check() error {
 	bad := fmt.Errorf("internal error: a garbled declaration")
-	if d == nil || !familyName.MatchString(d.Name) || len(d.Where) > maxWhere || len(d.Doc) > MaxSource || len(d.Collectives) == 0 {
+	if d == nil || !familyName.MatchString(d.Name) || len(d.Where) > maxWhere || len(d.Doc) > MaxSource || len(d.Collectives) == 0 ||
+		d.Protocol != "" && !slices.Contains(ir.Protocols, d.Protocol) {
 		return bad
 	}
 	for _, c := range d.Defined {

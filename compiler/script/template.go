@@ -16,6 +16,7 @@ type Template struct {
 	Doc         string      // the file's docstring
 	Collectives []string    // in the order declared
 	Where       string      // the machines it applies to, in words; empty means any
+	Protocol    string      // of ir.Protocols, the only one to run its programs with (GC3 section 6.1); empty means any
 	Parameters  []Parameter // in the order declared
 	File        string
 
@@ -74,7 +75,7 @@ func Load(name string, src []byte, o Options) (*Template, error) {
 // newTemplate returns the template of a declaration.
 func newTemplate(file string, d *declaration, print func(string), code evaluator) *Template {
 	return &Template{
-		Name: d.Name, Doc: d.Doc, Collectives: d.Collectives, Where: d.Where, Parameters: d.Parameters, File: file,
+		Name: d.Name, Doc: d.Doc, Collectives: d.Collectives, Where: d.Where, Protocol: d.Protocol, Parameters: d.Parameters, File: file,
 		defined: d.Defined, print: print, code: code,
 	}
 }
@@ -175,7 +176,11 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	if why := c.mismatch(); why != "" {
 		return nil, fmt.Errorf("%s: %s", t.Name, why)
 	}
-	return t.code.trace(c)
+	program, err := t.code.trace(c)
+	if err == nil {
+		program.Protocol = t.Protocol
+	}
+	return program, err
 }
 
 // Collective returns the collective of a request on a machine, divided into
