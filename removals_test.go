@@ -48,7 +48,9 @@ var removals = map[string]string{
 	"results/journal.go openJournal Truncate":                  "what a killed search left of a record, after the records that are whole",
 	"results/journal.go reset Truncate":                        "the records of a journal that has been read, which another plan replaces",
 	"results/lock.go lock Truncate":                            "a file that isLock recognises, or that was made empty a few lines above",
-	"results/open.go Discard Remove":                           "what Create made for a campaign that came to nothing, and the folders that it made for it if they are empty",
+	"results/open.go Discard Remove":                           "what Remove removes",
+	"results/open.go Remove Remove":                            "what Create made for a campaign without trials, and the folders that it made for it if they are empty",
+	"cmd/colltune/search_map.go search Remove":                 "a campaign without trials, of a number of nodes for which there is nothing to search",
 	"templates/registry.go Files Glob":                         "reads templates, and removes nothing",
 }
 

@@ -9,6 +9,8 @@
 //	  candidates/<key>.json.gz  what the search enumerated, for one that goes on; may be missing
 //	  lock                    held while a process writes; names it
 //
+// A map is the campaigns of one search over several numbers of nodes, in one folder (map.go).
+//
 //	results ──▶ table ──▶ export
 //	                 └──▶ report
 //

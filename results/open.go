@@ -260,7 +260,16 @@ func (c *Campaign) replacePlan(p Plan) error {
 // completed for it, Discard removes it, with the folders made for it; any other
 // campaign stays as it is. The error is that of closing or removing it.
 func (c *Campaign) Discard() error {
-	if !c.new || c.enumerated || !c.empty() {
+	if !c.new || c.enumerated {
+		return c.Close()
+	}
+	return c.Remove()
+}
+
+// Remove closes a campaign. If nothing was measured in it, Remove removes it, with the folders
+// that Create made for it. The error is that of closing or removing it.
+func (c *Campaign) Remove() error {
+	if c.lock == nil || !c.empty() {
 		return c.Close()
 	}
 	moved := c.checkNotMoved() != nil
@@ -280,7 +289,11 @@ func (c *Campaign) Discard() error {
 			err = errors.Join(err, gone)
 		}
 	}
-	for _, dir := range c.createdDirs {
+	made := c.createdDirs
+	if len(made) == 0 {
+		made = []string{c.dir}
+	}
+	for _, dir := range made {
 		if moved || os.Remove(dir) != nil {
 			break // others keep files there
 		}

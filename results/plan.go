@@ -139,11 +139,19 @@ func (p Plan) texts() []string {
 // Command returns the command line that makes this plan, without paths, so that it is the
 // same for every run of the same search.
 func (p Plan) Command() string {
+	if p.Topology.Nodes > 1 {
+		return p.command(strconv.Itoa(p.Topology.Nodes))
+	}
+	return p.command("")
+}
+
+// command is the command line with that value of --nodes; empty: without it.
+func (p Plan) command(nodes string) string {
 	p = p.normal()
 	words := []string{"colltune", "search", "-t", safe.Shell(p.Topology.Name), "-c", safe.Shell(p.Collective)}
 	add := func(flag, value string) { words = append(words, "--"+flag, safe.Shell(value)) }
-	if p.Topology.Nodes > 1 {
-		add("nodes", strconv.Itoa(p.Topology.Nodes))
+	if nodes != "" {
+		add("nodes", nodes)
 	}
 	if n := len(p.Sizes); n > 0 {
 		words = append(words, "-b", sizeText(p.Sizes[0]), "-e", sizeText(p.Sizes[n-1]))

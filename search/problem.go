@@ -103,6 +103,20 @@ func (o *Options) Defined() ([]string, error) {
 	return names, nil
 }
 
+// LeastBytes is the least size of the problem's call: an element for each chunk. The error is
+// about the call.
+func (p *Problem) LeastBytes() (int64, error) {
+	c, err := p.over()
+	if err != nil {
+		return 0, err
+	}
+	return p.leastBytes(c), nil
+}
+
+func (p *Problem) leastBytes(c collective.Collective) int64 {
+	return p.ElemBytes() * int64(c.LoopChunks())
+}
+
 // check refuses a problem that makes no sense, before anything is enumerated.
 func (p *Problem) check() error {
 	c, err := p.over()
@@ -115,7 +129,7 @@ func (p *Problem) check() error {
 	if len(p.Sizes) == 0 || !slices.IsSorted(p.Sizes) || p.Sizes[0] < 1 {
 		return fmt.Errorf("sizes %v: want at least one, rising, from 1 byte up", p.Sizes)
 	}
-	if least := p.ElemBytes() * int64(c.LoopChunks()); p.Sizes[0] < least {
+	if least := p.leastBytes(c); p.Sizes[0] < least {
 		return fmt.Errorf("size %d: %s over %d ranks has at least %d bytes of %s", p.Sizes[0], p.Collective, c.Ranks, least, p.DType)
 	}
 	return nil

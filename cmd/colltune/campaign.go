@@ -44,12 +44,21 @@ func accessDenied(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
+// checkMapWinners checks the winners of a map.
+func checkMapWinners(all []*results.Campaign, rows []table.Row) (err error) {
+	for _, c := range all {
+		err = errors.Join(err, checkWinners(c, rows))
+	}
+	return err
+}
+
 // checkWinners returns an error that names each winner's program that is lost or was
-// changed, or does not agree with the campaign's plan and trials.
+// changed, or does not agree with the campaign's plan and trials. Of a map's rows it checks
+// the campaign's.
 func checkWinners(c *results.Campaign, rows []table.Row) (err error) {
 	seen := map[string]bool{"": true} // native algorithms have no program
 	for _, r := range rows {
-		if !seen[r.IR] {
+		if !seen[r.IR] && r.Nodes == c.Plan().Topology.Nodes {
 			seen[r.IR] = true
 			_, lost := c.Program(r.IR)
 			err = errors.Join(err, lost)
@@ -58,10 +67,34 @@ func checkWinners(c *results.Campaign, rows []table.Row) (err error) {
 	return err
 }
 
-// printTable prints the winning table of a campaign's measurements so far. schema is
-// the NAME in colltune.NAME/v1.
-func printTable(cmd *cobra.Command, c *results.Campaign, schema string) error {
-	t, err := table.Build(c)
+// openCampaigns opens for reading the campaigns that a user named: one, or those of a map, by
+// their folders or its own. close closes them.
+func openCampaigns(cmd *cobra.Command, dirs []string) (all []*results.Campaign, close func(), err error) {
+	close = func() {
+		for _, c := range all {
+			c.Close()
+		}
+	}
+	for _, dir := range dirs {
+		members := results.MapMembers(dir)
+		if len(members) == 0 {
+			members = []string{dir}
+		}
+		for _, member := range members {
+			c, err := openCampaign(cmd, results.OpenReadOnly, member)
+			if err != nil {
+				return all, close, err
+			}
+			all = append(all, c)
+		}
+	}
+	return all, close, usage(results.SortMap(all))
+}
+
+// printTable prints the winning table of the measurements so far of a campaign, or of those
+// of a map. schema is the NAME in colltune.NAME/v1.
+func printTable(cmd *cobra.Command, schema string, campaigns ...*results.Campaign) error {
+	t, err := tableOf(campaigns, nil)
 	if err != nil {
 		return err
 	}
@@ -69,28 +102,43 @@ func printTable(cmd *cobra.Command, c *results.Campaign, schema string) error {
 	return writeOut(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
 }
 
-// writeTable opens the campaign in dir and calls write with it, its winning table, and
+// writeTable opens the campaigns in dirs and calls write with them, their winning table, and
 // standard output or --out. The table has the baseline of --baseline.
-func writeTable(cmd *cobra.Command, dir string, write func(io.Writer, *results.Campaign, *table.Table) error) error {
-	c, err := openCampaign(cmd, results.OpenReadOnly, dir)
+func writeTable(cmd *cobra.Command, dirs []string, write func(io.Writer, []*results.Campaign, *table.Table) error) error {
+	all, close, err := openCampaigns(cmd, dirs)
+	defer close()
 	if err != nil {
 		return err
 	}
-	defer c.Close()
 	baseline, err := baselineOf(cmd)
 	if err != nil {
 		return err
 	}
-	t, err := tableOf(c, baseline)
+	t, err := tableOf(all, baseline)
 	if err != nil {
 		return err
 	}
-	return writeOut(cmd, func(w io.Writer) error { return write(w, c, t) })
+	return writeOut(cmd, func(w io.Writer) error { return write(w, all, t) })
 }
 
-// tableOf returns a campaign's winning table, compared with baseline unless that is
-// nil.
-func tableOf(c *results.Campaign, baseline *search.BaselineFile) (*table.Table, error) {
+// tableOf returns the winning table of a campaign, or of those of a map, compared with
+// baseline unless that is nil.
+func tableOf(all []*results.Campaign, baseline *search.BaselineFile) (*table.Table, error) {
+	var tables []*table.Table
+	for _, c := range all {
+		t, err := campaignTable(c, baseline)
+		if err != nil {
+			return nil, err
+		}
+		tables = append(tables, t)
+	}
+	if len(tables) == 1 {
+		return tables[0], nil
+	}
+	return table.Join(tables), nil
+}
+
+func campaignTable(c *results.Campaign, baseline *search.BaselineFile) (*table.Table, error) {
 	t, err := table.Build(c)
 	if err != nil || baseline == nil {
 		return t, err

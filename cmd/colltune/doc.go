@@ -24,8 +24,8 @@
 //	flags         flags.go flags_problem.go flags_trial.go flags_executor.go
 //	              flags_run.go flags_settings.go flags_settings_executor.go
 //	              completion.go
-//	campaigns     campaign.go search_request.go search.go results.go compare.go
-//	              export.go report.go report_explain.go resume.go resume_trust.go resume_history.go
+//	campaigns     campaign.go search_request.go search.go search_map.go
+//	              results.go compare.go export.go report.go report_explain.go report_map.go resume.go resume_trust.go resume_history.go
 //	              resume_folder_linux.go resume_folder_unix.go
 //	              resume_folder_other.go resume_private_unix.go
 //	libraries     table.go table_at.go table_diff.go table_next.go table_export.go report_table.go

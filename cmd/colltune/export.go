@@ -16,14 +16,16 @@ import (
 
 func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "export DIR --to FORMAT --out PATH",
-		Short: "Write a campaign's winners as files that a runtime loads",
+		Use:   "export DIR… --to FORMAT --out PATH",
+		Short: "Write the winners of a campaign or a map as files that a runtime loads",
 		Long: `export writes the winners of a campaign as files into one folder, and prints how to
 load them. A program is exported only for sizes at which the runtime would really
-run it. It says where that means a slower program than the winner, or none.
+run it. It says where that means a slower program than the winner, or none. Of a map's
+folder, or of several campaigns that differ in their nodes alone, it writes a folder for
+each number of nodes below PATH.
 
   colltune export campaigns/dgx-a100-1x-allreduce --to msccl-xml --out xml`,
-		Args: exactArgs("the campaign's folder DIR"),
+		Args: someArgs("the campaign's folder DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, _ := cmd.Flags().GetString("out")
 			to := flagValue(cmd, "to")
@@ -36,21 +38,33 @@ run it. It says where that means a slower program than the winner, or none.
 			if out == "" {
 				return usagef("--out is missing: want the folder to write to")
 			}
-			c, err := openCampaign(cmd, results.OpenReadOnly, args[0])
+			all, close, err := openCampaigns(cmd, args)
+			defer close()
 			if err != nil {
 				return err
 			}
-			defer c.Close()
-			o := export.Options{To: to, Runtime: flagValue(cmd, "runtime"), Out: out}
-			o.SharedGPU, _ = cmd.Flags().GetBool("shared-gpu")
-			problem, _, err := search.FromPlan(c.Plan())
-			switch {
-			case err == nil:
-				o.Node, o.LL128 = nodeOf(problem.Topology), search.EnablesLL128(problem.Topology)
-			case to == "mscclpp-json":
-				return err // plans depend on which ranks share a node
+			options := func(c *results.Campaign) (export.Options, error) {
+				o := export.Options{To: to, Runtime: flagValue(cmd, "runtime"), Out: out}
+				o.SharedGPU, _ = cmd.Flags().GetBool("shared-gpu")
+				problem, _, err := search.FromPlan(c.Plan())
+				switch {
+				case err == nil:
+					o.Node, o.LL128 = nodeOf(problem.Topology), search.EnablesLL128(problem.Topology)
+				case to == "mscclpp-json":
+					return o, err // plans depend on which ranks share a node
+				}
+				return o, nil
 			}
-			report, err := export.Write(c, o)
+			var report export.Report
+			if len(all) > 1 {
+				report, err = export.WriteMap(all, out, options)
+			} else {
+				o, optionsErr := options(all[0])
+				if optionsErr != nil {
+					return optionsErr
+				}
+				report, err = export.Write(all[0], o)
+			}
 			if errors.Is(err, export.ErrSharedGPU) {
 				return usagef("%w: want --shared-gpu to export it anyway", err)
 			}
@@ -62,7 +76,7 @@ run it. It says where that means a slower program than the winner, or none.
 			}
 			return printReport(cmd, report)
 		},
-		ValidArgsFunction: firstArg(completeFolder),
+		ValidArgsFunction: completeFolder,
 	}
 	choiceFlag(cmd, "to", "", "", export.Formats(), "what to write")
 	choiceFlag(cmd, "runtime", "", "", msccl.Runtimes(), "the runtime whose dialect of MSCCL XML to write")

@@ -28,18 +28,28 @@ func topologyFlag(cmd *cobra.Command) {
 // topology.
 func topologyPartFlags(cmd *cobra.Command) {
 	cmd.Flags().Int("nodes", 0, "number of nodes (default: as many as the topology says)")
+	gpusFlag(cmd)
+}
+
+func gpusFlag(cmd *cobra.Command) {
 	cmd.Flags().IntSlice("gpus", nil, "only these GPUs of each node, by rising local number")
 }
 
 // topology resolves the system that the argument, or else -t, names.
 func topology(cmd *cobra.Command, args ...string) (*topologies.Topology, error) {
+	nodes, _ := cmd.Flags().GetInt("nodes")
+	return topologyOn(cmd, nodes, args...)
+}
+
+// topologyOn is topology on a number of nodes; 0: as many as it says.
+func topologyOn(cmd *cobra.Command, nodes int, args ...string) (*topologies.Topology, error) {
 	var name string
 	if len(args) > 0 {
 		name = args[0]
 	} else if name, _ = cmd.Flags().GetString("topology"); name == "" {
 		return nil, usagef("-t/--topology is missing: want one of %s, a .toml file, or a generator such as ring:8@50GB/s", strings.Join(topologies.Names(), ", "))
 	}
-	o, err := topologyOptions(cmd)
+	o, err := topologyOptions(cmd, nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +57,9 @@ func topology(cmd *cobra.Command, args ...string) (*topologies.Topology, error) 
 	return t, usage(err)
 }
 
-// topologyOptions reads the flags of topologyPartFlags.
-func topologyOptions(cmd *cobra.Command) (o topologies.Options, err error) {
-	o.Nodes, _ = cmd.Flags().GetInt("nodes")
+// topologyOptions reads the flags of topologyPartFlags, of which --nodes has that value.
+func topologyOptions(cmd *cobra.Command, nodes int) (o topologies.Options, err error) {
+	o.Nodes = nodes
 	if isSet(cmd, "gpus") {
 		o.GPUs, _ = cmd.Flags().GetIntSlice("gpus")
 	}

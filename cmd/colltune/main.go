@@ -195,6 +195,13 @@ func quiet(cmd *cobra.Command) bool {
 	return q && (typed(cmd, "quiet") || !typed(cmd, "verbose") || !verbose(cmd))
 }
 
+// someArgs checks that there is at least one argument, which errors call name.
+func someArgs(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		return exactArgs(name)(cmd, args[:min(len(args), 1)])
+	}
+}
+
 // exactArgs checks the number of arguments. names are what errors call them.
 func exactArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

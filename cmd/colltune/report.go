@@ -14,17 +14,19 @@ import (
 
 func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "report DIR|TABLE --out FILE.html",
-		Short: "Write a campaign, or a table of libraries, as one page",
+		Use:   "report DIR…|TABLE --out FILE.html",
+		Short: "Write a campaign, a map, or a table of libraries, as one page",
 		Long: `report writes one self-contained HTML page on a campaign: the system, the winner and
 its speedup at every size, all algorithms, the winners' routings, where simulated
-time goes, and which candidates were refused or failed, and why. Of a table of libraries
+time goes, and which candidates were refused or failed, and why. Of a map's folder, or of
+several campaigns that differ in their nodes alone, it has a map of who wins over sizes and
+nodes, and by how much. Of a table of libraries
 the page has maps of who is the fastest over sizes and ranks, bandwidth curves, and what
 choosing at each size saves. It needs no network and no script.
 
   colltune report campaigns/dgx-a100-1x-allreduce --out allreduce.html
   colltune report times.table --out libraries.html`,
-		Args: exactArgs("the campaign's folder DIR, or the file TABLE"),
+		Args: someArgs("the campaign's folder DIR, or the file TABLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flagValue(cmd, "out") == "" {
 				return usagef("--out is missing: want the file to write to, such as report.html")
@@ -33,10 +35,18 @@ choosing at each size saves. It needs no network and no script.
 				if isSet(cmd, "baseline") {
 					return usagef("--baseline is of a campaign: %s is no folder", args[0])
 				}
+				if len(args) > 1 {
+					return usagef("%s is no folder: want one table, or campaigns", args[0])
+				}
 				return reportTable(cmd, args[0])
 			}
 			var lost error // of winners' programs
-			err := writeTable(cmd, args[0], func(w io.Writer, c *results.Campaign, t *table.Table) error {
+			err := writeTable(cmd, args, func(w io.Writer, all []*results.Campaign, t *table.Table) error {
+				if len(all) > 1 {
+					lost = checkMapWinners(all, t.Rows)
+					return mapOf(all, t).Write(w)
+				}
+				c := all[0]
 				explain, done := winnersExplained(cmd.Context(), c)
 				defer done()
 				err := report.Write(w, c, t, explain)
@@ -48,7 +58,7 @@ choosing at each size saves. It needs no network and no script.
 			}
 			return err
 		},
-		ValidArgsFunction: firstArg(completeFolder),
+		ValidArgsFunction: completeFolder,
 	}
 	otherBaselineFlag(cmd)
 	cmd.Flags().String("out", "", "write the page to `FILE`")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -18,6 +19,7 @@ func resumeCommand() *cobra.Command {
 		Use:   "resume DIR",
 		Short: "Continue a campaign that was stopped, killed or cut short",
 		Long: `resume continues a campaign where it ended, with the plan that is in its folder.
+Of a map's folder it continues each campaign in turn.
 It prints the table of a campaign that is finished, unless --budget or --trials buy
 further trials that its strategy expects something of. Trials without a result (failed,
 crashed, timed out) are repeated, up to three attempts in all; those that timed out,
@@ -40,6 +42,9 @@ if you have run it for this folder before, or name it with --executor.
 // resume continues the campaign in dir, which open opens for writing. It prints a
 // finished campaign even where it cannot be written.
 func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign, error)) error {
+	if members := results.MapMembers(dir); len(members) > 0 {
+		return resumeMap(cmd, dir, members, open)
+	}
 	c, openErr := openCampaign(cmd, open, dir)
 	if accessDenied(openErr) {
 		var err error
@@ -59,8 +64,7 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 	if err != nil {
 		return err
 	}
-	goOn := (effort.Trials > 0 || effort.Budget > 0) && expectsMore(c)
-	if c.Finished() && !hasRetryable(c, effort.Timeout) && !goOn {
+	if !goesOn(c, effort) {
 		t, err := table.Build(c)
 		if err == nil {
 			err = checkWinners(c, t.Rows)
@@ -68,7 +72,7 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 		if err != nil {
 			return err
 		}
-		return printTable(cmd, c, "results")
+		return printTable(cmd, "results", c)
 	}
 	if openErr != nil {
 		return openErr
@@ -76,11 +80,87 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 	if err := checkTrusted(cmd, c, origin); err != nil {
 		return err
 	}
-	r := &searchRequest{plan: c.Plan(), dir: dir}
-	if r.problem, r.options, err = search.FromPlan(r.plan); err != nil {
-		return usage(fmt.Errorf("%s: %w", dir, err))
+	r, err := plannedRequest(c)
+	if err != nil {
+		return err
 	}
 	return runCampaign(cmd, r, c, effort, "results")
+}
+
+// plannedRequest is the search of a campaign's plan.
+func plannedRequest(c *results.Campaign) (r *searchRequest, err error) {
+	r = &searchRequest{plan: c.Plan(), dir: c.Dir()}
+	if r.problem, r.options, err = search.FromPlan(r.plan); err != nil {
+		return nil, usage(fmt.Errorf("%s: %w", c.Dir(), err))
+	}
+	return r, nil
+}
+
+// goesOn reports whether a search with these limits would make trials: the campaign has not
+// ended, or has some to repeat, or its strategy expects something of more.
+func goesOn(c *results.Campaign, effort search.Effort) bool {
+	more := (effort.Trials > 0 || effort.Budget > 0) && expectsMore(c)
+	return !c.Finished() || hasRetryable(c, effort.Timeout) || more
+}
+
+// resumeMap continues the campaigns of the map in dir, each in turn, as resume does one.
+func resumeMap(cmd *cobra.Command, dir string, members []string, open func(string) (*results.Campaign, error)) error {
+	m := &mapSearch{dir: dir, schema: "results"}
+	defer m.close()
+	var openErr error // of writing to one
+	for _, member := range members {
+		c, err := openCampaign(cmd, open, member)
+		if accessDenied(err) {
+			openErr = cmp.Or(openErr, err)
+			c, err = openCampaign(cmd, results.OpenReadOnly, member)
+		}
+		if err != nil {
+			return err
+		}
+		m.members = append(m.members, &mapMember{campaign: c})
+	}
+	all := m.campaigns()
+	if err := results.SortMap(all); err != nil { // also that one executor measured all
+		return usage(err)
+	}
+	origin, err := campaignExecutor(cmd, all[0])
+	if err != nil {
+		return err
+	}
+	effort, err := runOptions(cmd)
+	if err != nil {
+		return err
+	}
+	over := true
+	for _, one := range m.members {
+		one.done = !goesOn(one.campaign, effort)
+		over = over && one.done
+	}
+	if over {
+		t, err := tableOf(all, nil)
+		if err == nil {
+			err = checkMapWinners(all, t.Rows)
+		}
+		if err != nil {
+			return err
+		}
+		return printTable(cmd, "results", all...)
+	}
+	if openErr != nil {
+		return openErr
+	}
+	for _, one := range m.members {
+		if one.done {
+			continue
+		}
+		if err := checkTrusted(cmd, one.campaign, origin); err != nil {
+			return err
+		}
+		if one.request, err = plannedRequest(one.campaign); err != nil {
+			return err
+		}
+	}
+	return m.run(cmd)
 }
 
 // expectsMore reports whether the strategy of a campaign that has ended expects to gain more

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -33,10 +35,11 @@ campaign's folder keeps every trial; the same search, or resume, continues it.
 
   colltune search -t dgx-a100 -c allreduce
   colltune search -t dgx-a100 --nodes 2 -c alltoall -b 64K -e 256M --family two-step
+  colltune search -t frontier --nodes 1,4,16 -c allgather -b 1M -e 1G -f 4
   colltune search -t ring:8@50GB/s -c allgather --executor ./colltune-executor-mine`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := searchRequestOf(cmd)
+			all, err := searchRequestsOf(cmd)
 			if err != nil {
 				return err
 			}
@@ -45,26 +48,29 @@ campaign's folder keeps every trial; the same search, or resume, continues it.
 				return err
 			}
 			if dry, _ := cmd.Flags().GetBool("dry-run"); dry {
-				return dryRun(cmd, r)
+				return dryRun(cmd, all)
 			}
 			defer effort.Executors.Close()
-			if err := openFirstExecutor(&effort, r.options.Executor); err != nil {
+			if err := openFirstExecutor(&effort, all[0].options.Executor); err != nil {
 				return err
 			}
-			c, err := results.Create(r.dir, r.plan)
-			if err != nil {
-				var other *results.OtherPlanError
-				if errors.As(err, &other) {
-					err = usage(err)
+			if len(all) > 1 {
+				if err := effort.Executors.Close(); err != nil {
+					return err
 				}
+				return searchMap(cmd, all)
+			}
+			c, err := createCampaign(cmd, all[0])
+			if err != nil {
 				return err
 			}
 			defer c.Close()
-			printRemarks(cmd, c)
-			return runCampaign(cmd, r, c, effort, "search")
+			return runCampaign(cmd, all[0], c, effort, "search")
 		},
 	}
-	topologyFlags(cmd)
+	topologyFlag(cmd)
+	cmd.Flags().IntSlice("nodes", nil, "number of nodes (default: as many as the topology says); several, separated by commas, make a map")
+	gpusFlag(cmd)
 	collectiveFlag(cmd)
 	countsFlag(cmd)
 	rootFlag(cmd)
@@ -73,7 +79,7 @@ campaign's folder keeps every trial; the same search, or resume, continues it.
 	trialFlags(cmd)
 	candidateFlags(cmd)
 	runFlags(cmd)
-	cmd.Flags().String("campaign", "", "the folder `DIR` to keep the campaign in (default: campaigns/TOPOLOGY-Nx-COLLECTIVE)")
+	cmd.Flags().String("campaign", "", "the folder `DIR` to keep the campaign in (default: campaigns/TOPOLOGY-Nx-COLLECTIVE, of a map campaigns/TOPOLOGY-map-COLLECTIVE)")
 	cmd.Flags().Bool("dry-run", false, "count the candidates, and foresee the search's time and memory; compile and measure nothing, write nothing")
 	outputFlags(cmd)
 	return cmd
@@ -101,9 +107,50 @@ func candidateFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "solver", "", "auto", solver.Names, "which solver fills the holes of templates")
 }
 
+// createCampaign makes a request's campaign, or opens the one that is there.
+func createCampaign(cmd *cobra.Command, r *searchRequest) (*results.Campaign, error) {
+	c, err := results.Create(r.dir, r.plan)
+	if err != nil {
+		var other *results.OtherPlanError
+		if errors.As(err, &other) {
+			err = usage(err)
+		}
+		return nil, err
+	}
+	printRemarks(cmd, c)
+	return c, nil
+}
+
 // runCampaign runs a search to its end, a limit or an interrupt, and prints the table
 // of its measurements so far. schema is the NAME in colltune.NAME/v1.
 func runCampaign(cmd *cobra.Command, r *searchRequest, c *results.Campaign, effort search.Effort, schema string) error {
+	say := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
+	resumeWith := "colltune resume " + safe.Path(c.Dir()) + executorFlagsAgain(cmd, rememberExecutor(cmd, c))
+	summary, err := searchCampaign(cmd, r, c, effort)
+	if err != nil && !leavesResults(err) {
+		// Discard keeps a campaign with trials, which resume can continue, and removes
+		// an empty one, such as after a mistake in a template.
+		err = errors.Join(err, c.Discard())
+		if at := (*fs.PathError)(nil); errors.As(err, &at) && isFolder(c.Dir()) {
+			say("measurements so far are kept; continue with: %s", resumeWith)
+		}
+		return err
+	}
+	if printed := printTable(cmd, schema, c); printed != nil {
+		return errors.Join(err, printed)
+	}
+	if err != nil {
+		sayUnfinished(cmd, r, summary)
+		say("saved; continue with: %s", resumeWith)
+		return err
+	}
+	say("campaign: %s", c.Dir())
+	return nil
+}
+
+// searchCampaign runs a search to its end, a limit or an interrupt, and says on standard
+// error what became of it.
+func searchCampaign(cmd *cobra.Command, r *searchRequest, c *results.Campaign, effort search.Effort) (autotune.Summary, error) {
 	say := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
 	bar := newProgress(cmd.ErrOrStderr())
 	r.options.Jobs = effort.Jobs
@@ -113,7 +160,6 @@ func runCampaign(cmd *cobra.Command, r *searchRequest, c *results.Campaign, effo
 		r.options.Observer.Refused = func(f search.Refusal) { bar.pause(); say("refused: %s", f) }
 	}
 	effort.Progress = bar.event
-	resumeWith := "colltune resume " + safe.Path(c.Dir()) + executorFlagsAgain(cmd, rememberExecutor(cmd, c))
 	r.keepMemoryLimit(cmd, c)
 	summary, err := search.Run(cmd.Context(), r.problem, r.options, c, effort)
 	if closed := effort.Executors.Close(); err == nil {
@@ -135,36 +181,24 @@ func runCampaign(cmd *cobra.Command, r *searchRequest, c *results.Campaign, effo
 	if summary.Failed > 0 {
 		say("%s without a result; see %s", units.Count(summary.Failed, "trial"), filepath.Join(c.Dir(), "trials.jsonl"))
 	}
-	if err != nil && !leavesResults(err) {
-		// Discard keeps a campaign with trials, which resume can continue, and removes
-		// an empty one, such as after a mistake in a template.
-		err = errors.Join(err, c.Discard())
-		if at := (*fs.PathError)(nil); errors.As(err, &at) && isFolder(c.Dir()) {
-			say("measurements so far are kept; continue with: %s", resumeWith)
+	return summary, err
+}
+
+// sayUnfinished says how far a search came that ended early.
+func sayUnfinished(cmd *cobra.Command, r *searchRequest, summary autotune.Summary) {
+	say := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
+	switch {
+	case summary.Cells == 0:
+		say("no trial was made")
+	case summary.Finished < summary.Cells:
+		cells := "sizes"
+		if r.problem.Both {
+			cells = "sizes and placements"
 		}
-		return err
+		say("%d of %d %s finished; %s not tried", summary.Finished, summary.Cells, cells, units.Count(summary.Untried, "candidate"))
+	case summary.Undecided != "":
+		say("the winners are known; the best choice of files for %s is not", summary.Undecided)
 	}
-	if printed := printTable(cmd, c, schema); printed != nil {
-		return errors.Join(err, printed)
-	}
-	if err != nil {
-		switch {
-		case summary.Cells == 0 && leavesResults(err):
-			say("no trial was made")
-		case summary.Finished < summary.Cells:
-			cells := "sizes"
-			if r.problem.Both {
-				cells = "sizes and placements"
-			}
-			say("%d of %d %s finished; %s not tried", summary.Finished, summary.Cells, cells, units.Count(summary.Untried, "candidate"))
-		case summary.Undecided != "":
-			say("the winners are known; the best choice of files for %s is not", summary.Undecided)
-		}
-		say("saved; continue with: %s", resumeWith)
-		return err
-	}
-	say("campaign: %s", c.Dir())
-	return nil
 }
 
 // leavesResults reports whether a search that ended with err has results to print.
@@ -172,17 +206,12 @@ func leavesResults(err error) bool {
 	return errors.Is(err, autotune.ErrLimit) || as[*memory.Exceeded](err) || errors.Is(err, autotune.ErrInterrupted) || errors.Is(err, executor.ErrLost) || as[*autotune.UnansweredError](err)
 }
 
-// dryRun counts the candidates of a search and foresees what it takes, without a campaign.
-func dryRun(cmd *cobra.Command, r *searchRequest) error {
-	r.options.Jobs, _ = cmd.Flags().GetInt("jobs")
+// dryRun counts the candidates of a search, or of all numbers of nodes of a map, and foresees
+// what it takes, without a campaign.
+func dryRun(cmd *cobra.Command, all []*searchRequest) error {
 	bar := newProgress(cmd.ErrOrStderr())
-	r.options.Observer.Stage = bar.stage
-	r.options.Observer.Notice = func(s string) { bar.pause(); fmt.Fprintln(cmd.ErrOrStderr(), s) }
-	if verbose(cmd) {
-		r.options.Observer.Refused = func(f search.Refusal) { bar.pause(); fmt.Fprintf(cmd.ErrOrStderr(), "refused: %s\n", f) }
-	}
-	if r.options.Executor != "sim" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "executor %s is not started: its native algorithms are not counted\n", r.options.Executor)
+	if name := all[0].options.Executor; name != "sim" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "executor %s is not started: its native algorithms are not counted\n", name)
 	}
 	ctx := cmd.Context()
 	budget, _ := cmd.Flags().GetDuration("budget")
@@ -191,36 +220,80 @@ func dryRun(cmd *cobra.Command, r *searchRequest) error {
 		defer cancel()
 		ctx = limited
 	}
-	f, err := search.Foresee(ctx, r.problem, r.options)
-	bar.done()
-	switch {
-	case err != nil && cmd.Context().Err() == nil && ctx.Err() != nil:
-		return fmt.Errorf("%w: budget %v is too short to count the candidates", autotune.ErrLimit, budget)
-	case err != nil:
-		return err
+	d := dryDocument{Command: all[0].plan.Command(), Campaign: all[0].dir, Refused: map[string]int{}, Seconds: new(float64)}
+	if len(all) > 1 {
+		d.Command, d.Campaign = mapCommand(all), filepath.Dir(all[0].dir)
 	}
-	refused := search.ByReason(f.Refusals)
+	references := 0
+	var nothing error
+	for _, r := range all {
+		nodes := r.problem.Topology.Nodes
+		r.options.Jobs, _ = cmd.Flags().GetInt("jobs")
+		r.options.Observer.Stage = bar.stage
+		r.options.Observer.Notice = func(s string) { bar.pause(); fmt.Fprintln(cmd.ErrOrStderr(), s) }
+		if verbose(cmd) {
+			r.options.Observer.Refused = func(f search.Refusal) { bar.pause(); fmt.Fprintf(cmd.ErrOrStderr(), "refused: %s\n", f) }
+		}
+		f, err := search.Foresee(ctx, r.problem, r.options)
+		bar.done()
+		switch {
+		case len(all) > 1 && as[*search.NothingFound](err):
+			nothing = cmp.Or(nothing, ofNodes(true, nodes, err))
+			fmt.Fprintln(cmd.ErrOrStderr(), ofNodes(true, nodes, err))
+			continue
+		case err != nil && cmd.Context().Err() == nil && ctx.Err() != nil:
+			return fmt.Errorf("%w: budget %v is too short to count the candidates", autotune.ErrLimit, budget)
+		case err != nil:
+			return ofNodes(len(all) > 1, nodes, err)
+		}
+		references += f.References
+		d.add(r, f)
+	}
+	if len(d.Sizes) == 0 {
+		return nothing
+	}
 	s := sheet{columns: []column{text("candidates"), number("number")}}
-	s.add("enumerated", strconv.Itoa(f.Enumerated))
-	for _, reason := range search.Reasons(refused) {
-		s.add("refused: "+reason, strconv.Itoa(refused[reason]))
+	s.add("enumerated", strconv.Itoa(d.Enumerated))
+	for _, reason := range search.Reasons(d.Refused) {
+		s.add("refused: "+reason, strconv.Itoa(d.Refused[reason]))
 	}
-	s.add("to be compiled", strconv.Itoa(f.Candidates))
-	if f.References > 0 {
-		s.add("for the baseline only", strconv.Itoa(f.References))
+	s.add("to be compiled", strconv.Itoa(d.Candidates-references))
+	if references > 0 {
+		s.add("for the baseline only", strconv.Itoa(references))
 	}
-	s.add("memory foreseen, MiB", strconv.FormatInt(f.Memory>>20, 10))
-	if f.Seconds != nil {
-		s.add("time foreseen, s", strconv.FormatFloat(*f.Seconds, 'f', 1, 64))
+	s.add("memory foreseen, MiB", strconv.FormatInt(d.Memory>>20, 10))
+	if d.Seconds != nil {
+		s.add("time foreseen, s", strconv.FormatFloat(*d.Seconds, 'f', 1, 64))
 	}
-	return printResult(cmd, "dry-run", struct {
-		Command    string         `json:"command"`
-		Campaign   string         `json:"campaign"`
-		Sizes      []int64        `json:"sizes"`
-		Enumerated int            `json:"enumerated"`
-		Refused    map[string]int `json:"refused"`
-		Candidates int            `json:"candidates"`
-		Memory     int64          `json:"predicted_memory_bytes"`
-		Seconds    *float64       `json:"predicted_seconds"` // null where it is not known
-	}{r.plan.Command(), r.dir, r.problem.Sizes, f.Enumerated, refused, f.Candidates + f.References, f.Memory, f.Seconds}, s)
+	return printResult(cmd, "dry-run", d, s)
+}
+
+// dryDocument is what a search is foreseen to take: of a map, that of all together, but the
+// most memory of any.
+type dryDocument struct {
+	Command    string         `json:"command"`
+	Campaign   string         `json:"campaign"`
+	Sizes      []int64        `json:"sizes"`
+	Enumerated int            `json:"enumerated"`
+	Refused    map[string]int `json:"refused"`
+	Candidates int            `json:"candidates"`
+	Memory     int64          `json:"predicted_memory_bytes"`
+	Seconds    *float64       `json:"predicted_seconds"` // null where it is not known
+}
+
+func (d *dryDocument) add(r *searchRequest, f *search.Forecast) {
+	d.Sizes = append(d.Sizes, r.problem.Sizes...)
+	slices.Sort(d.Sizes)
+	d.Sizes = slices.Compact(d.Sizes)
+	d.Enumerated += f.Enumerated
+	for reason, n := range search.ByReason(f.Refusals) {
+		d.Refused[reason] += n
+	}
+	d.Candidates += f.Candidates + f.References
+	d.Memory = max(d.Memory, f.Memory)
+	if f.Seconds == nil || d.Seconds == nil {
+		d.Seconds = nil
+	} else {
+		*d.Seconds += *f.Seconds
+	}
 }

@@ -30,14 +30,58 @@ type searchRequest struct {
 	dir     string // the campaign's folder
 }
 
-// searchRequestOf reads the flags of search.
-func searchRequestOf(cmd *cobra.Command) (*searchRequest, error) {
+// searchRequestsOf reads the flags of search: a request, or one for each number of nodes of a
+// map (search_map.go).
+func searchRequestsOf(cmd *cobra.Command) (all []*searchRequest, err error) {
+	counts, _ := cmd.Flags().GetIntSlice("nodes")
+	slices.Sort(counts)
+	counts = slices.Compact(counts)
+	if len(counts) == 0 {
+		counts = []int{0}
+	}
+	dir, _ := cmd.Flags().GetString("campaign")
+	for _, nodes := range counts {
+		r, err := searchRequestOf(cmd, nodes, len(counts) > 1)
+		if err != nil {
+			return nil, ofNodes(len(counts) > 1, nodes, err)
+		}
+		kind := fmt.Sprintf("%dx", r.problem.Topology.Nodes)
+		if len(counts) > 1 {
+			kind = "map"
+		}
+		if r.dir = dir; dir == "" {
+			r.dir = filepath.Join("campaigns", folderName(fmt.Sprintf("%s-%s-%s", r.problem.Topology.Name, kind, r.problem.Collective)))
+		}
+		if len(counts) > 1 {
+			r.dir = results.MapMember(r.dir, nodes)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// ofNodes says of which number of nodes of a map an error is.
+func ofNodes(several bool, nodes int, err error) error {
+	if !several {
+		return err
+	}
+	return fmt.Errorf("%s: %w", units.Count(nodes, "node"), err)
+}
+
+// searchRequestOf reads the flags of search on a number of nodes; 0: as many as the topology
+// says. One of several leaves out sizes that are too small for so many ranks, and says so.
+func searchRequestOf(cmd *cobra.Command, nodes int, several bool) (*searchRequest, error) {
 	var r searchRequest
-	trial, err := r.readProblem(cmd)
+	trial, err := r.readProblem(cmd, nodes)
 	if err != nil {
 		return nil, err
 	}
-	source, err := topologySource(cmd)
+	if several {
+		if err := r.leaveOutSmall(cmd); err != nil {
+			return nil, err
+		}
+	}
+	source, err := topologySource(cmd, nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -55,11 +99,22 @@ func searchRequestOf(cmd *cobra.Command) (*searchRequest, error) {
 	r.plan = search.PlanOf(r.problem, r.options, source, search.Settings{
 		Version: buildVersion().Version, Iters: trial.Iters, Warmup: trial.Warmup, Seed: trial.Seed, ExecutorName: r.options.Executor,
 	})
-	if r.dir, _ = cmd.Flags().GetString("campaign"); r.dir == "" {
-		t := r.problem.Topology
-		r.dir = filepath.Join("campaigns", folderName(fmt.Sprintf("%s-%dx-%s", t.Name, t.Nodes, r.problem.Collective)))
-	}
 	return &r, nil
+}
+
+// leaveOutSmall leaves out sizes with less than an element for each chunk of the collective,
+// unless all are such.
+func (r *searchRequest) leaveOutSmall(cmd *cobra.Command) error {
+	least, err := r.problem.LeastBytes()
+	if err != nil {
+		return usage(err)
+	}
+	if i, _ := slices.BinarySearch(r.problem.Sizes, least); i > 0 && i < len(r.problem.Sizes) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: sizes below %s are left out: %s has less than an element for each rank there\n",
+			units.Count(r.problem.Topology.Nodes, "node"), units.Bytes(least), r.problem.Collective)
+		r.problem.Sizes = r.problem.Sizes[i:]
+	}
+	return nil
 }
 
 // earlierOf reads the campaigns that --learn-from names.
@@ -83,8 +138,8 @@ func earlierOf(cmd *cobra.Command, p *search.Problem) (all []search.Earlier, err
 // readProblem reads the problem and the options. It reads the options first, because a
 // template among them may define the collective. It returns a trial without program
 // and size.
-func (r *searchRequest) readProblem(cmd *cobra.Command) (trial executor.Trial, err error) {
-	t, err := topology(cmd)
+func (r *searchRequest) readProblem(cmd *cobra.Command, nodes int) (trial executor.Trial, err error) {
+	t, err := topologyOn(cmd, nodes)
 	if err != nil {
 		return trial, err
 	}
@@ -215,10 +270,9 @@ func checkSolver(name string) error {
 }
 
 // topologySource returns the topology of the flags as text, for the campaign's plan.
-func topologySource(cmd *cobra.Command) (search.Source, error) {
+func topologySource(cmd *cobra.Command, nodes int) (search.Source, error) {
 	name := flagValue(cmd, "topology")
-	s := search.Source{Text: name}
-	s.Nodes, _ = cmd.Flags().GetInt("nodes")
+	s := search.Source{Text: name, Nodes: nodes}
 	if isSet(cmd, "gpus") {
 		s.GPUs, _ = cmd.Flags().GetIntSlice("gpus")
 	}

@@ -118,7 +118,8 @@ directions, NICs that cannot be filled, and the like.
   colltune topology check mymachine.toml --nodes 4`,
 		Args: exactArgs("the topology T"),
 		RunE: abandonableRun(func(cmd *cobra.Command, args []string) error {
-			o, err := topologyOptions(cmd)
+			nodes, _ := cmd.Flags().GetInt("nodes")
+			o, err := topologyOptions(cmd, nodes)
 			if err != nil {
 				return err
 			}

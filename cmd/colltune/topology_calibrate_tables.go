@@ -142,7 +142,8 @@ func topologyForRanks(cmd *cobra.Command, name string, ranks int) (*topologies.T
 	if ranks == len(t.Ranks) || ranks%each != 0 {
 		return t, nil // the reader reports the mismatch
 	}
-	o, err := topologyOptions(cmd)
+	nodes, _ := cmd.Flags().GetInt("nodes")
+	o, err := topologyOptions(cmd, nodes)
 	if err != nil {
 		return nil, err
 	}

@@ -6,5 +6,6 @@
 //
 // Cover chooses the files: package autotune measures until its choice is settled, and an
 // export makes the same choice. Invariants: equal campaigns give equal bytes; nothing is
-// exported that was not measured; files of others are never touched.
+// exported that was not measured; files of others are never touched. Of a map, each number of
+// nodes has a folder of its own (map.go).
 package export

@@ -60,6 +60,7 @@ type File struct {
 	Granularity int64  `json:"granularity_bytes,omitempty"` // the file serves multiples of it
 	IR          string `json:"ir,omitempty"`                // hash
 	Unchecked   bool   `json:"unchecked,omitempty"`         // the data of some measurements behind it were not checked
+	Nodes       int    `json:"nodes,omitempty"`             // of a map
 }
 
 // Loss is a size at which the exported program is slower than the winner.
@@ -70,8 +71,9 @@ type Loss struct {
 	WinnerUS   float64 `json:"winner_us"`
 	Exported   string  `json:"exported"`
 	ExportedUS float64 `json:"exported_us"`
-	Percent    float64 `json:"percent"` // how much longer it takes
-	Why        string  `json:"why"`     // why the winner is not exported
+	Percent    float64 `json:"percent"`         // how much longer it takes
+	Why        string  `json:"why"`             // why the winner is not exported
+	Nodes      int     `json:"nodes,omitempty"` // of a map
 }
 
 // Gap is a size for which nothing is exported.
@@ -79,6 +81,7 @@ type Gap struct {
 	Bytes     int64  `json:"bytes"`
 	Placement string `json:"placement"`
 	Why       string `json:"why"`
+	Nodes     int    `json:"nodes,omitempty"` // of a map
 }
 
 // format is a row of the table of exports.
@@ -185,7 +188,7 @@ func (r *Report) addLoss(at table.Cell, winner string, winnerUS float64, exporte
 
 // addGap reports a size for which nothing is exported.
 func (r *Report) addGap(at table.Cell, why string) {
-	r.Gaps = append(r.Gaps, Gap{at.Bytes, at.Placement, why})
+	r.Gaps = append(r.Gaps, Gap{Bytes: at.Bytes, Placement: at.Placement, Why: why})
 }
 
 // note adds lines to the report.
@@ -206,10 +209,10 @@ func (r Report) Print(w io.Writer) error {
 		if l.Percent < 0.05 {
 			continue // would be printed as 0.0 %; the JSON has it
 		}
-		fmt.Fprintf(&b, "at %s [%s] takes %.1f %% longer than the winner [%s], because %s\n", units.Bytes(l.Bytes).String(), safe.Line(l.Exported), l.Percent, safe.Line(l.Winner), safe.Line(l.Why))
+		fmt.Fprintf(&b, "%sat %s [%s] takes %.1f %% longer than the winner [%s], because %s\n", onNodes(l.Nodes), units.Bytes(l.Bytes).String(), safe.Line(l.Exported), l.Percent, safe.Line(l.Winner), safe.Line(l.Why))
 	}
 	for _, g := range r.Gaps {
-		fmt.Fprintf(&b, "at %s nothing is exported, and the runtime falls back to its own: %s\n", units.Bytes(g.Bytes).String(), safe.Line(g.Why))
+		fmt.Fprintf(&b, "%sat %s nothing is exported, and the runtime falls back to its own: %s\n", onNodes(g.Nodes), units.Bytes(g.Bytes).String(), safe.Line(g.Why))
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintln(&b, safe.Line(n))

@@ -80,8 +80,8 @@ func TestExportTakesWhatTheRuntimeRuns(t *testing.T) {
 			name = "msccl"
 		}
 		losses := []Loss{
-			{4096, "in", "ring scratch=0 ×3 LL tile 32K", 8, "ring scratch=0 ×2 LL tile 32K", 10, 25, "its 12 chunks do not divide 1024 elements"},
-			{8192, "in", "ring scratch=0 ×2 LL tile 512", 10, "ring scratch=0 ×2 LL tile 32K", 12, 20, "it was measured with tile 512, and " + name + " uses 32K"},
+			{4096, "in", "ring scratch=0 ×3 LL tile 32K", 8, "ring scratch=0 ×2 LL tile 32K", 10, 25, "its 12 chunks do not divide 1024 elements", 0},
+			{8192, "in", "ring scratch=0 ×2 LL tile 512", 10, "ring scratch=0 ×2 LL tile 32K", 12, 20, "it was measured with tile 512, and " + name + " uses 32K", 0},
 		}
 		rounded := report.Losses
 		for i := range rounded {
@@ -254,7 +254,7 @@ func TestExportGaps(t *testing.T) {
 		reference,
 	)
 	report, _ := exported(t, c, Options{To: "msccl-xml"})
-	want := []Gap{{2048, "in", "its 12 chunks do not divide 512 elements"}, {8192, "in", "not measured"}}
+	want := []Gap{{2048, "in", "its 12 chunks do not divide 512 elements", 0}, {8192, "in", "not measured", 0}}
 	if diff := cmp.Diff(want, report.Gaps); diff != "" {
 		t.Error(diff)
 	}
@@ -270,7 +270,7 @@ func TestExportOverAGap(t *testing.T) {
 	three := irtest.Ring(4, 3, 0, true)
 	resultstest.Append(t, c, resultstest.Trial(t, c, three, "ring", "LL", 32768, 4800, 5), resultstest.Trial(t, c, three, "ring", "LL", 32768, 9600, 5))
 	report, files := exported(t, c, Options{To: "msccl-xml"})
-	if want := []Gap{{5120, "in", "not measured"}}; !slices.Equal(report.Gaps, want) {
+	if want := []Gap{{5120, "in", "not measured", 0}}; !slices.Equal(report.Gaps, want) {
 		t.Errorf("gaps %v, want %v", report.Gaps, want)
 	}
 	if len(files) != 1 || report.Files[0].MinBytes != 4800 || report.Files[0].MaxBytes != 9600 || report.Files[0].Granularity != 48 {

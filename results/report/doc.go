@@ -7,7 +7,7 @@
 //
 // Curves is a page or a picture of other curves, such as a strategy's regret (curves.go),
 // Timeline a page of when a training step does what (timeline.go), and Maps one of who is
-// the fastest where, over sizes and ranks (maps.go).
+// the fastest where, over sizes and ranks or nodes (maps.go).
 //
 // Invariants: equal campaigns give equal bytes, whatever the folder's name and however
 // long the trials took; every figure is one of the winning table's, which

@@ -22,8 +22,9 @@ type Maps struct {
 
 // Map is the calls that differ in their size and in one more number, such as the ranks.
 type Map struct {
-	Title string
-	Rows  []MapRow // from the top
+	Title  string
+	Number string   // what a cell's number is; empty: how many times as long the next takes
+	Rows   []MapRow // from the top
 }
 
 // MapRow is the calls of all sizes.
@@ -33,6 +34,9 @@ type MapRow struct {
 	Lines  []MapLine // of those that compete
 	Alone  []MapAlone
 	Mixing float64 // geometric mean of the best single one's time over that of the best at each size; 0: not known
+	// Head and Table are a table below the curves; none: there is none.
+	Head  []string
+	Table [][]string
 }
 
 // MapCell is the fastest at a size.
@@ -73,6 +77,7 @@ var mapsTemplate = template.Must(template.New("maps").Funcs(pixels).Parse(mapsTe
 // drawnMap is a map as the template draws it.
 type drawnMap struct {
 	Title  string
+	Number string
 	Heat   *chart
 	Legend []legendItem
 	Rows   []drawnRow
@@ -85,6 +90,8 @@ type drawnRow struct {
 	Mixing string
 	Curves *chart
 	Alone  []drawnAlone
+	Head   []string
+	Table  [][]string
 }
 
 type drawnAlone struct{ Class, Label, Sizes, Ratio string }
@@ -132,7 +139,10 @@ func (m *Map) draw() drawnMap {
 	for _, n := range wins {
 		calls += n
 	}
-	d := drawnMap{Title: clip(m.Title, nameRoom)}
+	d := drawnMap{Title: clip(m.Title, nameRoom), Number: m.Number}
+	if d.Number == "" {
+		d.Number = "A number is how many times as long the next takes; ≈: the same within noise."
+	}
 	of := map[string]string{}
 	colour := func(name string) string {
 		if of[name] == "" {
@@ -229,7 +239,14 @@ func (c *MapCell) text(row string) string {
 
 // draw draws a row's curves, and what each would take alone.
 func (r *MapRow) draw(sizes []int64, colour func(string) string) drawnRow {
-	d := drawnRow{Label: clip(r.Label, wordRoom)}
+	d := drawnRow{Label: clip(r.Label, wordRoom), Head: r.Head}
+	for _, line := range r.Table {
+		cells := make([]string, len(line))
+		for i, text := range line {
+			cells[i] = clip(text, nameRoom)
+		}
+		d.Table = append(d.Table, cells)
+	}
 	if r.Mixing > 0 {
 		d.Mixing = brief(r.Mixing)
 	}

@@ -4,6 +4,7 @@
 //	trials ──Measurements──▶ by cell, best first ──Build──▶ Table{rows, ranges} ──Write──▶ table · json · csv · md
 //	                                  └──Curves──▶ every algorithm over size
 //	two tables ──Differ──▶ side by side
+//	tables of a map ──Join──▶ one, over numbers of nodes
 //
 // A cell is one placement and one size. Invariants: equal trials give equal tables,
 // byte for byte, whatever the order they were made in; only the seconds spent differ.
@@ -15,4 +16,5 @@
 //	bands.go                   how sure simulated times and speedups are
 //	format.go                 a table's columns, and its forms
 //	curves.go difference.go   times over sizes; two tables
+//	join.go                   tables of several numbers of nodes as one
 package table

@@ -191,12 +191,18 @@ func (t *Table) caption() []string {
 	if t.Campaign.Simulated {
 		how = "simulated"
 	}
-	lines := []string{fmt.Sprintf("%s on %s, %s, %s, %s by %s", r.Collective, r.Topology, units.Count(r.Nodes, "node"), units.Count(r.Ranks, "rank"), how, r.Executor)}
+	nodes, ranks := units.Count(r.Nodes, "node"), units.Count(r.Ranks, "rank")
+	if last := &t.Rows[len(t.Rows)-1]; t.severalNodes() {
+		nodes, ranks = fmt.Sprintf("%d to %s", r.Nodes, units.Count(last.Nodes, "node")), fmt.Sprintf("%d to %s", r.Ranks, units.Count(last.Ranks, "rank"))
+	}
+	lines := []string{fmt.Sprintf("%s on %s, %s, %s, %s by %s", r.Collective, r.Topology, nodes, ranks, how, r.Executor)}
 	lines = append(lines, t.Notes...)
 	col, err := collective.OfName(collective.Spec{Name: r.Collective, Ranks: r.Ranks, Chunks: 1})
 	switch {
 	case t.Campaign.SharedGPUs != nil:
 		lines = append(lines, "size in bytes, time in us (median), algbw in GB/s")
+	case err == nil && t.severalNodes():
+		lines = append(lines, "size in bytes, time in us (median), algbw and busbw in GB/s")
 	case err == nil:
 		lines = append(lines, fmt.Sprintf("size in bytes, time in us (median), algbw and busbw in GB/s; busbw = algbw x %.5g", col.BusFactor()))
 	}
@@ -246,6 +252,9 @@ func (t *Table) grid(safely func(string) string) (heads []column, cells [][]stri
 	for _, c := range t.columns() {
 		if c.head == "placement" && t.placements() {
 			c.short = "place"
+		}
+		if c.head == "nodes" && t.severalNodes() {
+			c.short = "nodes"
 		}
 		if c.short == "" {
 			continue

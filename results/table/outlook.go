@@ -81,6 +81,9 @@ func (t *Table) outlookNotes() (notes []string) {
 		if t.placements() {
 			size += " " + r.Placement
 		}
+		if t.severalNodes() {
+			size += " on " + units.Count(r.Nodes, "node")
+		}
 		if t.gain > 0 {
 			size = percentText(r.Outlook.MinuteGain) + " at " + size
 		}

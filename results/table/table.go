@@ -18,6 +18,8 @@ type Table struct {
 	Candidates Candidates `json:"candidates"`
 	Campaign   Spent      `json:"campaign"`
 
+	nodes int              // the plan's
+	ranks int              // the plan's
 	gain  float64          // Tally.Gain
 	place string           // Executor.PlaceNote
 	model *intervals.Model // nil: the times are measured
@@ -85,6 +87,8 @@ type Row struct {
 // measured ones belongs to the smaller one's range; sizes outside of all that was
 // measured belong to none.
 type Range struct {
+	Nodes       int            `json:"nodes,omitempty"` // of a map's range, and the next
+	Ranks       int            `json:"ranks,omitempty"`
 	MinBytes    int64          `json:"min_bytes"`
 	MaxBytes    int64          `json:"max_bytes"` // inclusive
 	Placement   string         `json:"placement"`
@@ -143,6 +147,7 @@ func Build(c *results.Campaign) (*Table, error) {
 		points[Cell{p.Placement, p.Bytes}] = p
 	}
 	t := &Table{Schema: "colltune.results/v1", Rows: []Row{}, Candidates: candidatesOf(tally), Campaign: spentOn(plan, trials, tally, executor)}
+	t.nodes, t.ranks = plan.Topology.Nodes, plan.Topology.Ranks
 	t.place = executor.PlaceNote(plan.Topology.Ranks, plan.Topology.Name)
 	given := slices.ContainsFunc(plan.Files, func(f results.File) bool { return f.Kind == "baseline" })
 	if t.Campaign.Simulated && len(trials) > 0 {

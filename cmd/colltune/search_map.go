@@ -1,0 +1,217 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/memory"
+	"github.com/colltune/colltune/internal/safe"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search"
+)
+
+// mapSearch is a map's search under way: a campaign for each number of nodes, searched one
+// after another.
+type mapSearch struct {
+	dir     string
+	members []*mapMember // by rising number of nodes
+	schema  string       // NAME in colltune.NAME/v1
+}
+
+// mapMember is the campaign of a number of nodes.
+type mapMember struct {
+	request  *searchRequest
+	campaign *results.Campaign
+	done     bool // nothing is left to search
+}
+
+func (m *mapMember) nodes() int { return m.campaign.Plan().Topology.Nodes }
+
+// searchMap makes all campaigns of a map, so that its folder knows their numbers of nodes
+// from the beginning, and searches.
+func searchMap(cmd *cobra.Command, all []*searchRequest) error {
+	m := &mapSearch{dir: filepath.Dir(all[0].dir), schema: "search"}
+	defer m.close()
+	if _, err := results.OpenReadOnly(m.dir); err == nil {
+		return usagef("%s is a campaign of one number of nodes: give another folder with --campaign", m.dir)
+	}
+	for _, r := range all {
+		c, err := createCampaign(cmd, r)
+		if err != nil {
+			return errors.Join(err, m.discard())
+		}
+		m.members = append(m.members, &mapMember{request: r, campaign: c})
+	}
+	return m.run(cmd)
+}
+
+// mapCommand is the command line of a map's search.
+func mapCommand(all []*searchRequest) string {
+	var plans []results.Plan
+	for _, r := range all {
+		plans = append(plans, r.plan)
+	}
+	return results.MapCommand(plans)
+}
+
+func (m *mapSearch) close() {
+	for _, one := range m.members {
+		one.campaign.Close()
+	}
+}
+
+func (m *mapSearch) campaigns() (all []*results.Campaign) {
+	for _, one := range m.members {
+		all = append(all, one.campaign)
+	}
+	return all
+}
+
+// measured reports whether any campaign has a trial.
+func (m *mapSearch) measured() bool {
+	return slices.ContainsFunc(m.members, func(one *mapMember) bool { return len(one.campaign.Trials()) > 0 })
+}
+
+// discard removes the campaigns that were just made, the last first, unless the map has
+// trials: then resume goes on with all.
+func (m *mapSearch) discard() (err error) {
+	if m.measured() {
+		return nil
+	}
+	for _, one := range slices.Backward(m.members) {
+		err = errors.Join(err, one.campaign.Discard())
+	}
+	return err
+}
+
+// run searches to the end, a limit of the whole map or an interrupt, and prints the joined
+// table of the measurements so far.
+func (m *mapSearch) run(cmd *cobra.Command) error {
+	say := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
+	remembered := true
+	for _, one := range m.members {
+		remembered = rememberExecutor(cmd, one.campaign) && remembered
+	}
+	resumeWith := "colltune resume " + safe.Path(m.dir) + executorFlagsAgain(cmd, remembered)
+	err := m.search(cmd)
+	if err != nil && !leavesResults(err) {
+		if m.measured() {
+			say("measurements so far are kept; continue with: %s", resumeWith)
+		}
+		return errors.Join(err, m.discard())
+	}
+	if printed := printTable(cmd, m.schema, m.campaigns()...); printed != nil {
+		return errors.Join(err, printed)
+	}
+	if err != nil {
+		say("saved; continue with: %s", resumeWith)
+		return err
+	}
+	say("map: %s", m.dir)
+	return nil
+}
+
+// search searches the members in turn. Of a limit, each has an equal share of what those
+// before it left, and those that need more go on as long as something is left. A number of
+// nodes for which there is nothing leaves the map; if all are such, that is the error.
+func (m *mapSearch) search(cmd *cobra.Command) error {
+	var nothing, unanswered error
+	left, err := newMapLimits(cmd)
+	if err != nil {
+		return err
+	}
+	open := slices.DeleteFunc(slices.Clone(m.members), func(one *mapMember) bool { return one.done })
+	for {
+		var limited []*mapMember
+		for i, one := range open {
+			effort, err := runOptions(cmd) // executors of its own, which know one system
+			if err != nil {
+				return err
+			}
+			if !left.share(&effort, len(open)-i) {
+				limited = append(limited, one)
+				continue
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s:\n", units.Count(one.nodes(), "node"))
+			summary, err := searchCampaign(cmd, one.request, one.campaign, effort)
+			left.trials -= summary.Trials
+			if err == nil {
+				continue
+			}
+			if leavesResults(err) {
+				sayUnfinished(cmd, one.request, summary)
+			}
+			switch {
+			case cmd.Context().Err() != nil || as[*memory.Exceeded](err) || errors.Is(err, executor.ErrLost):
+				return err
+			case errors.Is(err, autotune.ErrLimit):
+				limited = append(limited, one)
+			case as[*autotune.UnansweredError](err):
+				unanswered = cmp.Or(unanswered, ofNodes(true, one.nodes(), err))
+			case as[*search.NothingFound](err):
+				fmt.Fprintln(cmd.ErrOrStderr(), ofNodes(true, one.nodes(), err))
+				nothing = cmp.Or(nothing, ofNodes(true, one.nodes(), err))
+				m.members = slices.DeleteFunc(m.members, func(other *mapMember) bool { return other == one })
+				if err := one.campaign.Remove(); err != nil {
+					return err
+				}
+			default:
+				return ofNodes(true, one.nodes(), err)
+			}
+		}
+		switch {
+		case len(m.members) == 0:
+			return nothing
+		case len(limited) == 0:
+			return unanswered
+		}
+		if err := left.reached(); err != nil {
+			return err
+		}
+		open = limited
+	}
+}
+
+// mapLimits are the limits of a map's search, and what is left of them.
+type mapLimits struct {
+	given   search.Effort
+	started time.Time
+	trials  int
+}
+
+func newMapLimits(cmd *cobra.Command) (*mapLimits, error) {
+	given, err := runOptions(cmd)
+	return &mapLimits{given, time.Now(), given.Trials}, err
+}
+
+// share gives a search one of n equal shares of what is left; false: there is none.
+func (l *mapLimits) share(effort *search.Effort, n int) bool {
+	if l.given.Budget > 0 {
+		effort.Budget = (l.given.Budget - time.Since(l.started)) / time.Duration(n)
+	}
+	if l.given.Trials > 0 {
+		effort.Trials = (l.trials + n - 1) / n
+	}
+	return (l.given.Budget == 0 || effort.Budget > 0) && (l.given.Trials == 0 || effort.Trials > 0)
+}
+
+// reached returns an error if nothing is left of a limit.
+func (l *mapLimits) reached() error {
+	switch {
+	case l.given.Trials > 0 && l.trials <= 0:
+		return &autotune.LimitError{Limit: "trials", Value: strconv.Itoa(l.given.Trials)}
+	case l.given.Budget > 0 && time.Since(l.started) >= l.given.Budget:
+		return &autotune.LimitError{Limit: "budget", Value: l.given.Budget.String()}
+	}
+	return nil
+}
