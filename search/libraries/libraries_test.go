@@ -74,6 +74,21 @@ func TestSizesMeet(t *testing.T) {
 	}
 }
 
+// OSU calls some collectives by longer names.
+func TestOSUTitles(t *testing.T) {
+	for title, want := range map[string]string{
+		"MPI-CUDA All-to-All Personalized Exchange": "alltoall 1024",
+		"MPI All-to-Allv Personalized Exchange":     "alltoallv 128",
+		"MPI Reduce_scatter":                        "reducescatter 128",
+		"NCCL-CUDA Broadcast":                       "broadcast 128",
+	} {
+		rows := mustRead(t, "mpi=o.txt,ranks=8", strings.Replace(osuText, "MPI-CUDA Allgather", title, 1))
+		if got := fmt.Sprint(rows[0].Collective, " ", rows[0].Bytes); got != want {
+			t.Errorf("%s: %s, want %s", title, got, want)
+		}
+	}
+}
+
 func TestOtherNames(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"gpus and half", "gpus,collective,dtype,bytes,time_us\n8,all_reduce,half,1K,5\n", "allreduce 8 1024 f16 5"},

@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	osuTitle   = regexp.MustCompile(`^# *OSU (?:MPI|NCCL|RCCL|XCCL|ROCM)?\S* *(\S+) Latency Test`)
+	osuTitle   = regexp.MustCompile(`^# *OSU (?:MPI|NCCL|RCCL|XCCL|ROCM)?\S* *(\S+)(?: Personalized Exchange)? Latency Test`)
 	osuType    = regexp.MustCompile(`^# *Datatype: *(\w+)`)
 	osuColumns = regexp.MustCompile(`^# *Size +(?:Avg )?Latency *\(us\)`)
 )
