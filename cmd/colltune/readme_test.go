@@ -30,7 +30,10 @@ func columnsOf(t *testing.T, text string, names []string) string {
 		if line[0] != '|' {
 			continue
 		}
-		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+		cells := strings.Split(strings.TrimSuffix(strings.TrimSpace(line), "|"), "|")[1:]
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
 		if at == nil {
 			for _, name := range names {
 				column := slices.Index(cells, name)
@@ -79,5 +82,35 @@ func TestReadmeShowsOutput(t *testing.T) {
 		}
 	default:
 		t.Errorf("README.md shows other tables than are printed now (go test -update-readme writes them anew):\n%s", now)
+	}
+}
+
+// TestReadmeInThreeCommands runs the paths of README.md's three commands, each in its order,
+// on files made for the test. A search is shortened: to a size, and two families.
+func TestReadmeInThreeCommands(t *testing.T) {
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(page), "\n## In three commands\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	examples := examplesOf(inFences(part))
+	if len(examples) == 0 || len(examples)%3 != 0 {
+		t.Fatalf("%d commands: want three a path", len(examples))
+	}
+	dir := t.TempDir()
+	prepare(t, dir)
+	if err := os.RemoveAll(filepath.Join(dir, "tuned")); err != nil { // the path makes its own
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	for _, e := range examples {
+		if e.args[0] == "search" {
+			e.args = append(e.args, "-b", "64K", "-e", "64K", "--family", "ring,hierarchical", "--instances", "1")
+		}
+		var told bytes.Buffer
+		if code := Main(e.args, strings.NewReader(""), io.Discard, &told); code != exitDone {
+			t.Errorf("colltune %s: exit code %d: %s", strings.Join(e.args, " "), code, &told)
+		}
 	}
 }

@@ -25,13 +25,14 @@ func HowToLoad(rt *Runtime, files []string) []string {
 	case "executor-nccl":
 		return []string{
 			fmt.Sprintf("export MSCCL_ALGO_DIR=%s NCCL_MSCCL_ENABLE=1", dir),
-			"one process a GPU; every file in the folder must be an algorithm, and the first by name that serves a call is used",
+			"every file in the folder must be an algorithm, and the first by name that serves a call is used",
+			`its log says "MSCCL: Initialization finished" (NCCL_DEBUG=INFO); one process a GPU, or it says that MSCCL is not available`,
 		}
 	}
 	return []string{
 		fmt.Sprintf("export MSCCL_ALGO_DIR=%s RCCL_MSCCL_ENABLE=1 RCCL_MSCCL_FORCE_ENABLE=1", dir),
 		"every file in the folder must be an algorithm, and the first that serves a call is used, in the folder's own order: let their sizes not overlap",
-		"for releases that still have MSCCL",
+		`for releases that still have MSCCL: their log says "Using MSCCL files from" this folder (NCCL_DEBUG=INFO)`,
 	}
 }
 
