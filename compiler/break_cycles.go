@@ -129,7 +129,7 @@ func (e *execution) cycleVictims() []int32 {
 		best, fewest := int32(none), 0
 		for w, from := t, true; from || w != t; from = false {
 			x := e.blocker(w)
-			if n := e.fusedCount(x); n > 0 && e.neededAtSend(w) != e.stoppedAtSend(x) && (best == none || n < fewest || n == fewest && prog.canonicalID(x) < prog.canonicalID(best)) {
+			if n := e.fusedCount(x); n > 0 && e.neededAtSend(w) != e.stoppedAtSend(x) && (best == none || n < fewest || n == fewest && prog.tbs[x].put < prog.tbs[best].put) {
 				best, fewest = x, n
 			}
 			w = x

@@ -1,9 +1,6 @@
 package compiler
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // idleTracker finds the threadblock that has been idle longest, for each rank
 // and for each instance on a rank. Threadblocks that have done nothing yet are
@@ -40,9 +37,10 @@ func newIdleTracker(prog *program) *idleTracker {
 	for tb := range order {
 		order[tb] = int32(tb)
 	}
+	byUse := prog.byUse()
 	for r := range prog.col.Ranks {
 		own := order[prog.gpuTBs[r]:prog.gpuTBs[r+1]:prog.gpuTBs[r+1]]
-		slices.SortFunc(own, func(a, b int32) int { return cmp.Compare(prog.canonicalID(a), prog.canonicalID(b)) })
+		slices.SortFunc(own, func(a, b int32) int { return byUse(&prog.tbs[a], &prog.tbs[b]) })
 		for k, tb := range own {
 			w.since[tb] = int32(k - len(own))
 		}

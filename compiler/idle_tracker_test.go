@@ -19,16 +19,16 @@ func TestIdleness(t *testing.T) {
 				if rapid.Bool().Draw(t, "receives") {
 					tb.put, tb.get = none, q
 				}
-				prog.tbs = append(prog.tbs, tb)
+				prog.tbs, prog.conns = append(prog.tbs, tb), append(prog.conns, conn{from: int32(r), to: int32(r)})
 			}
 			prog.gpuTBs = append(prog.gpuTBs, int32(len(prog.tbs)))
 		}
-		latest := make([]int, len(prog.tbs))
+		latest, byUse := make([]int, len(prog.tbs)), prog.byUse()
 		longest := func(rank, key int32) int32 {
 			best, own := int32(none), false
 			for tb := prog.gpuTBs[rank]; tb < prog.gpuTBs[rank+1]; tb++ {
 				mine := prog.instances == 1 || prog.tbs[tb].instance == key
-				earlier := best != none && (latest[tb] < latest[best] || latest[tb] == latest[best] && prog.canonicalID(tb) < prog.canonicalID(best))
+				earlier := best != none && (latest[tb] < latest[best] || latest[tb] == latest[best] && byUse(&prog.tbs[tb], &prog.tbs[best]) < 0)
 				if best == none || mine && !own || mine == own && earlier {
 					best, own = tb, mine
 				}

@@ -68,6 +68,7 @@ type localPlacer struct {
 	ended    []int64   // by instruction: when it finishes
 	tbs      []tbState // by threadblock
 	initial  []tbState // tbs before local instructions are placed
+	byUse    func(a, b *threadblock) int
 }
 
 // tbState is the state of one threadblock.
@@ -83,7 +84,7 @@ type tbState struct {
 func newLocalPlacer(prog *program) *localPlacer {
 	h := &localPlacer{
 		prog: prog, toEnd: make([]int64, len(prog.ins)), earliest: make([]int64, len(prog.ins)), ended: make([]int64, len(prog.ins)),
-		tbs: make([]tbState, len(prog.tbs)),
+		tbs: make([]tbState, len(prog.tbs)), byUse: prog.byUse(),
 	}
 	for _, i := range prog.seq {
 		h.overhead += int64(prog.ins[i].count)
@@ -209,7 +210,7 @@ func (h *localPlacer) cheapest(i int32, less []criterion) (best int32) {
 			against += w(h, i, tb, end)
 		}
 		if best == none || mine && !own || against < least ||
-			against == least && (end < soonest || end == soonest && prog.canonicalID(tb) < prog.canonicalID(best)) {
+			against == least && (end < soonest || end == soonest && h.byUse(&prog.tbs[tb], &prog.tbs[best]) < 0) {
 			best, least, soonest, own = tb, against, end, mine
 		}
 	}

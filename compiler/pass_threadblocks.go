@@ -251,18 +251,34 @@ func (prog *program) sortThreadblocks(putTB, getTB []int32) {
 	}
 }
 
-// canonicalID identifies a threadblock by a number that does not depend on the
-// numbering of ranks, since connections are numbered in the order of their use.
-func (prog *program) canonicalID(tb int32) int32 {
-	if t := &prog.tbs[tb]; t.put == none {
-		return 2*t.get + 1
+// byUse returns a function that orders the threadblocks of one rank by when their
+// connections are first used: its first to another rank, the first from one, the second to
+// one, and so on. The order does not depend on the numbering of ranks, and ranks that do the
+// same have the same order, also where of two that exchange messages one is traced first.
+func (prog *program) byUse() func(a, b *threadblock) int {
+	outOf, into := make([]int32, len(prog.conns)), make([]int32, len(prog.conns)) // by connection: those of its sender, and of its receiver, before it
+	out, in := make([]int32, prog.col.Ranks), make([]int32, prog.col.Ranks)
+	for q, c := range prog.conns {
+		outOf[q], into[q] = out[c.from], in[c.to]
+		out[c.from]++
+		in[c.to]++
 	}
-	return 2 * prog.tbs[tb].put
+	nth := func(t *threadblock) int32 {
+		switch {
+		case t.put != none:
+			return 2 * outOf[t.put]
+		case t.get != none:
+			return 2*into[t.get] + 1
+		}
+		return none
+	}
+	return func(a, b *threadblock) int { return cmp.Compare(nth(a), nth(b)) }
 }
 
 // mergeToLimit reduces the threadblocks of each rank to the given number by
 // merging ones that only send with ones that only receive, on the same channel
-// and of the same instance: first those with the same peer, then any.
+// and of the same instance: first those with the same peer, then any, in the order of
+// their use.
 //
 //	tb 0: s → 1 ch 0        tb 0: s → 1 ch 0
 //	tb 1: r ← 1 ch 0              r ← 1 ch 0
@@ -270,15 +286,16 @@ func (prog *program) canonicalID(tb int32) int32 {
 // The global order keeps any such merge free of deadlock, but the merged
 // threadblocks no longer run in parallel.
 func (prog *program) mergeToLimit(most int32) error {
-	kept := prog.tbs[:0]
+	kept, byUse := prog.tbs[:0], prog.byUse()
 	for r := range prog.col.Ranks {
 		own := prog.tbs[prog.gpuTBs[r]:prog.gpuTBs[r+1]]
+		slices.SortFunc(own, func(a, b threadblock) int { return byUse(&a, &b) })
 		over := int32(len(own)) - most
 		for _, samePeer := range [2]bool{true, false} {
 			over -= prog.mergeSendRecv(own, over, samePeer)
 		}
 		if over > 0 {
-			return fmt.Errorf("rank %d needs %d threadblocks, %d more than the limit of %d", r, most+over, over, most)
+			return &TooManyThreadblocks{Rank: r, Needs: int(most + over), Most: int(most)}
 		}
 		for _, tb := range own {
 			if tb.rank != none {
@@ -288,6 +305,15 @@ func (prog *program) mergeToLimit(most int32) error {
 	}
 	prog.tbs = kept
 	return nil
+}
+
+// TooManyThreadblocks says that a rank needs more threadblocks than Options.MaxThreadblocks,
+// though all that can be merged are.
+type TooManyThreadblocks struct{ Rank, Needs, Most int }
+
+// Error says by how many.
+func (e *TooManyThreadblocks) Error() string {
+	return fmt.Sprintf("rank %d needs %d threadblocks, %d more than the limit of %d", e.Rank, e.Needs, e.Needs-e.Most, e.Most)
 }
 
 // mergeSendRecv merges up to over pairs of a rank's threadblocks, and returns

@@ -21,7 +21,7 @@ func ExampleRun() {
 		fmt.Println(err)
 	}
 	// Output:
-	// 1024 bytes: all-pairs ×2 LL
+	// 1024 bytes: all-pairs ×32 LL
 	// 67108864 bytes: all-pairs ×16 Simple
 }
 
