@@ -114,27 +114,24 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Slots: e.slots(d.protocol), Disable: d.routing.disable(), MaxThreadblocks: d.threadblocks, Context: ctx}
-	if r := d.routing.beyond(ctx, program, d.instances, options.MaxChannels, p.Topology.MinSMs()); r != nil {
-		return &built{refusal: r}, ctx.Err()
+	if err := d.routing.summarize(p.Topology); err != nil {
+		return nil, err
 	}
-	result, err := compiler.Compile(program, options)
-	if ctx.Err() != nil {
+	if r := e.unfitting(d); r != nil {
+		return &built{refusal: r}, nil
+	}
+	// All threadblocks must be resident at once. Where there are more than SMs, those that
+	// only send are merged with ones that only receive.
+	sms := p.Topology.MinSMs()
+	result, err := compiler.Compile(program, compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Slots: e.slots(d.protocol),
+		Disable: d.routing.disable(), MaxThreadblocks: min(cmp.Or(d.threadblocks, sms), sms), Context: ctx})
+	switch many := (*compiler.TooManyThreadblocks)(nil); {
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	}
-	if err != nil {
+	case errors.As(err, &many):
+		return &built{refusal: &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("on GPUs of %d SMs: %v", sms, err)}}, nil
+	case err != nil:
 		return &built{refusal: &Refusal{Reason: Uncompiled, Detail: err.Error()}}, nil
-	}
-	if n, sms := result.Program.MaxThreadblocks(), p.Topology.MinSMs(); n > sms {
-		// All threadblocks must be resident at once. If there are too many, those
-		// that only send are merged with ones that only receive.
-		options.MaxThreadblocks = sms
-		if result, err = compiler.Compile(program, options); err != nil {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			return &built{refusal: &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("%d threadblocks on a GPU of %d SMs: %v", n, sms, err)}}, nil
-		}
 	}
 	if d.origin != "" {
 		result.Program.Comment = fmt.Sprintf("%s on %s synthesised %s", p.Collective, p.Topology.Name, d.origin)

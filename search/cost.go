@@ -28,7 +28,7 @@ type costSummary struct {
 	connections   int             // of the rank with the most, in one direction: it needs as many threadblocks
 	ends          int             // the same, in both directions: it can use as many
 	sms           int             // the most threadblocks of a GPU
-	channels      int             // that the program names
+	channels      int             // the fewest it can do with: of the pair of ranks with the most connections
 	network       crossing
 }
 
@@ -76,12 +76,8 @@ func summarize(p *lang.Program, t *topologies.Topology) *costSummary {
 
 	carried := make([]load, len(schedule.conns)) // by connection
 	worked := make([]work, p.Collective.Ranks)   // by rank
-	named := map[int32]bool{}                    // channels
 	for i := range one.ops {
 		op := &one.ops[i]
-		if op.Channel >= 0 {
-			named[op.Channel] = true
-		}
 		if one.batched[i] {
 			continue
 		}
@@ -97,7 +93,6 @@ func summarize(p *lang.Program, t *topologies.Topology) *costSummary {
 		l.messages++
 		l.chunks += float64(op.Src.Count)
 	}
-	of.channels = max(len(named), 1)
 	of.addMessages(t, schedule, carried, one.factors)
 	of.countStarts(schedule, one.factors, p.Collective.Ranks)
 	of.addLocal(worked, of.countConnections(schedule, p.Collective.Ranks))
@@ -136,7 +131,7 @@ func (of *costSummary) addMessages(t *topologies.Topology, schedule *connectionS
 // ends are the connections of ranks, by rank: on which it sends, and on which it receives.
 type ends struct{ out, in []int }
 
-// countConnections counts the connections of each rank.
+// countConnections counts the connections of each rank, and of each pair of ranks.
 func (of *costSummary) countConnections(schedule *connectionSchedule, ranks int) ends {
 	used := ends{make([]int, ranks), make([]int, ranks)}
 	for n, at := range schedule.conns {
@@ -148,6 +143,9 @@ func (of *costSummary) countConnections(schedule *connectionSchedule, ranks int)
 	for r := range ranks {
 		of.connections = max(of.connections, used.out[r], used.in[r])
 		of.ends = max(of.ends, used.out[r]+used.in[r])
+	}
+	for _, first := range schedule.first {
+		of.channels = max(of.channels, schedule.channels(first))
 	}
 	return used
 }

@@ -26,7 +26,7 @@
 // last two. Package results/table compares each winner with it.
 //
 // Refusals: build.go, from compiling to the comparison with equal programs (collect);
-// enumerate.go, of what is traced; routing.go, of instances that need not be compiled.
+// enumerate.go, of what is traced; shortlist.go, of instances that need not be compiled.
 //
 // Files, in an order to read them in:
 //

@@ -72,6 +72,16 @@ func (s *connectionSchedule) connection(op *compiler.Operation, t *topologies.To
 	return n
 }
 
+// channels counts the channels between two ranks, of which first is as in first.
+func (s *connectionSchedule) channels(first int32) (n int) {
+	for k := first; k > 0; k = s.conns[k-1].next {
+		if s.conns[k-1].end == k-1 {
+			n++
+		}
+	}
+	return n
+}
+
 // queue puts message i, ready at a time and sent for another, both in µs, into the first
 // gap of its connection that is long enough. It returns the message before that gap, or
 // -1 if i waits for none.

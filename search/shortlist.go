@@ -159,11 +159,12 @@ func choose(drafts []*draft, times [][]float64, room int) []bool {
 }
 
 // unfitting refuses a draft that certainly needs more channels or threadblocks than
-// there are, before it is compiled: each connection of a rank needs a threadblock.
+// there are, before it is compiled: each connection between two ranks needs a channel, and
+// each of a rank in one direction a threadblock.
 func (e *enumeration) unfitting(d *draft) *Refusal {
 	of, n := d.routing.cost, d.instances
 	if most := maxChannels(e.problem.Topology); of.channels*n > most {
-		return &Refusal{Reason: Uncompiled, Detail: fmt.Sprintf("%d channels in each of %d instances: the limit is %d", of.channels, n, most)}
+		return &Refusal{Reason: Uncompiled, Detail: fmt.Sprintf("at least %d channels in each of %d instances: the limit is %d", of.channels, n, most)}
 	}
 	if sms := e.problem.Topology.MinSMs(); of.connections*n > sms {
 		return &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("at least %d threadblocks on a GPU of %d SMs: %d for each of %d instances", of.connections*n, sms, of.connections, n)}

@@ -92,7 +92,7 @@ func TestShortlist(t *testing.T) {
 		{maxSearched/3 + 1, Options{}, "quick", map[Reason]string{
 			Outranked:    "slow",
 			Threadblocks: "wide ×4: threadblocks: at least 160 threadblocks on a GPU of 108 SMs: 40 for each of 4 instances",
-			Uncompiled:   "many ×4: compiler-limit: 20 channels in each of 4 instances: the limit is ",
+			Uncompiled:   "many ×4: compiler-limit: at least 20 channels in each of 4 instances: the limit is ",
 		}},
 		{maxChosen, Options{}, "quick", map[Reason]string{
 			Outranked:    "slow",
