@@ -68,8 +68,8 @@ func SortMap(campaigns []*Campaign) error {
 	slices.SortStableFunc(campaigns, func(a, b *Campaign) int {
 		return cmp.Compare(a.plan.Topology.Nodes, b.plan.Topology.Nodes)
 	})
-	for i, c := range campaigns[1:] {
-		first, before := campaigns[0], campaigns[i]
+	for i := 1; i < len(campaigns); i++ {
+		first, before, c := campaigns[0], campaigns[i-1], campaigns[i]
 		if n := c.plan.Topology.Nodes; n == before.plan.Topology.Nodes {
 			return &NotOneMapError{before.dir, c.dir, []string{fmt.Sprintf("nodes: %d in both", n)}}
 		}

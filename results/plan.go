@@ -87,7 +87,7 @@ func (p Plan) normal() Plan {
 }
 
 // setFlags are the flags whose order and repetition don't matter.
-var setFlags = []string{"family", "exclude"}
+var setFlags = []string{"family", "exclude", "routing"}
 
 // check refuses a plan that no search could have written.
 func (p Plan) check() error {

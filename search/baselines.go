@@ -244,7 +244,7 @@ func (e *enumeration) widestRings(f *templates.Family, grid []script.Params) scr
 // narrowed reports whether flags exclude programs or knobs that the vendor's library
 // may choose. Its choice is then measured for comparison, and cannot win.
 func (o *Options) narrowed() bool {
-	return len(o.Families)+len(o.Exclude)+len(o.Parameters)+len(o.Protocols) > 0 ||
+	return len(o.Families)+len(o.Exclude)+len(o.Routings)+len(o.Parameters)+len(o.Protocols) > 0 ||
 		o.Channels > 0 || o.Instances > 0 || o.TileBytes > 0 || o.Runtime != ""
 }
 

@@ -16,6 +16,9 @@
 // candidates it had before, from the cache there. Where a budget leaves no time
 // for some, they are named, and the next search goes on with them.
 //
+// Estimates returns what candidates are expected to take, for package dispatcher, which chooses
+// routings for numbers of nodes that were not searched.
+//
 // It does not time anything, and it does not choose among candidates, but where
 // those of a large system are too many to be compiled (shortlist.go).
 //
@@ -30,7 +33,7 @@
 //
 // Files, in an order to read them in:
 //
-//	request       refusal.go observer.go options.go runtimeprotocols.go problem.go
+//	request       refusal.go observer.go options.go routings.go runtimeprotocols.go problem.go
 //	              baselinefile.go library_given.go earlier.go plan.go budget.go
 //	helpers       abandon.go limited.go bound.go
 //	cost          instance.go schedule.go critical.go cost.go cost_json.go estimate.go
@@ -38,5 +41,6 @@
 //	              holes.go hole_rings.go hole_nics.go hole_trees.go
 //	              synthesised.go baselines.go steady.go shortlist.go
 //	candidates    build.go natives.go nativeprior.go space.go check.go forecast.go
+//	              estimates.go
 //	search        tune.go run.go library.go
 package search

@@ -11,6 +11,7 @@ import (
 type Options struct {
 	Families  []string   // only these; empty means all that apply
 	Exclude   []string   // not these
+	Routings  []string   // only these, as Routing names them; empty means all
 	Templates []Template // the user's own, in addition to the built-in ones
 	// RefuseMissingLinks makes a link that a program of Templates lacks a refusal, not an
 	// error.

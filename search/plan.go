@@ -47,6 +47,8 @@ var flagTable = []flagRow{
 		func(o *Options, _ *Source, v string) error { o.Families = append(o.Families, v); return nil }},
 	{"exclude", func(o *Options, _ *Source) []string { return o.Exclude },
 		func(o *Options, _ *Source, v string) error { o.Exclude = append(o.Exclude, v); return nil }},
+	{"routing", func(o *Options, _ *Source) []string { return o.Routings },
+		func(o *Options, _ *Source, v string) error { o.Routings = append(o.Routings, v); return nil }},
 	{"param", func(o *Options, _ *Source) []string { return assignments(o.Parameters) },
 		func(o *Options, _ *Source, v string) error { return o.assign(v) }},
 	{"channels", func(o *Options, _ *Source) []string { return number(o.Channels) },
@@ -136,15 +138,43 @@ func PlanOf(p Problem, o Options, s Source, set Settings) results.Plan {
 // FromPlan is the inverse of PlanOf: it returns the search that made a campaign. A flag
 // that this version does not know, or a value that it refuses, is an error.
 func FromPlan(plan results.Plan) (Problem, Options, error) {
+	p, o, _, err := fromPlan(plan)
+	if err != nil {
+		return Problem{}, o, err
+	}
+	if got := p.Topology.Hash(); got != plan.Topology.Hash {
+		return Problem{}, o, fmt.Errorf("campaign.toml: topology %s now has hash %.12s, the campaign's has %.12s: this version reads it differently", plan.Topology.Name, got, plan.Topology.Hash)
+	}
+	return p, o, nil
+}
+
+// PlanOn returns the plan of the same search on another number of nodes, and its problem. Files
+// of measured times, which are of the plan's own ranks, are left out. Errors are FromPlan's, and
+// about a collective with counts, which are of a number of ranks.
+func PlanOn(plan results.Plan, nodes int) (Problem, results.Plan, error) {
+	plan.Topology.Nodes = nodes
+	plan.Files = slices.DeleteFunc(slices.Clone(plan.Files), func(f results.File) bool { return f.Kind != "counts" && f.Kind != "template" })
+	p, o, s, err := fromPlan(plan)
+	if err == nil && len(p.Counts) > 0 {
+		err = fmt.Errorf("%s has counts for each of %d ranks: on other nodes it is another call", plan.Collective, plan.Topology.Ranks)
+	}
+	if err != nil {
+		return Problem{}, results.Plan{}, err
+	}
+	return p, PlanOf(p, o, s, Settings{Version: plan.Version, Iters: plan.Iters, Warmup: plan.Warmup, Seed: plan.Seed, ExecutorName: plan.Executor}), nil
+}
+
+// fromPlan reads a plan, whatever the hash of its topology.
+func fromPlan(plan results.Plan) (Problem, Options, Source, error) {
 	var o Options
 	s := Source{Text: plan.Topology.Text, Nodes: plan.Topology.Nodes}
 	for _, f := range plan.Flags {
 		i := slices.IndexFunc(flagTable, func(r flagRow) bool { return r.name == f.Name })
 		if i < 0 {
-			return Problem{}, o, fmt.Errorf("campaign.toml: flag %q is unknown: it was written by version %s", f.Name, plan.Version)
+			return Problem{}, o, s, fmt.Errorf("campaign.toml: flag %q is unknown: it was written by version %s", f.Name, plan.Version)
 		}
 		if err := flagTable[i].set(&o, &s, f.Value); err != nil {
-			return Problem{}, o, fmt.Errorf("campaign.toml: flag %s: %w", f.Name, err)
+			return Problem{}, o, s, fmt.Errorf("campaign.toml: flag %s: %w", f.Name, err)
 		}
 	}
 	var counts []int
@@ -152,7 +182,7 @@ func FromPlan(plan results.Plan) (Problem, Options, error) {
 		if f.Kind == "counts" {
 			var err error
 			if counts, err = collective.ParseCounts("campaign.toml: counts", []byte(f.Text)); err != nil {
-				return Problem{}, o, err
+				return Problem{}, o, s, err
 			}
 		}
 		if f.Kind == "baseline" {
@@ -161,7 +191,7 @@ func FromPlan(plan results.Plan) (Problem, Options, error) {
 		if f.Kind == "library" {
 			l, err := libraryOf(f.Name, f.Text)
 			if err != nil {
-				return Problem{}, o, err
+				return Problem{}, o, s, err
 			}
 			o.Libraries = append(o.Libraries, l)
 		}
@@ -175,14 +205,11 @@ func FromPlan(plan results.Plan) (Problem, Options, error) {
 	o.Executor, o.Memory = plan.Executor, plan.Memory
 	t, err := s.Read("campaign.toml: topology " + plan.Topology.Name)
 	if err != nil {
-		return Problem{}, o, err
-	}
-	if got := t.Hash(); got != plan.Topology.Hash {
-		return Problem{}, o, fmt.Errorf("campaign.toml: topology %s now has hash %.12s, the campaign's has %.12s: this version reads it differently", plan.Topology.Name, got, plan.Topology.Hash)
+		return Problem{}, o, s, err
 	}
 	call := plan.Call
 	call.Counts = counts
-	return Problem{Topology: t, Call: call, InPlace: plan.Placement != "out", Both: plan.Placement == "both", Sizes: plan.Sizes}, o, nil
+	return Problem{Topology: t, Call: call, InPlace: plan.Placement != "out", Both: plan.Placement == "both", Sizes: plan.Sizes}, o, s, nil
 }
 
 // assign fixes a template parameter from NAME=VALUE.

@@ -148,6 +148,9 @@ func (e *enumeration) worthBuilding(ctx context.Context, asked []*templates.Fami
 	if err != nil {
 		return drafted{}, nil, err
 	}
+	if all.drafts, err = e.routed(all.drafts); err != nil {
+		return drafted{}, nil, err
+	}
 	short, err := e.shortlist(ctx, all.drafts, maxSearched, maxChosen)
 	if err != nil {
 		return drafted{}, nil, err
@@ -191,7 +194,7 @@ func (o *Options) families() (all, asked []*templates.Family, err error) {
 	all = append(templates.Builtin(), own...)
 	named := func(names []string) (some []*templates.Family, err error) {
 		for _, name := range names {
-			if isConstruction(name) {
+			if IsConstruction(name) {
 				continue
 			}
 			f, err := templates.Find(all, name, "")
@@ -213,8 +216,12 @@ func (o *Options) families() (all, asked []*templates.Family, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	routed, err := named(o.routingFamilies())
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, f := range all {
-		if (len(o.Families) == 0 || slices.Contains(only, f)) && !slices.Contains(without, f) {
+		if (len(o.Families) == 0 || slices.Contains(only, f)) && (len(o.Routings) == 0 || slices.Contains(routed, f)) && !slices.Contains(without, f) {
 			asked = append(asked, f)
 		}
 	}

@@ -39,7 +39,8 @@ var constructions = []construction{
 // maxPackedTrees is the most trees that a rank's data are divided among.
 const maxPackedTrees = 12
 
-func isConstruction(name string) bool {
+// IsConstruction reports whether a name is that of a construction, and of no family.
+func IsConstruction(name string) bool {
 	return slices.ContainsFunc(constructions, func(c construction) bool { return c.name == name })
 }
 
@@ -47,7 +48,8 @@ func isConstruction(name string) bool {
 // to fix, so fixing some excludes them.
 func (o *Options) admits(c *construction, coll string) bool {
 	return slices.Contains(c.collectives, coll) && !slices.Contains(o.Exclude, c.name) &&
-		(len(o.Families) == 0 || slices.Contains(o.Families, c.name)) && len(o.Parameters) == 0 && o.Channels == 0
+		(len(o.Families) == 0 || slices.Contains(o.Families, c.name)) && (len(o.Routings) == 0 || slices.Contains(o.routingFamilies(), c.name)) &&
+		len(o.Parameters) == 0 && o.Channels == 0
 }
 
 // constructs reports whether some construction is asked for.

@@ -30,7 +30,12 @@ each number of nodes below PATH.
 			out, _ := cmd.Flags().GetString("out")
 			to := flagValue(cmd, "to")
 			if to == "" {
-				return usagef("--to is missing: want one of %s", strings.Join(export.Formats(), ", "))
+				return usagef("--to is missing: want one of %s", strings.Join(exportFormats(), ", "))
+			}
+			for _, name := range []string{"nodes", "held-out", "jobs"} {
+				if to != dispatcherFormat && typed(cmd, name) {
+					return usagef("--%s: is of a dispatcher: want --to %s", name, dispatcherFormat)
+				}
 			}
 			if to != "msccl-xml" && typed(cmd, "runtime") {
 				return usagef("--runtime: only MSCCL XML has dialects: want --to msccl-xml")
@@ -56,7 +61,9 @@ each number of nodes below PATH.
 				return o, nil
 			}
 			var report export.Report
-			if len(all) > 1 {
+			if to == dispatcherFormat {
+				report, err = exportDispatcher(cmd, all, out, options)
+			} else if len(all) > 1 {
 				report, err = export.WriteMap(all, out, options)
 			} else {
 				o, optionsErr := options(all[0])
@@ -78,13 +85,17 @@ each number of nodes below PATH.
 		},
 		ValidArgsFunction: completeFolder,
 	}
-	choiceFlag(cmd, "to", "", "", export.Formats(), "what to write")
+	choiceFlag(cmd, "to", "", "", exportFormats(), "what to write")
 	choiceFlag(cmd, "runtime", "", "", msccl.Runtimes(), "the runtime whose dialect of MSCCL XML to write")
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print the list of files")
 	cmd.Flags().String("out", "", "the folder `PATH` to write to")
 	cmd.Flags().Bool("shared-gpu", false, "export times even if ranks shared GPUs")
+	dispatcherFlags(cmd)
 	return cmd
 }
+
+// exportFormats are the values of --to.
+func exportFormats() []string { return append(export.Formats(), dispatcherFormat) }
 
 // printReport lists the files that were written. Under -o table it adds remarks and how
 // to load the files.

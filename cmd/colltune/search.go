@@ -92,6 +92,7 @@ func candidateFlags(cmd *cobra.Command) {
 	for _, name := range []string{"family", "exclude"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, completeList(familyNames))
 	}
+	cmd.Flags().StringArray("routing", nil, "search only this `ROUTING`: a family and its parameters, as 'ring channels=4 rings=4'; may be repeated")
 	cmd.Flags().StringArray("template", nil, "also the families of this `FILE.star`, or of all files in a folder")
 	paramFlag(cmd, "fix")
 	cmd.Flags().Int("channels", 0, "fix the number of channels, of families that have that parameter (default: tuned)")

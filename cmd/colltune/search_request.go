@@ -190,7 +190,11 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 	var o search.Options
 	o.Families, _ = cmd.Flags().GetStringSlice("family")
 	o.Exclude, _ = cmd.Flags().GetStringSlice("exclude")
-	for _, names := range []*[]string{&o.Families, &o.Exclude} { // the order of names means nothing
+	routings, _ := cmd.Flags().GetStringArray("routing")
+	for _, r := range routings {
+		o.Routings = append(o.Routings, search.NormalRouting(r))
+	}
+	for _, names := range []*[]string{&o.Families, &o.Exclude, &o.Routings} { // the order of names means nothing
 		slices.Sort(*names)
 		*names = slices.Compact(*names)
 	}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/host"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
+	"github.com/colltune/colltune/results/tuning"
+	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/dispatcher"
+)
+
+// dispatcherFormat is the export of a map as a dispatcher, a name of --to besides those of
+// package export.
+const dispatcherFormat = "dispatcher"
+
+// dispatcherFlags adds the flags of that export.
+func dispatcherFlags(cmd *cobra.Command) {
+	cmd.Flags().IntSlice("nodes", nil, "of a dispatcher: numbers of nodes between those of the map to search briefly (default: midway between neighbours)")
+	cmd.Flags().StringArray("held-out", nil, "judge a dispatcher on the campaign or map in `DIR`, of other numbers of nodes; may be repeated")
+	cmd.Flags().Int("jobs", runtime.NumCPU(), "of a dispatcher: number of trials and compilations at a time; never changes the result")
+}
+
+// exportDispatcher writes the dispatcher of a map: its file, the programs in a folder for each
+// number of nodes, and the campaigns of short searches, with which the next export goes on.
+func exportDispatcher(cmd *cobra.Command, campaigns []*results.Campaign, out string, options func(*results.Campaign) (export.Options, error)) (export.Report, error) {
+	report := export.Report{Format: dispatcherFormat, Files: []export.File{}, Losses: []export.Loss{}, Gaps: []export.Gap{}, Notes: []string{}, Warnings: []string{}}
+	d, err := dispatcher.New(campaigns)
+	if err != nil {
+		return report, usage(err)
+	}
+	dirs, _ := cmd.Flags().GetStringArray("held-out")
+	others, closeOthers, err := openCampaigns(cmd, dirs)
+	defer closeOthers()
+	if err != nil {
+		return report, err
+	}
+	between := d.Middles()
+	if typed(cmd, "nodes") {
+		between, _ = cmd.Flags().GetIntSlice("nodes")
+	}
+	bar := newProgress(cmd.ErrOrStderr())
+	defer bar.done()
+	o := dispatcher.Observer{Stage: bar.stage, Notice: func(s string) { bar.pause(); fmt.Fprintln(cmd.ErrOrStderr(), s) }}
+	all := campaigns
+	for _, nodes := range between {
+		c, err := briefly(cmd, d, nodes, results.MapMember(filepath.Join(out, "between"), nodes), o)
+		if err != nil {
+			return report, err
+		}
+		if c != nil {
+			defer c.Close()
+			all = append(all, c)
+		}
+	}
+	leftOut, err := d.LeaveOut(cmd.Context(), o)
+	if err != nil {
+		return report, err
+	}
+	var heldOut *dispatcher.Regret
+	if len(others) > 0 {
+		if heldOut, err = d.HeldOut(cmd.Context(), others, o); err != nil {
+			return report, usage(err)
+		}
+	}
+	programs, err := export.WriteMap(all, out, func(c *results.Campaign) (export.Options, error) {
+		o, err := options(c)
+		o.To = "ir"
+		return o, err
+	})
+	if err != nil && !errors.Is(err, export.ErrNothingFits) { // the library everywhere, or its own algorithms
+		return report, err
+	}
+	files := map[string]string{} // by nodes, placement and hash
+	key := func(nodes int, placement, ir string) string { return fmt.Sprint(nodes, placement, ir) }
+	for _, f := range programs.Files {
+		files[key(f.Nodes, f.Placement, f.IR)] = f.Name
+	}
+	document := d.Document(dispatcherHead(campaigns, d), func(r *dispatcher.Row) string { return files[key(r.Nodes, r.Placement, r.IR)] })
+	document.LeftOut, document.HeldOut = leftOut, heldOut
+	text, err := document.Text()
+	if err != nil {
+		return report, err
+	}
+	notes, err := export.WriteFiles(out, `colltune-.*-dispatcher\.json`, []tuning.File{{Name: document.Name(), Text: text}})
+	if err != nil {
+		return report, err
+	}
+	report.Files = append([]export.File{{Name: document.Name()}}, programs.Files...)
+	report.Notes = append(regretNote("each inner number of nodes of the map left out", leftOut), regretNote("held out", heldOut)...)
+	report.Notes = append(append(report.Notes, programs.Notes...), notes...)
+	report.Warnings = append(report.Warnings, programs.Warnings...)
+	report.Load = []string{fmt.Sprintf("%s lists rules[] with min_nodes, max_nodes, min_bytes and max_bytes (both included; 0: no end), and what to run there", filepath.Join(out, document.Name()))}
+	return report, nil
+}
+
+// briefly adds the rows of a number of nodes between two of the map.
+func briefly(cmd *cobra.Command, d *dispatcher.Dispatcher, nodes int, dir string, o dispatcher.Observer) (*results.Campaign, error) {
+	jobs, _ := cmd.Flags().GetInt("jobs")
+	if jobs < 1 {
+		return nil, usagef("--jobs %d: want at least 1", jobs)
+	}
+	h := host.Options{Memory: memoryLimit(cmd) / 10 * 9, Identity: new(host.Identity)}
+	how := search.Effort{Jobs: jobs, Executors: executor.NewPool(func() (executor.Executor, error) { return host.Start(cmd.Context(), "sim", h) })}
+	c, err := d.Between(cmd.Context(), nodes, dir, how, o)
+	if closed := how.Executors.Close(); err == nil {
+		err = closed
+	}
+	switch {
+	case as[*dispatcher.NotBetweenError](err):
+		return nil, usagef("--nodes: %w", err)
+	case as[*results.OtherPlanError](err):
+		return nil, usage(err)
+	}
+	return c, err
+}
+
+// regretNote says what a dispatcher's regret is; nil: there is none to say.
+func regretNote(of string, g *dispatcher.Regret) []string {
+	if g == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("regret, %s: %s", of, g)}
+}
+
+// dispatcherHead is the provenance of a dispatcher.
+func dispatcherHead(campaigns []*results.Campaign, d *dispatcher.Dispatcher) []string {
+	plan := campaigns[0].Plan()
+	executor, _ := campaigns[0].Executor()
+	head := []string{
+		export.Provenance(plan.Version), mapPlans(campaigns),
+		fmt.Sprintf("executor %s %s", executor.Name, executor.Hash()), fmt.Sprintf("seed %d", plan.Seed),
+		"of " + units.Count(len(campaigns), "campaign"),
+	}
+	return append(head, d.Evidence().Lines()...)
+}

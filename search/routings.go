@@ -1,0 +1,69 @@
+package search
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/results/table"
+)
+
+// Routing names a routing on any number of nodes: its family or construction, and those of its
+// parameters that are not found for a topology as ring orders and trees are. The parameters may
+// be a draft's or a trial's.
+func Routing(algorithm string, parameters map[string]any) string {
+	return strings.TrimSpace(algorithm + " " + table.ParametersText(ChosenParameters(parameters)))
+}
+
+// NormalRouting is a routing as Routing names it, its parameters in any order.
+func NormalRouting(text string) string {
+	words := strings.Fields(text)
+	if len(words) > 1 {
+		slices.Sort(words[1:])
+	}
+	return strings.Join(words, " ")
+}
+
+// ChosenParameters are the parameters without lists, which are found for a topology.
+func ChosenParameters(parameters map[string]any) map[string]any {
+	own := map[string]any{}
+	for name, v := range parameters {
+		if v != nil && reflect.TypeOf(v).Kind() != reflect.Slice {
+			own[name] = v
+		}
+	}
+	return own
+}
+
+// routed returns the drafts of the routings asked for. The error, a *NothingFound, names others
+// where there are none.
+func (e *enumeration) routed(drafts []*draft) (asked []*draft, err error) {
+	o := e.options
+	if len(o.Routings) == 0 {
+		return drafts, nil
+	}
+	var others []string
+	for _, d := range drafts {
+		name := Routing(d.name, d.params)
+		if slices.Contains(o.Routings, name) {
+			asked = append(asked, d)
+		} else if !slices.Contains(others, name) {
+			others = append(others, name)
+		}
+	}
+	if len(asked) == 0 && len(others) > 0 {
+		const most = 4
+		return nil, &NothingFound{fmt.Sprintf("none of the routings asked for is there: want such as %s", strings.Join(others[:min(len(others), most)], ", "))}
+	}
+	return asked, nil
+}
+
+// routingFamilies lists the families and constructions of the routings asked for.
+func (o *Options) routingFamilies() (names []string) {
+	for _, r := range o.Routings {
+		name, _, _ := strings.Cut(r, " ")
+		names = append(names, name)
+	}
+	return names
+}
