@@ -63,7 +63,7 @@ func (e *enumeration) estimates(ctx context.Context, r *request) (all []Estimate
 			continue
 		}
 		one := Estimate{Algorithm: d.name, Source: d.source, Parameters: set(d.params), Instances: d.instances, Placement: placementOf(e.problem.InPlace)}
-		for _, proto := range e.protocols() {
+		for _, proto := range e.protocolsOf(d.protocol) {
 			c := &e.problem.Topology.Protocols[proto]
 			for _, tile := range e.tiles(c) {
 				for _, bytes := range e.problem.Sizes {
