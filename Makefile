@@ -10,7 +10,7 @@ export CGO_ENABLED ?= 0
 # says: colltune version and exported files name it.
 VCS := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 
-.PHONY: run build setup tools test winners accuracy test-long test-hosts gpu-tests test-gpu bench lint fuzz clean
+.PHONY: run build setup tools test winners accuracy papers test-long test-hosts gpu-tests test-gpu bench lint fuzz clean
 
 run: build ## the main job: search AllReduce on a DGX A100, then export the winners
 	./$(BIN) search -t dgx-a100 -c allreduce -b 1K -e 1G --campaign out/campaign
@@ -50,6 +50,9 @@ winners: setup ## golden winning tables of whole searches, all of them; UPDATE=1
 MEASURED ?= $(wildcard ../shared/data/measured)
 accuracy: setup ## simulated times against measured ones, by zone; UPDATE=1 writes rows, intervals and docs/simulator.md anew
 	$(GO) run ./cmd/accuracy $(if $(MEASURED),--measured $(MEASURED)) $(if $(MANIFEST),--manifest $(MANIFEST) --shipped) $(if $(UPDATE),--update)
+
+papers: setup ## what the papers claim, simulated; fails where a verdict is worse; UPDATE=1 writes docs/papers.md anew
+	$(GO) run ./cmd/papers $(if $(UPDATE),--update)
 
 test-long: setup tools ## slow suites: race detector, long property tests, fuzzing
 	COLLTUNE_LONG=1 $(GO) test -timeout 60m ./...

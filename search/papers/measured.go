@@ -1,0 +1,171 @@
+package papers
+
+import (
+	_ "embed" // measured.csv
+	"encoding/csv"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/search/workload"
+)
+
+//go:embed measured.csv
+var measuredText string
+
+// Measured is a time that others measured on a paper's system.
+type Measured struct {
+	System, Collective, Library string
+	Ranks                       int
+	Bytes                       int64
+	TimeUS                      float64
+}
+
+// readMeasured reads measured.csv.
+func readMeasured() (all []Measured, err error) {
+	r := csv.NewReader(strings.NewReader(measuredText))
+	r.Comment = '#'
+	rows, err := r.ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows[1:] {
+		m := Measured{System: row[1], Collective: row[2], Library: row[5]}
+		if m.Ranks, err = strconv.Atoi(row[3]); err != nil {
+			return nil, err
+		}
+		if m.Bytes, err = strconv.ParseInt(row[4], 10, 64); err != nil {
+			return nil, err
+		}
+		if m.TimeUS, err = strconv.ParseFloat(row[6], 64); err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// measuredUS is what a library took for a call; ok is false where nobody measured it.
+func measuredUS(all []Measured, system, collective, library string, ranks int, bytes int64) (us float64, ok bool) {
+	i := slices.IndexFunc(all, func(m Measured) bool {
+		return m.System == system && m.Collective == collective && m.Library == library && m.Ranks == ranks && m.Bytes == bytes
+	})
+	if i < 0 {
+		return 0, false
+	}
+	return all[i].TimeUS, true
+}
+
+// Pair is PCCL over the library at a point, measured and simulated.
+type Pair struct {
+	System, Collective                  string
+	Ranks                               int
+	Bytes                               int64
+	LibraryUS, PCCLUS                   float64 // measured, microseconds
+	SimulatedLibraryUS, SimulatedPCCLUS float64
+}
+
+// Measured and Simulated are PCCL's speedup over the library.
+func (p *Pair) Measured() float64  { return p.LibraryUS / p.PCCLUS }
+func (p *Pair) Simulated() float64 { return p.SimulatedLibraryUS / p.SimulatedPCCLUS }
+
+// Pairs simulates the points at which PCCL and the library were measured.
+func Pairs(l *Lab) (pairs []Pair, err error) {
+	rows, err := readMeasured()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range rows {
+		library, ok := measuredUS(rows, m.System, m.Collective, vendorOf[m.System], m.Ranks, m.Bytes)
+		if m.Library != "pccl" || !ok {
+			continue
+		}
+		p := Pair{m.System, m.Collective, m.Ranks, m.Bytes, library, m.TimeUS, 0, 0}
+		at := on(m.System, m.Collective, m.Ranks)
+		if p.SimulatedLibraryUS, err = l.Library(m.System, workload.Kind{Collective: m.Collective, Bytes: m.Bytes, Ranks: m.Ranks, Nodes: at.Nodes}); err != nil {
+			return nil, err
+		}
+		if p.SimulatedPCCLUS, err = pcclAllReduce(l, at, m.Bytes); err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs, nil
+}
+
+// pcclAllReduce is the time of PCCL's allreduce: a reduce-scatter and an allgather, one
+// after the other. Within a node both are the library's.
+func pcclAllReduce(l *Lab, at Setting, bytes int64) (us float64, err error) {
+	p := pccl
+	if at.Nodes == 1 {
+		p = Library
+	}
+	for _, at.Collective = range []string{"reducescatter", "allgather"} {
+		times, err := l.Times(at, p, []int64{bytes})
+		if err != nil {
+			return 0, err
+		}
+		us += times[0]
+	}
+	return us, nil
+}
+
+// Rival is a measured time of MPI, beside the simulated one of the vendor's library.
+type Rival struct {
+	Measured
+	LibraryUS float64
+}
+
+// Rivals are all measured times of MPI.
+func Rivals(l *Lab) (all []Rival, err error) {
+	rows, err := readMeasured()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range rows {
+		if m.Library != "mpi" {
+			continue
+		}
+		times, err := l.Times(on(m.System, m.Collective, m.Ranks), Library, []int64{m.Bytes})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Rival{m, times[0]})
+	}
+	return all, nil
+}
+
+// measuredMPI is evidence by Cray MPICH's measured time over the library's simulated one, the
+// geometric mean of few ranks: 8 to 32.
+type measuredMPI struct {
+	system, collective string
+	bytes              int64
+}
+
+func (e measuredMPI) How() string {
+	return fmt.Sprintf("geometric mean over 8, 16 and 32 ranks at %s: Cray MPICH, measured, ÷ %s, simulated; %s on %s", bytesText(e.bytes), strings.ToUpper(vendorOf[e.system]), e.collective, e.system)
+}
+
+func (e measuredMPI) Find(l *Lab) (Found, error) {
+	rows, err := readMeasured()
+	if err != nil {
+		return Found{}, err
+	}
+	sum, ratios := 0.0, []string{}
+	for _, ranks := range []int{8, 16, 32} {
+		mpi, ok := measuredUS(rows, e.system, e.collective, "mpi", ranks, e.bytes)
+		if !ok {
+			return Found{}, fmt.Errorf("nobody measured %s of %s on %d ranks of %s", e.collective, bytesText(e.bytes), ranks, e.system)
+		}
+		library, err := l.Times(on(e.system, e.collective, ranks), Library, []int64{e.bytes})
+		if err != nil {
+			return Found{}, err
+		}
+		sum += math.Log(mpi / library[0])
+		ratios = append(ratios, ratioText(mpi/library[0]))
+	}
+	v := math.Exp(sum / 3)
+	return Found{v, ratioText(v) + ": " + strings.Join(ratios, ", "), ""}, nil
+}
