@@ -51,6 +51,7 @@ MEASURED ?= $(wildcard ../shared/data/measured)
 accuracy: setup ## simulated times against measured ones, by zone; UPDATE=1 writes rows, intervals and docs/simulator.md anew
 	$(GO) run ./cmd/accuracy $(if $(MEASURED),--measured $(MEASURED)) $(if $(MANIFEST),--manifest $(MANIFEST) --shipped) $(if $(UPDATE),--update)
 
+# It takes some 6 minutes of processor time, on two jobs, and 3 GB.
 papers: setup ## what the papers claim, simulated; fails where a verdict is worse; UPDATE=1 writes docs/papers.md anew
 	$(GO) run ./cmd/papers $(if $(UPDATE),--update)
 

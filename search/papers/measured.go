@@ -58,30 +58,30 @@ func measuredUS(all []Measured, system, collective, library string, ranks int, b
 	return all[i].TimeUS, true
 }
 
-// Pair is PCCL over the library at a point, measured and simulated.
+// Pair is PCCL beside the library at a point, measured and simulated.
 type Pair struct {
 	System, Collective                  string
 	Ranks                               int
 	Bytes                               int64
-	LibraryUS, PCCLUS                   float64 // measured, microseconds
+	LibraryUS, PCCLUS                   float64 // measured, microseconds; 0: the library was not
 	SimulatedLibraryUS, SimulatedPCCLUS float64
 }
 
-// Measured and Simulated are PCCL's speedup over the library.
+// Measured and Simulated are PCCL's speedup over the library; 0 where that was not measured.
 func (p *Pair) Measured() float64  { return p.LibraryUS / p.PCCLUS }
 func (p *Pair) Simulated() float64 { return p.SimulatedLibraryUS / p.SimulatedPCCLUS }
 
-// Pairs simulates the points at which PCCL and the library were measured.
+// Pairs simulates the points at which PCCL was measured.
 func Pairs(l *Lab) (pairs []Pair, err error) {
 	rows, err := readMeasured()
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range rows {
-		library, ok := measuredUS(rows, m.System, m.Collective, vendorOf[m.System], m.Ranks, m.Bytes)
-		if m.Library != "pccl" || !ok {
+		if m.Library != "pccl" {
 			continue
 		}
+		library, _ := measuredUS(rows, m.System, m.Collective, vendorOf[m.System], m.Ranks, m.Bytes)
 		p := Pair{m.System, m.Collective, m.Ranks, m.Bytes, library, m.TimeUS, 0, 0}
 		at := on(m.System, m.Collective, m.Ranks)
 		if p.SimulatedLibraryUS, err = l.Library(m.System, workload.Kind{Collective: m.Collective, Bytes: m.Bytes, Ranks: m.Ranks, Nodes: at.Nodes}); err != nil {

@@ -38,6 +38,8 @@ var (
 func together(at Setting) []int64 {
 	steps := []int64{384 * mib, 600 * mib} // what a layer of zero3-7b and zero3-13b gathers
 	switch ranks := at.Nodes * gpusPerNode[at.System]; {
+	case ranks == 256 && at.System == "frontier":
+		return []int64{64 * mib, 128 * mib, 256 * mib, 512 * mib, gib}
 	case !slices.Contains(scales, ranks):
 		return steps
 	case ranks == 2048 && at.System == "frontier":
@@ -83,7 +85,7 @@ var (
 
 // Whose side the evidence is on, where several claims have the same answer.
 const (
-	slowRings = "The paper's. At 2,048 GCDs simulated PCCL is within a fifth of what was measured, without being fitted to it, and simulated RCCL much too fast ([measured and simulated](#pccl-measured-and-simulated)): here a ring keeps its rate however many ranks it has. To be 7 times slower than PCCL's 24 ms at 1 GiB, RCCL needs 83 us for each of its 2,047 steps, in which each of four rings sends 128 KiB through a NIC of 25 GB/s, 5 us. No cost of a message explains that which also fits NCCL's rings over 8 to 128 GPUs of Perlmutter, simulated within a fifth, on the same network; RCCL's own allreduce of 1 GiB, by trees, was measured at 42 ms. What slows its rings so is not published."
+	slowRings = "The paper's. On 256 and 2,048 GCDs simulated PCCL is within a fifth of what was measured, without being fitted to it, and simulated RCCL on 2,048 much too fast ([measured and simulated](#pccl-measured-and-simulated)): here a ring keeps its rate however many ranks it has. To be 7 times slower than PCCL's 24 ms at 1 GiB, RCCL needs 83 us for each of its 2,047 steps, in which each of four rings sends 128 KiB through a NIC of 25 GB/s, 5 us. No cost of a message explains that which also fits NCCL's rings over 8 to 128 GPUs of Perlmutter, simulated within a fifth, on the same network; RCCL's own allreduce of 1 GiB, by trees, was measured at 42 ms. What slows its rings so is not published."
 	slowSteps = "The paper's, of the libraries: the calls of the simulated ones grow too little at scale, as above. Given the measured ones, the simulated step gains more than was published, since it hides all calls but the first and the last behind computes that are long enough; so the published gains lie between the two. The batch of a GPU and what it sustains are assumed in the step's file."
 	noMPI     = "Not judged: Cray MPICH was measured on at most 128 ranks, and nothing here simulates it."
 )
