@@ -267,7 +267,7 @@ func (c *Campaign) Discard() error {
 }
 
 // Remove closes a campaign. If nothing was measured in it, Remove removes it, with the folders
-// that Create made for it. The error is that of closing or removing it.
+// that Create made for it; the folder of one that was opened, too. The error is that of closing or removing it.
 func (c *Campaign) Remove() error {
 	if c.lock == nil || !c.empty() {
 		return c.Close()
@@ -290,7 +290,7 @@ func (c *Campaign) Remove() error {
 		}
 	}
 	made := c.createdDirs
-	if len(made) == 0 {
+	if !c.new { // an earlier run made it
 		made = []string{c.dir}
 	}
 	for _, dir := range made {
