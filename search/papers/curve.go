@@ -107,24 +107,15 @@ func (e curves) Find(l *Lab) (Found, error) {
 
 // most is evidence by the greatest speedup between two sizes.
 func most(d Duel, low, high int64) Evidence {
-	return extreme(d, low, high, "greatest", func(a, b float64) bool { return a > b })
-}
-
-// least is evidence by the least speedup between two sizes.
-func least(d Duel, low, high int64) Evidence {
-	return extreme(d, low, high, "least", func(a, b float64) bool { return a < b })
-}
-
-func extreme(d Duel, low, high int64, word string, better func(a, b float64) bool) Evidence {
 	return curves{[]Duel{d}, func(all []Curve) Found {
 		c, best := &all[0], -1
 		for i, n := range c.Sizes {
-			if n >= low && n <= high && (best < 0 || better(c.speedup(i), c.speedup(best))) {
+			if n >= low && n <= high && (best < 0 || c.speedup(i) > c.speedup(best)) {
 				best = i
 			}
 		}
 		return Found{c.speedup(best), fmt.Sprintf("%s at %s", ratioText(c.speedup(best)), bytesText(c.Sizes[best])), c.ahead()}
-	}, fmt.Sprintf("%s speedup from %s to %s", word, bytesText(low), bytesText(high))}
+	}, fmt.Sprintf("greatest speedup from %s to %s", bytesText(low), bytesText(high))}
 }
 
 // speedupAt is evidence by the speedup at a size.
