@@ -42,7 +42,8 @@ func (m *mapMember) nodes() int { return m.campaign.Plan().Topology.Nodes }
 func searchMap(cmd *cobra.Command, all []*searchRequest) error {
 	m := &mapSearch{dir: filepath.Dir(all[0].dir), schema: "search"}
 	defer m.close()
-	if _, err := results.OpenReadOnly(m.dir); err == nil {
+	if c, err := results.OpenReadOnly(m.dir); err == nil {
+		c.Close()
 		return usagef("%s is a campaign of one number of nodes: give another folder with --campaign", m.dir)
 	}
 	for _, r := range all {
