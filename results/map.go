@@ -51,7 +51,7 @@ func MapMembers(dir string) (dirs []string) {
 	return dirs
 }
 
-// NotOneMapError reports campaigns that are not of one search over several numbers of nodes.
+// NotOneMapError reports two campaigns that differ in more than their numbers of nodes.
 type NotOneMapError struct {
 	First, Other string   // folders
 	Diff         []string // a line for each difference but the nodes
@@ -80,9 +80,9 @@ func SortMap(campaigns []*Campaign) error {
 	return nil
 }
 
-// anyNodes is the plan without what is another with other nodes: the graph, sizes that are too
-// small for so many ranks, and what files say of a number of ranks. Of counts the traffic
-// stays, by its name.
+// anyNodes returns the plan without what depends on the number of nodes: nodes, ranks, the
+// topology's hash, sizes, and the text of files of measured times. Counts are replaced by the
+// name of their traffic.
 func (p Plan) anyNodes() Plan {
 	ranks := p.Topology.Ranks
 	p.Topology.Nodes, p.Topology.Ranks, p.Topology.Hash, p.Sizes = 0, 0, "", nil

@@ -60,7 +60,7 @@ func searchRequestsOf(cmd *cobra.Command) (all []*searchRequest, err error) {
 	return all, nil
 }
 
-// ofNodes says of which number of nodes of a map an error is.
+// ofNodes names the number of nodes in an error of a map's search.
 func ofNodes(several bool, nodes int, err error) error {
 	if !several {
 		return err
@@ -68,8 +68,9 @@ func ofNodes(several bool, nodes int, err error) error {
 	return fmt.Errorf("%s: %w", units.Count(nodes, "node"), err)
 }
 
-// searchRequestOf reads the flags of search on a number of nodes; 0: as many as the topology
-// says. One of several leaves out sizes that are too small for so many ranks, and says so.
+// searchRequestOf reads the flags of search on a number of nodes, 0 for the topology's own.
+// several reports whether it is one of a map's: then sizes too small for its ranks are left
+// out, with a notice.
 func searchRequestOf(cmd *cobra.Command, nodes int, several bool) (*searchRequest, error) {
 	var r searchRequest
 	trial, err := r.readProblem(cmd, nodes)

@@ -1,5 +1,3 @@
-// Package ncclnames has names of NCCL's that both its executor and the files for its users
-// need: those of its symmetric kernels.
 package ncclnames
 
 // SymmetricKernels are NCCL's symmetric kernels (src/sym_kernels.cc at 5067397c), by

@@ -47,7 +47,7 @@ func readMeasured() (all []Measured, err error) {
 	return all, nil
 }
 
-// measuredUS is what a library took for a call; ok is false where nobody measured it.
+// measuredUS returns a library's measured time of a call in us; ok reports whether there is a row.
 func measuredUS(all []Measured, system, collective, library string, ranks int, bytes int64) (us float64, ok bool) {
 	i := slices.IndexFunc(all, func(m Measured) bool {
 		return m.System == system && m.Collective == collective && m.Library == library && m.Ranks == ranks && m.Bytes == bytes
@@ -157,7 +157,7 @@ func (e measuredMPI) Find(l *Lab) (Found, error) {
 	for _, ranks := range []int{8, 16, 32} {
 		mpi, ok := measuredUS(rows, e.system, e.collective, "mpi", ranks, e.bytes)
 		if !ok {
-			return Found{}, fmt.Errorf("nobody measured %s of %s on %d ranks of %s", e.collective, bytesText(e.bytes), ranks, e.system)
+			return Found{}, fmt.Errorf("measured.csv has no row of %s of %s on %d ranks of %s", e.collective, bytesText(e.bytes), ranks, e.system)
 		}
 		library, err := l.Times(on(e.system, e.collective, ranks), Library, []int64{e.bytes})
 		if err != nil {

@@ -245,8 +245,8 @@ func (e scaling) Find(l *Lab) (Found, error) {
 	return Found{v, fmt.Sprintf("%s: %.0f and %.0f ms", ratioText(v), us[0]/1e3, us[1]/1e3), ""}, nil
 }
 
-// pcclSource supplies the times of PCCL's allgathers and reduce-scatters, so many times, under
-// a library's name.
+// pcclSource is a workload's source of times: PCCL's simulated allgathers and reduce-scatters,
+// multiplied by factor, under a library's name.
 type pcclSource struct {
 	lab     *Lab
 	system  string

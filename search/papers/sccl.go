@@ -13,7 +13,7 @@ import (
 // SCCL (PPoPP 2021), table 4: algorithms for a DGX-1, as chunks, steps and rounds. There are
 // no times: the solver finds a routing, which is replayed link by link, or there is none.
 var sccl = []Claim{
-	{"sccl-allgather", "table 4", "allgathers exist in so many chunks, steps and rounds",
+	{"sccl-allgather", "table 4", "allgathers with the listed (chunks, steps, rounds) exist",
 		all, queries{"allgather", [][3]int{{1, 2, 2}, {2, 2, 3}, {2, 3, 3}, {3, 4, 4}, {4, 5, 5}, {5, 6, 6}, {6, 7, 7}, {6, 3, 7}}, solver.Sat}, ""},
 	{"sccl-allgather-least", "table 4", "(1,2,2) has the least steps and (6,7,7) the least rounds a chunk: none is better",
 		all, queries{"allgather", [][3]int{{1, 1, 1}, {6, 6, 6}}, solver.Unsat}, ""},
