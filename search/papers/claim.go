@@ -91,7 +91,7 @@ func (v Verdict) rank() int {
 }
 
 // Rules says how Judge comes to its verdicts.
-const Rules = `- **agrees**: the simulated figure is within a quarter of the published one (0.8 to 1.25 times), and the gain is at least half and at most twice the published gain (1.2 times ahead are half the gain of 1.4 times, on a logarithmic scale); or, where the text has only a direction, that direction. *Alike* is within 10 %; ahead and behind start at 2 %.
+const Rules = `- **agrees**: the simulated figure is within a quarter of the published one (0.8 to 1.25 times), and the gain is at least half and at most twice the published gain (1.18 times ahead are half the gain of 1.4 times, on a logarithmic scale); or, where the text has only a direction, that direction. *Alike* is within 10 %; ahead and behind start at 2 %.
 - **direction agrees**: the same side is ahead, and the figure is within twice the published one.
 - **disagrees**: the other side is ahead, or neither, or the figure is off by more than twice.
 - **cannot be judged**: what the claim compares is not simulated; why, is said.

@@ -70,7 +70,7 @@ For those who doubt colltune, or a paper: what GC3, SCCL, PCCL and MCR-DL report
 ` + "`make papers`" + ` makes this page anew and fails where a verdict has become worse; ` + "`make papers UPDATE=1`" + ` records it. The figures are the same on every machine. A simulated time has [errors of its own](simulator.md#errors-measured), by which a verdict may be wrong, too.
 
 ` + Rules + `
-*Published* is what the papers' text says, since the copies used have lost their pictures; *ratio* is simulated ÷ published. *Ahead* is where what the claim praises is at least 2 % faster.
+*Published* is what the papers' text says, since the copies used have lost their pictures; *ratio* is simulated ÷ published, of a range its nearer end. *Ahead* is where the first of the two that a measure compares is at least 2 % faster.
 
 | paper |`)
 	for _, v := range Verdicts {

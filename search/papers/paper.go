@@ -17,13 +17,13 @@ type Paper struct {
 // Papers are all, in the order of the page.
 var Papers = []Paper{
 	{"GC3", "GC3: an optimizing compiler for GPU collective communication (arXiv 2201.11840)",
-		"Figure 7 is the speedup over NCCL on nodes of 8 A100 (dgx-a100) and of 16 V100 (dgx-2). Its pictures give no numbers here: published is what the text says. Of V100 the text says that they show similar trends.", gc3},
+		"Figure 7 on nodes of 8 A100 (dgx-a100) and of 16 V100 (dgx-2), over NCCL, also 7e and 7g, whose pictures are over programs written by hand. Its pictures give no numbers here: published is what the text says. Of V100 the text says that they show similar trends, and mentions exceptions; any gain agrees with that, which is a low bar. The caption of 7e has 16 nodes and 256 A100; with 8 a node that is 32 nodes.", gc3},
 	{"SCCL", "SCCL: synthesizing optimal collective algorithms (PPoPP 2021)",
 		"A row is chunks, steps and rounds. GC3's own comparison with SCCL is one of kernels; here only which algorithms exist is compared.", sccl},
 	{"PCCL", "PCCL: the big send-off (arXiv 2504.18658)",
-		"PCCL's own program on Frontier and Perlmutter, with the same knobs at every scale, over RCCL or NCCL. Beside each ratio of the text, sizes are MiB and GiB here. The 6 to 33 times of the abstract are those of figure 9. For a step on 2,048 GCDs the text has speedups of 70 to 80 %, and the shorter version (2025) 72 and 79 % less time.", pcclClaims},
+		"PCCL's own program on Frontier and Perlmutter, with the same knobs at every scale, over RCCL or NCCL. The text's MB and GB are simulated as MiB and GiB. The text contradicts itself at 2,048 GCDs: 7 to 24 times from 64 to 512 MB by figure 7, over 30 at 64 MB and 11.4 at 512 MB by figure 9. Of a step on 2,048 GCDs it has speedups of 70 to 80 %, and the shorter version (2025) 72 and 79 % less time, which is 3.6 and 4.8 times.", pcclClaims},
 	{"MCR-DL", "MCR-DL: mix-and-match communication runtime for deep learning (arXiv 2303.08374)",
-		"Steps that come with colltune (docs/workload.md) on Lassen and ThetaGPU. MPI is a model of messages, with OSU's latency and bandwidth of ABCI's nodes, since MVAPICH2-GDR's times on these systems are not published.", mcrdl},
+		"Steps that come with colltune (docs/workload.md) on Lassen and ThetaGPU. MPI is a model of messages, with OSU's latency and bandwidth of ABCI's nodes, since MVAPICH2-GDR's times on these systems are not published. An interval is that of NCCL's simulated times alone.", mcrdl},
 }
 
 // Claims are those of all papers.
