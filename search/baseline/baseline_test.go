@@ -256,9 +256,8 @@ func TestExtra(t *testing.T) {
 // TestPeersTakeTurns: where there are more peers than channels, a call takes its launch, the
 // starts of connections, and each of the busiest channel's messages.
 func TestPeersTakeTurns(t *testing.T) {
-	const channels = 16 // of sends and receives, over nodes of 8 A100
 	for _, c := range []struct {
-		nodes       int
+		nodes       int // of 8 A100, with 16 channels of sends and receives
 		each        int64
 		connections int // of the busiest channel
 	}{

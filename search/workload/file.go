@@ -127,17 +127,19 @@ func (p *parser) errorf(key, format string, args ...any) error {
 var keys = strings.Fields("name scaling dtype ranks gpus_per_node parameters groups block stride repeat on op stream group call traffic compute_us bytes sms after")
 
 func (p *parser) unknownKeys(meta toml.MetaData) error {
-	for _, k := range meta.Undecoded() {
-		last := k[len(k)-1]
-		line := p.lines.Of(k.String())
-		for path, n := range p.lines { // of arrays of tables, the first that has it
-			if strings.HasSuffix(path, "."+last) && (line == 0 || n < line || p.lines[k.String()] == 0) {
-				line = n
-			}
-		}
-		return &libraries.Error{File: p.step.File, Line: line, Msg: fmt.Sprintf("unknown key %.40q%s", last, suggest.DidYouMean(last, keys))}
+	unknown := meta.Undecoded()
+	if len(unknown) == 0 {
+		return nil
 	}
-	return nil
+	k := unknown[0]
+	last := k[len(k)-1]
+	line := p.lines.Of(k.String())
+	for path, n := range p.lines { // of arrays of tables, the first that has it
+		if strings.HasSuffix(path, "."+last) && (line == 0 || n < line || p.lines[k.String()] == 0) {
+			line = n
+		}
+	}
+	return &libraries.Error{File: p.step.File, Line: line, Msg: fmt.Sprintf("unknown key %.40q%s", last, suggest.DidYouMean(last, keys))}
 }
 
 // number evaluates an expression of the file.
