@@ -88,7 +88,7 @@ func TestNodesAreSimulatedOnce(t *testing.T) {
 	for _, s := range []system{{"dgx-a100", nil, 12}, {"frontier", nil, 6}, {"ndv2", nil, 3}} {
 		top := s.of(t, s.nodes)
 		m := machineOf(top)
-		for _, family := range []string{"three-step"} {
+		for _, family := range []string{"three-step", "two-step"} {
 			for _, coll := range []string{"alltoall", "alltoallv"} {
 				f, err := Find(Builtin(), family, coll)
 				if err != nil {
