@@ -2,7 +2,6 @@ package msccl
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/compiler/ir"
@@ -93,7 +92,7 @@ var rules = []rule{
 	{"threadblocks", func(f *File, rt *Runtime) string {
 		for g := range f.GPUs {
 			if n := len(f.GPUs[g].Threadblocks); n > rt.MaxThreadblocks {
-				return fmt.Sprintf("gpu %d: %d threadblocks: at most %d", g, n, rt.MaxThreadblocks)
+				return tooManyThreadblocks(g, n, rt)
 			}
 		}
 		return ""
@@ -119,7 +118,7 @@ var rules = []rule{
 	}},
 	{"elements", func(f *File, _ *Runtime) string {
 		if len(f.GPUs) > maxChildren {
-			return fmt.Sprintf("%d GPUs: at most %d", len(f.GPUs), maxChildren)
+			return tooManyGPUs(len(f.GPUs))
 		}
 		for g := range f.GPUs {
 			n := 1 + len(f.GPUs)
@@ -314,12 +313,31 @@ func Accepts(p *ir.Program, runtime, protocol string) (ok bool, why []string) {
 	if rt.MaxExclusive {
 		o.MaxBytes = unlimited - 1
 	}
+	if why := tooLarge(p, rt); len(why) > 0 {
+		return false, why // without lowering it, which takes seconds for thousands of ranks
+	}
 	f, err := Lower(p, o)
 	if err != nil {
 		return false, []string{err.Error()}
 	}
-	if !slices.Contains(ir.Protocols, protocol) {
-		return false, []string{fmt.Sprintf("unknown protocol %q", protocol)}
-	}
 	return f.Accepts(rt)
+}
+
+// tooLarge returns the limits that a program exceeds before any of its steps is split.
+func tooLarge(p *ir.Program, rt *Runtime) (why []string) {
+	if n := len(p.GPUs); n > maxChildren {
+		why = append(why, tooManyGPUs(n))
+	}
+	for g := range p.GPUs {
+		if n := len(p.GPUs[g].Threadblocks); n > rt.MaxThreadblocks {
+			return append(why, tooManyThreadblocks(g, n, rt))
+		}
+	}
+	return why
+}
+
+func tooManyGPUs(n int) string { return fmt.Sprintf("%d GPUs: at most %d", n, maxChildren) }
+
+func tooManyThreadblocks(gpu, n int, rt *Runtime) string {
+	return fmt.Sprintf("gpu %d: %d threadblocks: at most %d", gpu, n, rt.MaxThreadblocks)
 }
