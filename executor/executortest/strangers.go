@@ -25,6 +25,7 @@ import (
 // A stranger speaks the protocol without this package's server, and badly.
 func init() {
 	strangers["forgets"] = func() { serveStranger(&stranger{runs: 1}) }
+	strangers["forgets-later"] = func() { serveStranger(&stranger{runs: 2}) }
 	strangers["forgets-always"] = func() { serveStranger(&stranger{}) }
 	strangers["ends-early"] = func() { serveStranger(&stranger{runs: 1 << 30, silent: true}) }
 }

@@ -31,7 +31,9 @@ func (w *Worker) Run(ctx context.Context, t executor.Trial, program, topology st
 		if status.Code(err) != codes.NotFound || round == 2 {
 			return m, w.callError(ctx, err)
 		}
-		clear(w.loaded)
+		// Which of the two it lacks, it does not say.
+		delete(w.loaded, program)
+		delete(w.loaded, topology)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 const heartbeatEvery = 250 * time.Millisecond
 
 // documentCacheBytes is how many bytes of documents an executor keeps loaded.
-const documentCacheBytes = 256 << 20
+const documentCacheBytes = 512 << 20
 
 // server serves the protocol for an implementation, in the executor's process.
 type server struct {

@@ -93,11 +93,11 @@ type simulator struct {
 	kept []*Prepared // used last first, because a search returns to its programs at every size
 }
 
-// Limits of the programs that are kept prepared: their number and their steps. One is kept
-// in any case.
+// Limits of the programs that are kept prepared: their number, and their steps together with
+// the ops that these come to when folded, some 100 bytes each. One is kept in any case.
 const (
 	maxPrograms  = 1 << 8
-	maxKeptSteps = 1 << 20
+	maxKeptSteps = 6 << 20
 )
 
 // New returns the simulator. It needs no Close.
@@ -164,7 +164,7 @@ func (s *simulator) prepared(program *ir.Program, topology *topologies.Topology)
 	s.kept = slices.Insert(s.kept, 0, p)
 	steps := 0
 	for i, p := range s.kept {
-		if steps += p.steps; i > 0 && (steps > maxKeptSteps || i == maxPrograms) {
+		if steps += p.steps + len(p.ops); i > 0 && (steps > maxKeptSteps || i == maxPrograms) {
 			s.kept = slices.Delete(s.kept, i, len(s.kept))
 			break
 		}
