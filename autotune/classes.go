@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/results/export"
-	"github.com/colltune/colltune/topologies"
 )
 
 // class is a set of trials of which the fastest must be found.
@@ -17,39 +16,27 @@ type class struct {
 }
 
 // newClasses makes the classes: all trials, for the winning table, and for every runtime
-// the trials that it would run itself, for the exports. A runtime judges a program once
-// for each protocol. One that has no programs for this operation and type has no class.
+// the trials that it would run itself, for the exports. The runtimes judge a program once.
+// One that has no programs for this operation and type has no class.
 func newClasses(elem int64, op, dtype string) []class {
 	classes := []class{{name: "any", doc: "every trial", contains: func(*trial) bool { return true }}}
+	known := map[*candidate]map[string][]string{} // protocols under which each runtime loads it
+	loads := func(runtime string, t *trial) bool {
+		readers, asked := known[t.candidate]
+		if !asked {
+			readers = export.Readers(t.Program)
+			known[t.candidate] = readers
+		}
+		return slices.Contains(readers[runtime], t.proto.String())
+	}
 	for _, runtime := range export.Runtimes() {
 		if runtime.Computes(op, dtype) != "" {
 			continue
 		}
-		classes = append(classes, class{runtime.Name, "what " + runtime.Name + " would load and run", runnableBy(runtime, elem), &runtime})
+		runnable := func(t *trial) bool { return runtime.Runs(&t.record, elem) == "" && loads(runtime.Name, t) }
+		classes = append(classes, class{runtime.Name, "what " + runtime.Name + " would load and run", runnable, &runtime})
 	}
 	return classes
-}
-
-// runnableBy reports whether a runtime would load a trial's program and run it as the
-// trial does.
-func runnableBy(runtime export.Runtime, elem int64) func(*trial) bool {
-	type question struct {
-		c     *candidate
-		proto topologies.Proto
-	}
-	accepts := map[question]bool{}
-	return func(t *trial) bool {
-		if runtime.Runs(&t.record, elem) != "" {
-			return false
-		}
-		q := question{t.candidate, t.proto}
-		yes, asked := accepts[q]
-		if !asked {
-			yes = runtime.Accepts(t.Program, t.proto.String()) == ""
-			accepts[q] = yes
-		}
-		return yes
-	}
 }
 
 // requiredClassOf finds the class that a trial must belong to: that of the problem's

@@ -1,6 +1,7 @@
 package msccl
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -31,6 +32,19 @@ func Lower(p *ir.Program, o WriteOptions) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	f, err := lowerSteps(p)
+	if err != nil {
+		return nil, err
+	}
+	f.Name, f.Proto, f.Comments = cmp.Or(o.Name, p.Name), o.Protocol, o.Comments
+	if err := f.header(p, rt, o); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// lowerSteps converts what is the same for all runtimes and calls.
+func lowerSteps(p *ir.Program) (*File, error) {
 	col, err := collective.New(p.Collective)
 	if err != nil {
 		return nil, err
@@ -38,14 +52,7 @@ func Lower(p *ir.Program, o WriteOptions) (*File, error) {
 	if p, err = ir.Contiguous(p); err != nil {
 		return nil, err // the format has no strides
 	}
-	f := &File{Name: o.Name, Proto: o.Protocol, NGPUs: len(p.GPUs), NChannels: max(1, p.Channels()),
-		NChunksPerLoop: col.LoopChunks(), Root: p.Collective.Root, Comments: o.Comments}
-	if f.Name == "" {
-		f.Name = p.Name
-	}
-	if err := f.header(p, rt, o); err != nil {
-		return nil, err
-	}
+	f := &File{NGPUs: len(p.GPUs), NChannels: max(1, p.Channels()), NChunksPerLoop: col.LoopChunks(), Root: p.Collective.Root}
 	for g := range p.GPUs {
 		gpu := &p.GPUs[g]
 		f.GPUs = append(f.GPUs, GPU{In: col.BufferChunks(g, collective.In), Out: col.BufferChunks(g, collective.Out), Scratch: gpu.Scratch})

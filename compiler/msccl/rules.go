@@ -309,18 +309,48 @@ func Accepts(p *ir.Program, runtime, protocol string) (ok bool, why []string) {
 	if err != nil {
 		return false, []string{err.Error()}
 	}
-	o := WriteOptions{Runtime: runtime, Protocol: protocol}
-	if rt.MaxExclusive {
-		o.MaxBytes = unlimited - 1
-	}
 	if why := tooLarge(p, rt); len(why) > 0 {
 		return false, why // without lowering it, which takes seconds for thousands of ranks
 	}
-	f, err := Lower(p, o)
+	f, err := Lower(p, rt.allSizes(protocol))
 	if err != nil {
 		return false, []string{err.Error()}
 	}
 	return f.Accepts(rt)
+}
+
+// Readers returns the runtimes that would load and use a program, as Accepts says it of each
+// under any of ir.Protocols, but lowers the program once for all of them.
+func Readers(p *ir.Program) (names []string) {
+	var steps *File
+	for _, rt := range runtimes {
+		if len(tooLarge(p, rt)) > 0 {
+			continue
+		}
+		if steps == nil {
+			var err error
+			if steps, err = lowerSteps(p); err != nil {
+				return nil
+			}
+		}
+		f := *steps
+		if err := f.header(p, rt, rt.allSizes("Simple")); err != nil {
+			continue
+		}
+		if ok, _ := f.Accepts(rt); ok {
+			names = append(names, rt.Name)
+		}
+	}
+	return names
+}
+
+// allSizes returns the options of a file for all sizes.
+func (r *Runtime) allSizes(protocol string) WriteOptions {
+	o := WriteOptions{Runtime: r.Name, Protocol: protocol}
+	if r.MaxExclusive {
+		o.MaxBytes = unlimited - 1
+	}
+	return o
 }
 
 // tooLarge returns the limits that a program exceeds before any of its steps is split.

@@ -2,6 +2,7 @@ package msccl
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,8 +151,12 @@ func TestAccepts(t *testing.T) {
 		{"too many GPUs", wide(1025, 1, 1), "", "1025 GPUs: at most 1024"},
 		{"peers of a channel", spread, "", "more than 32 threadblocks send, or receive, on channel 0"},
 	} {
+		readers := Readers(c.p)
 		for _, rt := range Runtimes() {
 			ok, why := Accepts(c.p, rt, "LL")
+			if slices.Contains(readers, rt) != ok {
+				t.Errorf("%s: readers %v, %s accepts: %v", c.name, readers, rt, ok)
+			}
 			switch want := strings.Contains(c.by, rt[:1]); {
 			case ok != want:
 				t.Errorf("%s: %s accepts: %v, because %v", c.name, rt, ok, why)

@@ -68,6 +68,21 @@ func RuntimeNamed(name string) (Runtime, error) {
 	return Runtime{}, fmt.Errorf("unknown runtime %q: want one of %s", name, strings.Join(RuntimeNames(), ", "))
 }
 
+// Readers returns the protocols under which each runtime, by name, would load a program.
+// The program is lowered once for all of them.
+func Readers(p *ir.Program) map[string][]string {
+	protocols := map[string][]string{}
+	for _, name := range msccl.Readers(p) {
+		protocols[name] = ir.Protocols
+	}
+	for _, protocol := range ir.Protocols {
+		if (planReader{}).Accepts(p, protocol) == "" {
+			protocols[mscclpp.Name] = append(protocols[mscclpp.Name], protocol)
+		}
+	}
+	return protocols
+}
+
 // Files returns the number of files that the runtime loads at most.
 func (r Runtime) Files() int { return r.files() }
 
