@@ -20,15 +20,44 @@ func TestRanksThatDoTheSameHaveTheSameThreadblocks(t *testing.T) {
 		}
 	}
 	for _, most := range []int{0, 13, 10, 7} {
-		res, err := Compile(&b.p, Options{MaxThreadblocks: most})
-		if err != nil {
-			t.Fatal(err)
-		}
-		first := relative(res.Program, 0)
+		alike(t, b, Options{MaxThreadblocks: most})
+	}
+}
+
+// In a recursive all-gather every second rank has the second half of what it sends before the
+// first. All ranks do the same in several instances, too, with a shuffle at the end as well.
+func TestRanksThatDoTheSameHaveTheSameInstances(t *testing.T) {
+	const ranks = 16
+	b := begin(collective.Spec{Name: "allgather", Ranks: ranks, Chunks: 1})
+	for v := range ranks {
+		b.copy(in(v, 0), sc(v, v), 1)
+	}
+	for have := 1; have < ranks; have *= 2 {
 		for v := range ranks {
-			if got := relative(res.Program, v); !slices.Equal(got, first) {
-				t.Errorf("at most %d threadblocks: rank 0 has\n%q\nrank %d has\n%q", most, first, v, got)
-			}
+			b.copy(sc(v, v/have*have), sc(v^have, v/have*have), have)
+		}
+	}
+	for v := range ranks {
+		for half := range 2 {
+			b.shuffle(sc(v, half), out(v, half*ranks/2), ranks/2, 2, 1)
+		}
+	}
+	for _, n := range []int{1, 2, 4, 8} {
+		alike(t, b, Options{Instances: n})
+	}
+}
+
+// alike checks that every rank v of a program does to v ^ peer what rank 0 does to peer.
+func alike(t *testing.T, b *builder, o Options) {
+	t.Helper()
+	res, err := Compile(&b.p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := relative(res.Program, 0)
+	for v := range b.p.Collective.Ranks {
+		if got := relative(res.Program, v); !slices.Equal(got, first) {
+			t.Errorf("%d instances, at most %d threadblocks: rank 0 has\n%q\nrank %d has\n%q", o.Instances, o.MaxThreadblocks, first, v, got)
 		}
 	}
 }

@@ -70,10 +70,11 @@ func parallelize(prog *program) error {
 // instances replicates the whole program, giving each instance a part of the
 // chunks.
 //
-//	interleaved: every chunk is divided into n parts, and instance j moves the
-//	j-th part of every reference. For a reference of one chunk that is part j of
-//	the chunk; for a longer one it is a run of parts of several chunks, so that
-//	instances depend on one another wherever references of different lengths meet.
+//	interleaved: every chunk is divided into n parts, and every contiguous reference
+//	into n runs of parts, of which instance j moves the one that was written j-th
+//	(oldest_first.go). A run of a longer reference has parts of several chunks, so
+//	that instances depend on one another wherever references of different lengths
+//	meet. Of a strided reference, instance j moves part j of every chunk.
 //
 //	blocked: every unit of the buffers (package collective), and scratch as a
 //	whole, is divided into n blocks with as many chunks as there were before, and
@@ -98,10 +99,17 @@ func instances(prog *program) error {
 		return err
 	}
 	ops := make([]op, 0, total)
+	var runs oldestFirst
+	if !prog.opt.Blocked {
+		runs = newOldestFirst(prog)
+		defer prog.pool.Give(runs.writer.entries)
+	}
 	for _, o := range prog.ops {
 		key := o.instance
 		if !prog.opt.Blocked {
+			first := len(ops)
 			ops = replicate(ops, o, n, n, func(j int32) int32 { return j*prog.scopeInstances + key })
+			runs.add(ops, first)
 			continue
 		}
 		for j := range n {
