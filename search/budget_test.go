@@ -55,7 +55,7 @@ func TestBudgetBuildsThePromisingFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.summarizeAll(t.Context(), chosen.drafts); err != nil {
+	if err := e.summarizeAll(t.Context(), chosen.drafts, true); err != nil {
 		t.Fatal(err)
 	}
 	e.expired = func(stage, int, int, float64) bool { return false }

@@ -14,8 +14,11 @@ import (
 //	                                                           of the busiest edge or connection
 //
 // It is for ranking and proves no bound: threadblocks, the waits between them, and
-// links that are shared for part of the time are not known yet.
+// links that are shared for part of the time are not known yet. Of a program's messages
+// alone it takes a fraction of the time, and what it estimates is at most what the whole
+// summary does.
 type costSummary struct {
+	whole         bool            // criticalPaths and local work are known, too
 	loop          int             // chunks that the call's size is divided into
 	criticalPaths [2]criticalPath // the longest with small messages, and with large ones
 	edge          float64         // µs for each byte of a chunk, on the busiest edge
@@ -67,35 +70,40 @@ type work struct{ operations, chunks, most float64 }
 
 // summarize computes the summary of a program on a topology.
 func summarize(p *lang.Program, t *topologies.Topology) *costSummary {
-	of := &costSummary{loop: p.Collective.LoopChunks(), sms: t.MinSMs()}
 	one := newInstance(p)
+	if one.ops == nil { // the compiler will refuse it
+		return &costSummary{whole: true, loop: p.Collective.LoopChunks(), sms: t.MinSMs()}
+	}
+	of := summarizeMessages(p, t)
+	of.whole = true
 	schedule := newConnectionSchedule(one.ops, t)
 	search := pathSearch{instance: one, schedule: schedule}
 	search.longestPaths()
 	of.criticalPaths = search.longest
+	of.addLocal(one, schedule)
+	return of
+}
 
-	carried := make([]load, len(schedule.conns)) // by connection
-	worked := make([]work, p.Collective.Ranks)   // by rank
-	for i := range one.ops {
-		op := &one.ops[i]
-		if one.batched[i] {
+// summarizeMessages sums up the messages of a program alone.
+func summarizeMessages(p *lang.Program, t *topologies.Topology) *costSummary {
+	of := &costSummary{loop: p.Collective.LoopChunks(), sms: t.MinSMs()}
+	schedule, factors := &connectionSchedule{first: map[uint64]int32{}}, scopeFactors(p)
+	var carried []load // by connection
+	for i := range p.Ops {
+		op := &p.Ops[i]
+		if op.Src.Rank == op.Dst.Rank {
 			continue
 		}
-		if isLocal(op) {
-			w := &worked[op.Src.Rank]
-			chunks := one.chunks(int32(i))
-			w.operations++
-			w.chunks += chunks
-			w.most = max(w.most, chunks)
-			continue
+		n := schedule.connection(op.Src.Rank, op.Dst.Rank, op.Channel, op.Scope, t)
+		if int(n) == len(carried) {
+			carried = append(carried, load{})
 		}
-		l := &carried[schedule.of[i]]
-		l.messages++
-		l.chunks += float64(op.Src.Count)
+		carried[n].messages++
+		carried[n].chunks += float64(op.Src.Count)
 	}
-	of.addMessages(t, schedule, carried, one.factors)
-	of.countStarts(schedule, one.factors, p.Collective.Ranks)
-	of.addLocal(worked, of.countConnections(schedule, p.Collective.Ranks))
+	of.addMessages(t, schedule, carried, factors)
+	of.countStarts(schedule, factors, p.Collective.Ranks)
+	of.countConnections(schedule, p.Collective.Ranks)
 	return of
 }
 
@@ -131,8 +139,7 @@ func (of *costSummary) addMessages(t *topologies.Topology, schedule *connectionS
 // ends are the connections of ranks, by rank: on which it sends, and on which it receives.
 type ends struct{ out, in []int }
 
-// countConnections counts the connections of each rank, and of each pair of ranks.
-func (of *costSummary) countConnections(schedule *connectionSchedule, ranks int) ends {
+func endsOf(schedule *connectionSchedule, ranks int) ends {
 	used := ends{make([]int, ranks), make([]int, ranks)}
 	for n, at := range schedule.conns {
 		if int(at.end) == n {
@@ -140,6 +147,12 @@ func (of *costSummary) countConnections(schedule *connectionSchedule, ranks int)
 			used.in[at.to]++
 		}
 	}
+	return used
+}
+
+// countConnections counts the connections of each rank, and of each pair of ranks.
+func (of *costSummary) countConnections(schedule *connectionSchedule, ranks int) {
+	used := endsOf(schedule, ranks)
 	for r := range ranks {
 		of.connections = max(of.connections, used.out[r], used.in[r])
 		of.ends = max(of.ends, used.out[r]+used.in[r])
@@ -147,7 +160,6 @@ func (of *costSummary) countConnections(schedule *connectionSchedule, ranks int)
 	for _, first := range schedule.first {
 		of.channels = max(of.channels, schedule.channels(first))
 	}
-	return used
 }
 
 // countStarts counts the connections of each rank that leave its node, or lead into it.
@@ -168,7 +180,20 @@ func (of *costSummary) countStarts(schedule *connectionSchedule, factors []float
 
 // addLocal adds the work within ranks, divided among the threadblocks that their connections
 // need.
-func (of *costSummary) addLocal(worked []work, used ends) {
+func (of *costSummary) addLocal(one *instance, schedule *connectionSchedule) {
+	worked := make([]work, one.program.Collective.Ranks) // by rank
+	for i := range one.ops {
+		op := &one.ops[i]
+		if one.batched[i] || !isLocal(op) {
+			continue
+		}
+		w := &worked[op.Src.Rank]
+		chunks := one.chunks(int32(i))
+		w.operations++
+		w.chunks += chunks
+		w.most = max(w.most, chunks)
+	}
+	used := endsOf(schedule, len(worked))
 	for rank, w := range worked {
 		if w.operations == 0 {
 			continue

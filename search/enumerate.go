@@ -255,9 +255,6 @@ func (e *enumeration) tracedOnce(f *templates.Family, params script.Params, late
 		if errors.As(err, &refused) {
 			return &trace{refused: refused}, nil
 		}
-		if err == nil && e.expired != nil { // drafts will be built in the order of their estimates
-			err = r.summarize(e.problem.Topology)
-		}
 		return &trace{routing: r}, err
 	})
 }
@@ -331,9 +328,9 @@ func (e *enumeration) route(f *templates.Family, params script.Params) (*routing
 	}
 	r := &routing{program: program, source: f.Source}
 	if builtin {
-		err = r.releaseProgram(e.problem.Topology, request.Sketch, func() (*lang.Program, error) { return e.trace(f, params) })
+		r.releaseProgram(e.problem.Topology, request.Sketch, func() (*lang.Program, error) { return e.trace(f, params) })
 	}
-	return r, err
+	return r, nil
 }
 
 // maxFollowed is the most ranks over which the values of a program are followed when it

@@ -82,7 +82,7 @@ func (m *costSummary) tiled(c *topologies.Protocol, tile float64, bytes int64, c
 			x*float64(of.crossed)*net.whole*(m.network.wire*c.Wire+s.aByte))
 	}
 	shared := 1.0 // connection ends that a threadblock serves in turn, where there are fewer threadblocks than ends
-	if forwards == 1 && float64(m.ends)*copies > float64(m.sms) {
+	if m.whole && forwards == 1 && float64(m.ends)*copies > float64(m.sms) {
 		shared = 2
 	}
 	edge := max(m.edge, m.inside*c.Packets)

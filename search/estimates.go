@@ -55,7 +55,7 @@ func (e *enumeration) estimates(ctx context.Context, r *request) (all []Estimate
 	if err != nil {
 		return nil, err
 	}
-	if err := e.summarizeAll(ctx, found.drafts); err != nil {
+	if err := e.summarizeAll(ctx, found.drafts, true); err != nil {
 		return nil, err
 	}
 	for _, d := range found.drafts {

@@ -88,7 +88,7 @@ func (e *enumeration) foresee(ctx context.Context, r *request, f *Forecast, all 
 	if err != nil {
 		return err
 	}
-	if err := e.summarizeAll(ctx, chosen.drafts); err != nil {
+	if err := e.summarizeAll(ctx, chosen.drafts, true); err != nil {
 		return err
 	}
 	f.Refusals = append(f.Refusals, chosen.refusals...)

@@ -14,13 +14,13 @@ type routing struct {
 	key     string                        // of its trace in the cache
 	retrace func() (*lang.Program, error) // traces the program again
 	size    int                           // n of its operations, where program is nil
-	cost    *costSummary                  // nil until summarize
+	cost    *costSummary                  // nil until summarizeMessages or summarize
 	apart   bool                          // compiled without fused instructions
 
 	tracing  sync.Once     // guards small and untraced
 	small    *lang.Program // from retrace, where size is at most maxHeld
 	untraced error         // of that trace
-	summing  sync.Once     // guards cost
+	summing  sync.Mutex    // guards cost
 }
 
 // maxHeld is the most operations of a program that is kept in memory until it is
@@ -28,29 +28,34 @@ type routing struct {
 const maxHeld = 1 << 17
 
 // releaseProgram drops a program of more than maxHeld operations, or a sketch, after
-// summarizing it; again traces it anew. The error is that of summarize.
-func (r *routing) releaseProgram(t *topologies.Topology, sketch bool, again func() (*lang.Program, error)) error {
+// summarizing its messages; again traces it anew.
+func (r *routing) releaseProgram(t *topologies.Topology, sketch bool, again func() (*lang.Program, error)) {
 	if !sketch && len(r.program.Ops) <= maxHeld {
-		return nil
+		return
 	}
-	err := r.summarize(t)
+	r.cost = summarizeMessages(r.program, t)
 	r.size, r.retrace = len(r.program.Ops), again
 	r.program = nil
-	return err
 }
 
-// summarize computes the program's costSummary, once. The error is that of traced.
-func (r *routing) summarize(t *topologies.Topology) (err error) {
-	r.summing.Do(func() {
-		if r.cost != nil { // from the cache
-			return
-		}
-		var program *lang.Program
-		if program, err = r.traced(); err == nil {
-			r.cost = summarize(program, t)
-		}
-	})
-	return err
+// summarize computes the program's costSummary, or that of its messages alone, unless it is
+// known. The error is that of traced.
+func (r *routing) summarize(t *topologies.Topology, whole bool) error {
+	r.summing.Lock()
+	defer r.summing.Unlock()
+	if r.cost != nil && (r.cost.whole || !whole) {
+		return nil
+	}
+	program, err := r.traced()
+	switch {
+	case err != nil:
+		return err
+	case whole:
+		r.cost = summarize(program, t)
+	default:
+		r.cost = summarizeMessages(program, t)
+	}
+	return nil
 }
 
 // traced returns the program, and traces it again if it was dropped: each time if it

@@ -42,28 +42,28 @@ func newConnectionSchedule(ops []compiler.Operation, t *topologies.Topology) *co
 			s.of[i] = noConnection
 			continue
 		}
-		s.of[i] = s.connection(op, t)
+		s.of[i] = s.connection(op.Src.Rank, op.Dst.Rank, op.Channel, op.Scope, t)
 	}
 	s.busy = make([][]interval, len(s.conns))
 	return s
 }
 
-// connection returns the index of a message's connection.
-func (s *connectionSchedule) connection(op *compiler.Operation, t *topologies.Topology) int32 {
-	pair := uint64(op.Src.Rank)<<32 | uint64(op.Dst.Rank)
+// connection returns the index of the connection of a message's ranks, channel and scope.
+func (s *connectionSchedule) connection(from, to, channel, scope int32, t *topologies.Topology) int32 {
+	pair := uint64(from)<<32 | uint64(to)
 	n, end := int32(len(s.conns)), int32(len(s.conns))
 	first := s.first[pair]
 	for k := first; k > 0; k = s.conns[k-1].next {
-		if c := &s.conns[k-1]; c.channel == op.Channel {
-			if c.scope == op.Scope {
+		if c := &s.conns[k-1]; c.channel == channel {
+			if c.scope == scope {
 				return k - 1
 			}
 			end = c.end
 		}
 	}
-	s.conns = append(s.conns, connection{op.Src.Rank, op.Dst.Rank, op.Channel, op.Scope, 0, end})
+	s.conns = append(s.conns, connection{from, to, channel, scope, 0, end})
 	if first == 0 {
-		path := pathCostOf(t, op.Src.Rank, op.Dst.Rank)
+		path := pathCostOf(t, from, to)
 		s.first[pair], s.paths = n+1, append(s.paths, &path)
 		return n
 	}

@@ -43,7 +43,7 @@ func (e *enumeration) shortlist(ctx context.Context, drafts []*draft, searched, 
 	if len(e.options.Families) > 0 || operationsOf(drafts) <= searched {
 		return drafted{drafts: drafts}, nil
 	}
-	if err := e.summarizeAll(ctx, drafts); err != nil {
+	if err := e.summarizeAll(ctx, drafts, false); err != nil {
 		return drafted{}, err
 	}
 	var fitting []*draft
@@ -63,14 +63,19 @@ func (e *enumeration) shortlist(ctx context.Context, drafts []*draft, searched, 
 	for _, r := range unfit {
 		short.refusals = append(short.refusals, e.refuse(r.Candidate, r.Reason, r.Detail))
 	}
-	times := make([][]float64, len(e.problem.Sizes)) // by size and draft
-	for s, bytes := range e.problem.Sizes {
-		times[s] = make([]float64, len(fitting))
+	taken, times, err := e.promising(ctx, fitting, chosen)
+	if err != nil {
+		return drafted{}, err
+	}
+	best := make([]float64, len(times)) // by size
+	for s := range times {
+		best[s] = math.Inf(1)
 		for i, d := range fitting {
-			times[s][i] = e.estimate(d, bytes)
+			if d.routing.cost.whole {
+				best[s] = min(best[s], times[s][i])
+			}
 		}
 	}
-	taken := choose(fitting, times, chosen)
 	for i, d := range fitting {
 		if taken[i] {
 			short.drafts = append(short.drafts, d)
@@ -78,27 +83,59 @@ func (e *enumeration) shortlist(ctx context.Context, drafts []*draft, searched, 
 		}
 		ratio, at := math.Inf(1), 0
 		for s := range times {
-			if r := times[s][i] / slices.Min(times[s]); r < ratio {
+			if r := times[s][i] / best[s]; r < ratio {
 				ratio, at = r, s
 			}
 		}
-		short.refusals = append(short.refusals, e.refuse(d.String(), Outranked, fmt.Sprintf("estimated at %.2f times the most promising one's time at %s, where it is nearest: all drafts come to %d operations, and %d are gone through; --family %s takes it",
-			ratio, units.Bytes(e.problem.Sizes[at]), operations, chosen, d.name)))
+		least := ""
+		if !d.routing.cost.whole {
+			least = "at least "
+		}
+		short.refusals = append(short.refusals, e.refuse(d.String(), Outranked, fmt.Sprintf("estimated at %s%.2f times the most promising one's time at %s, where it is nearest: all drafts come to %d operations, and %d are gone through; --family %s takes it",
+			least, ratio, units.Bytes(e.problem.Sizes[at]), operations, chosen, d.name)))
 	}
 	return short, nil
 }
 
-// summarizeAll computes the costs of routings that have none yet.
-func (e *enumeration) summarizeAll(ctx context.Context, drafts []*draft) error {
+// promising chooses among drafts as choose does, and returns the times that it went by: those of
+// the drafts that are taken are estimates, and the others' are at most theirs. So few whole
+// summaries are needed: of drafts whose messages alone let them be taken.
+func (e *enumeration) promising(ctx context.Context, drafts []*draft, room int) (taken []bool, times [][]float64, err error) {
+	for {
+		times = make([][]float64, len(e.problem.Sizes)) // by size and draft
+		for s, bytes := range e.problem.Sizes {
+			for _, d := range drafts {
+				times[s] = append(times[s], e.estimate(d, bytes))
+			}
+		}
+		taken = choose(drafts, times, room)
+		var unknown []*draft
+		for i, d := range drafts {
+			if taken[i] && !d.routing.cost.whole {
+				unknown = append(unknown, d)
+			}
+		}
+		if len(unknown) == 0 {
+			return taken, times, nil
+		}
+		if err := e.summarizeAll(ctx, unknown, true); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// summarizeAll computes the costs of routings that are not known yet, whole or those of
+// their messages.
+func (e *enumeration) summarizeAll(ctx context.Context, drafts []*draft, whole bool) error {
 	var rest []*routing
 	for i, d := range drafts {
-		if d.routing.cost == nil && (i == 0 || drafts[i-1].routing != d.routing) {
+		if (d.routing.cost == nil || whole && !d.routing.cost.whole) && (i == 0 || drafts[i-1].routing != d.routing) {
 			rest = append(rest, d.routing)
 		}
 	}
 	var done atomic.Int64
 	err := forEachLimited(ctx, e.options.jobs(), len(rest), maxBuilt, func(i int) int64 { return int64(rest[i].operations()) }, func(i int) error {
-		err := rest[i].summarize(e.problem.Topology)
+		err := rest[i].summarize(e.problem.Topology, whole)
 		if err == nil && rest[i].key != "" {
 			e.saveTrace(rest[i].key, &trace{routing: rest[i]})
 		}

@@ -67,7 +67,7 @@ func TestChoose(t *testing.T) {
 // What all drafts come to decides whether they are chosen from; what is left out is
 // refused by name, and so is what surely has no room on a GPU.
 func TestShortlist(t *testing.T) {
-	quick := &costSummary{loop: 8, calls: 1, connected: 1, connections: 2, channels: 1, criticalPaths: [2]criticalPath{{messages: 2, chunks: 2}, {messages: 2, chunks: 2}}}
+	quick := &costSummary{whole: true, loop: 8, calls: 1, connected: 1, connections: 2, channels: 1, criticalPaths: [2]criticalPath{{messages: 2, chunks: 2}, {messages: 2, chunks: 2}}}
 	slow, slower, wide, many := *quick, *quick, *quick, *quick
 	slow.criticalPaths[0].messages, slow.criticalPaths[1].messages = 900, 900
 	slower.criticalPaths[0].messages, slower.criticalPaths[1].messages = 9000, 9000

@@ -124,7 +124,7 @@ func (e *enumeration) programs(ctx context.Context, asked []*templates.Family) (
 		return nil, err
 	}
 	if e.expired != nil { // drafts will be built in the order of their estimates
-		if err := e.summarizeAll(ctx, chosen.drafts); err != nil {
+		if err := e.summarizeAll(ctx, chosen.drafts, true); err != nil {
 			return nil, err
 		}
 	}
