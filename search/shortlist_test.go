@@ -197,7 +197,7 @@ func TestSketchedFirst(t *testing.T) {
 		if err != nil || len(p.Ops) != r.operations() {
 			t.Errorf("%d nodes: %v", nodes, err)
 		}
-		if again := summarize(p, e.problem.Topology); sketched && *again != *r.cost {
+		if again := summarizeMessages(p, e.problem.Topology); sketched && *again != *r.cost {
 			t.Errorf("%d nodes: costs %+v, of the sketch %+v", nodes, *again, *r.cost)
 		}
 	}
