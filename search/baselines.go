@@ -12,7 +12,6 @@ import (
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints/rings"
 	"github.com/colltune/colltune/internal/units"
@@ -204,8 +203,7 @@ func (e *enumeration) baselineDraft(ctx context.Context, c baseline.Choice) (d *
 		return nil, why, err
 	}
 	params := e.widestRings(f, g.Params)
-	again := func() (*lang.Program, error) { return e.trace(f, params) }
-	t, err := e.traceOf(f.Source, candidateName(f.Name, params, 0), false, again, func() (*trace, error) {
+	t, err := e.traceOf(f.Source, candidateName(f.Name, params, 0), false, e.retraceOf(f, params), func() (*trace, error) {
 		r, err := e.route(f, params)
 		var refused *Refusal
 		if errors.As(err, &refused) {

@@ -226,7 +226,7 @@ type cachedTrace struct {
 }
 
 // traceOf returns the trace of a routing by its name; again traces it once more.
-func (e *enumeration) traceOf(source, name string, apart bool, again func() (*lang.Program, error), make func() (*trace, error)) (*trace, error) {
+func (e *enumeration) traceOf(source, name string, apart bool, again retrace, make func() (*trace, error)) (*trace, error) {
 	key := e.keyOf("trace", source, name)
 	load := func() (*trace, error) {
 		var k cachedTrace

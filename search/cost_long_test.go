@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/colltune/colltune/compiler/collective"
@@ -88,7 +89,7 @@ func TestPromisingProgramsAreGood(t *testing.T) {
 						continue
 					}
 					winner = min(winner, us)
-					if taken[i] {
+					if slices.Contains(taken, i) {
 						chosen = min(chosen, us)
 					}
 				}

@@ -89,7 +89,8 @@ func TestCrossings(t *testing.T) {
 
 // Whatever a family does with whatever parameters, there is an estimate for it at
 // every size and with every protocol, and more bytes over the same links never take
-// less than what their busiest edge does.
+// less than what their busiest edge does. What the messages alone let one expect is at
+// most that.
 func TestEstimates(t *testing.T) {
 	for _, nodes := range []int{1, 2} {
 		e := onDGX(t, nodes, Options{})
@@ -108,7 +109,7 @@ func TestEstimates(t *testing.T) {
 				if err != nil {
 					continue // a family may say so only as it runs
 				}
-				m := summarize(program, e.problem.Topology)
+				m, alone := summarize(program, e.problem.Topology), summarizeMessages(program, e.problem.Topology)
 				for proto := range e.problem.Topology.Protocols {
 					c := &e.problem.Topology.Protocols[proto]
 					for _, bytes := range []int64{1 << 10, 1 << 20, 1 << 30} {
@@ -117,6 +118,9 @@ func TestEstimates(t *testing.T) {
 							least := m.edge * float64(bytes) / float64(m.loop) * c.Wire
 							if !(us >= least) || us < float64(c.Launch) || math.IsInf(us, 0) {
 								t.Errorf("%s %v ×%d, %s, %d bytes: %g us, the busiest edge alone %g", f.Name, params, n, topologies.AllProtocols[proto], bytes, us, least)
+							}
+							if part := alone.estimate(c, bytes, n); part > us {
+								t.Errorf("%s %v ×%d, %s, %d bytes: %g us, the messages alone %g", f.Name, params, n, topologies.AllProtocols[proto], bytes, us, part)
 							}
 							estimated++
 						}

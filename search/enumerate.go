@@ -245,8 +245,7 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 // tracedOnce returns the trace of a family's routing, from this search or an
 // earlier one; nil if there is no time left to trace it.
 func (e *enumeration) tracedOnce(f *templates.Family, params script.Params, late func() bool) (*trace, error) {
-	again := func() (*lang.Program, error) { return e.trace(f, params) }
-	return e.traceOf(f.Source, candidateName(f.Name, params, 0), false, again, func() (*trace, error) {
+	return e.traceOf(f.Source, candidateName(f.Name, params, 0), false, e.retraceOf(f, params), func() (*trace, error) {
 		if late() {
 			return nil, nil
 		}
@@ -328,7 +327,7 @@ func (e *enumeration) route(f *templates.Family, params script.Params) (*routing
 	}
 	r := &routing{program: program, source: f.Source}
 	if builtin {
-		r.releaseProgram(e.problem.Topology, request.Sketch, func() (*lang.Program, error) { return e.trace(f, params) })
+		r.releaseProgram(e.problem.Topology, request.Sketch, e.retraceOf(f, params))
 	}
 	return r, nil
 }
@@ -342,6 +341,15 @@ const maxFollowed = 1 << 10
 // this system.
 func (e *enumeration) trace(f *templates.Family, params script.Params) (*lang.Program, error) {
 	return e.traceFor(f, params, e.request())
+}
+
+// retraceOf returns a function that runs a family's program again.
+func (e *enumeration) retraceOf(f *templates.Family, params script.Params) retrace {
+	return func(sketch bool) (*lang.Program, error) {
+		request := e.request()
+		request.Sketch = sketch && f.Source == "builtin"
+		return e.traceFor(f, params, request)
+	}
 }
 
 func (e *enumeration) traceFor(f *templates.Family, params script.Params, request script.Request) (*lang.Program, error) {

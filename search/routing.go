@@ -9,13 +9,13 @@ import (
 
 // routing is a traced program, which may be dropped and traced again, and what it costs.
 type routing struct {
-	program *lang.Program                 // nil: retrace returns it
-	source  string                        // of the family, as errors print it
-	key     string                        // of its trace in the cache
-	retrace func() (*lang.Program, error) // traces the program again
-	size    int                           // n of its operations, where program is nil
-	cost    *costSummary                  // nil until summarizeMessages or summarize
-	apart   bool                          // compiled without fused instructions
+	program *lang.Program // nil: retrace returns it
+	source  string        // of the family, as errors print it
+	key     string        // of its trace in the cache
+	retrace retrace       // traces the program again
+	size    int           // n of its operations, where program is nil
+	cost    *costSummary  // nil until summarizeMessages or summarize
+	apart   bool          // compiled without fused instructions
 
 	tracing  sync.Once     // guards small and untraced
 	small    *lang.Program // from retrace, where size is at most maxHeld
@@ -23,13 +23,16 @@ type routing struct {
 	summing  sync.Mutex    // guards cost
 }
 
+// retrace traces a program again; a sketch of it is enough to sum it up.
+type retrace func(sketch bool) (*lang.Program, error)
+
 // maxHeld is the most operations of a program that is kept in memory until it is
 // compiled. A larger one is traced again then, so that a search does not hold them all.
 const maxHeld = 1 << 17
 
 // releaseProgram drops a program of more than maxHeld operations, or a sketch, after
 // summarizing its messages; again traces it anew.
-func (r *routing) releaseProgram(t *topologies.Topology, sketch bool, again func() (*lang.Program, error)) {
+func (r *routing) releaseProgram(t *topologies.Topology, sketch bool, again retrace) {
 	if !sketch && len(r.program.Ops) <= maxHeld {
 		return
 	}
@@ -46,7 +49,11 @@ func (r *routing) summarize(t *topologies.Topology, whole bool) error {
 	if r.cost != nil && (r.cost.whole || !whole) {
 		return nil
 	}
-	program, err := r.traced()
+	trace := r.traced
+	if r.program == nil && r.size > maxHeld {
+		trace = func() (*lang.Program, error) { return r.retrace(true) }
+	}
+	program, err := trace()
 	switch {
 	case err != nil:
 		return err
@@ -65,9 +72,9 @@ func (r *routing) traced() (*lang.Program, error) {
 	case r.program != nil:
 		return r.program, nil
 	case r.size > maxHeld:
-		return r.retrace()
+		return r.retrace(false)
 	}
-	r.tracing.Do(func() { r.small, r.untraced = r.retrace() })
+	r.tracing.Do(func() { r.small, r.untraced = r.retrace(false) })
 	return r.small, r.untraced
 }
 

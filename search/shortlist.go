@@ -77,7 +77,7 @@ func (e *enumeration) shortlist(ctx context.Context, drafts []*draft, searched, 
 		}
 	}
 	for i, d := range fitting {
-		if taken[i] {
+		if slices.Contains(taken, i) {
 			short.drafts = append(short.drafts, d)
 			continue
 		}
@@ -99,8 +99,10 @@ func (e *enumeration) shortlist(ctx context.Context, drafts []*draft, searched, 
 
 // promising chooses among drafts as choose does, and returns the times that it went by: those of
 // the drafts that are taken are estimates, and the others' are at most theirs. So few whole
-// summaries are needed: of drafts whose messages alone let them be taken.
-func (e *enumeration) promising(ctx context.Context, drafts []*draft, room int) (taken []bool, times [][]float64, err error) {
+// summaries are needed: of drafts whose messages alone let them be taken before those that
+// are known fill the room.
+func (e *enumeration) promising(ctx context.Context, drafts []*draft, room int) (taken []int, times [][]float64, err error) {
+	const atATime = 4 // the later ones may not be taken once these are known
 	for {
 		times = make([][]float64, len(e.problem.Sizes)) // by size and draft
 		for s, bytes := range e.problem.Sizes {
@@ -110,8 +112,10 @@ func (e *enumeration) promising(ctx context.Context, drafts []*draft, room int) 
 		}
 		taken = choose(drafts, times, room)
 		var unknown []*draft
-		for i, d := range drafts {
-			if taken[i] && !d.routing.cost.whole {
+		for _, i := range taken {
+			d := drafts[i]
+			like := func(other *draft) bool { return other.routing == d.routing }
+			if !d.routing.cost.whole && len(unknown) < atATime && !slices.ContainsFunc(unknown, like) {
 				unknown = append(unknown, d)
 			}
 		}
@@ -159,8 +163,9 @@ func timeBucket(us float64) int { return int(math.Floor(math.Log(us) / math.Log(
 
 // choose lets the sizes take drafts in turn, of at most room operations in all: each takes
 // the one with the least time there that still fits, and at most maxInstancesPerRouting
-// of one routing. times is by size and draft; the result is by draft.
-func choose(drafts []*draft, times [][]float64, room int) []bool {
+// of one routing. times is by size and draft; the result is the indices of those taken, in
+// the order in which they are.
+func choose(drafts []*draft, times [][]float64, room int) (all []int) {
 	taken := make([]bool, len(drafts))
 	order := make([][]int, len(times)) // by size: drafts in rising order of time
 	like := make([]map[*routing]int, len(times))
@@ -186,13 +191,14 @@ func choose(drafts []*draft, times [][]float64, room int) []bool {
 				like[s][d.routing]++
 				if !taken[i] {
 					taken[i] = true
+					all = append(all, i)
 					room -= d.operations()
 				}
 				break
 			}
 		}
 	}
-	return taken
+	return all
 }
 
 // unfitting refuses a draft that certainly needs more channels or threadblocks than

@@ -49,17 +49,64 @@ func TestChoose(t *testing.T) {
 		name  string
 		times [][]float64
 		room  int
-		want  []bool
+		want  []int // in the order in which they are taken
 	}{
-		{"all", [][]float64{{3, 2, 4, 5, 6}, {1, 2, 3, 4, 5}}, 200, []bool{true, true, false, true, true}},
-		{"each size its best", [][]float64{{1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}}, 15, []bool{true, false, false, false, true}},
-		{"the third where another size wants it", [][]float64{{1, 2, 3, 8, 9}, {3, 2, 1, 8, 9}}, 70, []bool{true, true, true, false, false}},
-		{"the large one has no room", [][]float64{{2, 3, 4, 1, 5}}, 35, []bool{true, true, false, false, true}},
-		{"of near equals the smallest", [][]float64{{1, 1, 1.001, 1.001, 1.002}}, 30, []bool{true, false, false, false, true}},
-		{"nothing fits", [][]float64{{1, 2, 3, 4, 5}}, 4, []bool{false, false, false, false, false}},
+		{"all", [][]float64{{3, 2, 4, 5, 6}, {1, 2, 3, 4, 5}}, 200, []int{1, 0, 3, 4}},
+		{"each size its best", [][]float64{{1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}}, 15, []int{0, 4}},
+		{"the third where another size wants it", [][]float64{{1, 2, 3, 8, 9}, {3, 2, 1, 8, 9}}, 70, []int{0, 2, 1}},
+		{"the large one has no room", [][]float64{{2, 3, 4, 1, 5}}, 35, []int{0, 1, 4}},
+		{"of near equals the smallest", [][]float64{{1, 1, 1.001, 1.001, 1.002}}, 30, []int{4, 0}},
+		{"nothing fits", [][]float64{{1, 2, 3, 4, 5}}, 4, nil},
 	} {
 		if got := choose(drafts, row.times, row.room); !slices.Equal(got, row.want) {
 			t.Errorf("%s: %v, want %v", row.name, got, row.want)
+		}
+	}
+}
+
+// Those taken by what their messages alone let one expect, until they are known, are those
+// taken where all are known, in the same order.
+func TestPromisingIsTheWholeChoice(t *testing.T) {
+	enumerated := func() (*enumeration, []*draft) {
+		e := onDGX(t, 4, Options{Solver: "pb"})
+		e.problem.Sizes = []int64{64 << 20, 1 << 30} // at smaller ones messages tell little
+		var drafts []*draft
+		for _, name := range []string{"ring", "multi-level", "hierarchical", "double-binary-tree", "recursive-halving-doubling"} {
+			all, err := e.family(t.Context(), family(t, name), func() bool { return false })
+			if err != nil {
+				t.Fatal(err)
+			}
+			drafts = append(drafts, all.drafts...)
+		}
+		return e, drafts
+	}
+	e, known := enumerated()
+	if err := e.summarizeAll(t.Context(), known, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []int{4, 16} {
+		e, drafts := enumerated()
+		if err := e.summarizeAll(t.Context(), drafts, false); err != nil {
+			t.Fatal(err)
+		}
+		room := operationsOf(drafts) / part
+		want, _, err := e.promising(t.Context(), known, room)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := e.promising(t.Context(), drafts, room)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("1/%d of the operations: %v, took %v, want %v", part, err, got, want)
+		}
+		unknown := 0
+		for _, d := range drafts {
+			if !d.routing.cost.whole {
+				unknown++
+			}
+		}
+		t.Logf("1/%d of the operations: took %d of %d, of which %d were not summed up whole", part, len(got), len(drafts), unknown)
+		if len(got) == 0 || part > 4 && unknown == 0 {
+			t.Errorf("1/%d of the operations: took %d of %d, and all were summed up whole", part, len(got), len(drafts))
 		}
 	}
 }
@@ -197,7 +244,10 @@ func TestSketchedFirst(t *testing.T) {
 		if err != nil || len(p.Ops) != r.operations() {
 			t.Errorf("%d nodes: %v", nodes, err)
 		}
-		if again := summarizeMessages(p, e.problem.Topology); sketched && *again != *r.cost {
+		if err := r.summarize(e.problem.Topology, true); err != nil {
+			t.Fatal(err)
+		}
+		if again := summarize(p, e.problem.Topology); *again != *r.cost {
 			t.Errorf("%d nodes: costs %+v, of the sketch %+v", nodes, *again, *r.cost)
 		}
 	}

@@ -118,7 +118,7 @@ func (e *enumeration) find(ctx context.Context, c *construction) (*finds, error)
 // programs.
 func (e *enumeration) draftFind(c *construction, found *finds, i int, refind func() (*finds, error)) (drafted, error) {
 	f := &found.Finds[i]
-	program := func() (*lang.Program, error) {
+	program := func(bool) (*lang.Program, error) {
 		if f.program != nil {
 			return f.program, nil
 		}
@@ -133,7 +133,7 @@ func (e *enumeration) draftFind(c *construction, found *finds, i int, refind fun
 	}
 	name := candidateName(c.name, f.Params, 0)
 	t, err := e.traceOf("synthesised", name, f.Apart, program, func() (*trace, error) {
-		p, err := program()
+		p, err := program(false)
 		if err != nil {
 			return nil, err
 		}
