@@ -25,7 +25,8 @@ func TestRanksThatDoTheSameHaveTheSameThreadblocks(t *testing.T) {
 }
 
 // In a recursive all-gather every second rank has the second half of what it sends before the
-// first. All ranks do the same in several instances, too, with a shuffle at the end as well.
+// first. All ranks do the same in several instances, too, merged or not, with a shuffle at the
+// end as well.
 func TestRanksThatDoTheSameHaveTheSameInstances(t *testing.T) {
 	const ranks = 16
 	b := begin(collective.Spec{Name: "allgather", Ranks: ranks, Chunks: 1})
@@ -38,12 +39,14 @@ func TestRanksThatDoTheSameHaveTheSameInstances(t *testing.T) {
 		}
 	}
 	for v := range ranks {
-		for half := range 2 {
+		for _, half := range [2]int{v % 2, 1 - v%2} {
 			b.shuffle(sc(v, half), out(v, half*ranks/2), ranks/2, 2, 1)
 		}
 	}
 	for _, n := range []int{1, 2, 4, 8} {
-		alike(t, b, Options{Instances: n})
+		for _, most := range []int{0, 7 * n, 5 * n, 4 * n} {
+			alike(t, b, Options{Instances: n, MaxThreadblocks: most})
+		}
 	}
 }
 

@@ -277,23 +277,25 @@ func (prog *program) byUse() func(a, b *threadblock) int {
 
 // mergeToLimit reduces the threadblocks of each rank to the given number by
 // merging ones that only send with ones that only receive, on the same channel
-// and of the same instance: first those with the same peer, then any, in the order of
-// their use.
+// and of the same instance. In the order of their use, a send is merged with the
+// receive before it, which it often has to wait for anyway:
 //
 //	tb 0: s → 1 ch 0        tb 0: s → 1 ch 0
-//	tb 1: r ← 1 ch 0              r ← 1 ch 0
+//	tb 1: r ← 1 ch 0        tb 1: r ← 1 ch 0
+//	tb 2: s → 2 ch 0              s → 2 ch 0
+//	tb 3: r ← 2 ch 0        tb 3: r ← 2 ch 0
 //
-// The global order keeps any such merge free of deadlock, but the merged
-// threadblocks no longer run in parallel.
+// If that is not enough, sends are merged with any receive. The global order keeps
+// any such merge free of deadlock, but the merged threadblocks no longer run in
+// parallel. Merging tb 0 with tb 1 on both ranks would let them block each other
+// where a message takes more calls than there are slots: the program would be
+// ordered for a call for each chunk (pass slots), one rank's send before the other's.
 func (prog *program) mergeToLimit(most int32) error {
 	kept, byUse := prog.tbs[:0], prog.byUse()
 	for r := range prog.col.Ranks {
 		own := prog.tbs[prog.gpuTBs[r]:prog.gpuTBs[r+1]]
 		slices.SortFunc(own, func(a, b threadblock) int { return byUse(&a, &b) })
-		over := int32(len(own)) - most
-		for _, samePeer := range [2]bool{true, false} {
-			over -= prog.mergeSendRecv(own, over, samePeer)
-		}
+		over := mergeSendRecv(own, int32(len(own))-most)
 		if over > 0 {
 			return &TooManyThreadblocks{Rank: r, Needs: int(most + over), Most: int(most)}
 		}
@@ -316,39 +318,24 @@ func (e *TooManyThreadblocks) Error() string {
 	return fmt.Sprintf("rank %d needs %d threadblocks, %d more than the limit of %d", e.Rank, e.Needs, e.Needs-e.Most, e.Most)
 }
 
-// mergeSendRecv merges up to over pairs of a rank's threadblocks, and returns
-// the number of merges. A threadblock whose connection was taken over has its
+// mergeSendRecv merges up to over pairs of a rank's threadblocks, and returns how
+// many were not found. A threadblock whose connection was taken over has its
 // rank set to none.
-func (prog *program) mergeSendRecv(own []threadblock, over int32, samePeer bool) (fewer int32) {
-	type kin struct{ channel, key, peer int32 }
-	of := func(tb *threadblock, peer int32) kin {
-		if !samePeer {
-			peer = none
-		}
-		return kin{tb.channel, tb.instance, peer}
-	}
-	receivers := map[kin][]int{}
-	for i := range own {
-		if tb := &own[i]; tb.rank != none && tb.put == none && tb.get != none {
-			k := of(tb, prog.conns[tb.get].from)
-			receivers[k] = append(receivers[k], i)
-		}
-	}
-	for i := range own {
-		tb := &own[i]
-		if fewer >= over {
-			break
-		}
-		if tb.rank == none || tb.get != none || tb.put == none {
-			continue
-		}
-		k := of(tb, prog.conns[tb.put].to)
-		if free := receivers[k]; len(free) > 0 {
-			tb.get = own[free[0]].get
-			own[free[0]] = threadblock{rank: none, put: none, get: none}
-			receivers[k] = free[1:]
-			fewer++
+func mergeSendRecv(own []threadblock, over int32) int32 {
+	type kin struct{ channel, instance int32 }
+	receivers := map[kin][]*threadblock{} // that are passed and free
+	for n := 0; n < 2*len(own) && over > 0; n++ {
+		tb := &own[n%len(own)]
+		k := kin{tb.channel, tb.instance}
+		switch free := receivers[k]; {
+		case tb.put == none && tb.get != none && n < len(own):
+			receivers[k] = append(free, tb)
+		case tb.put != none && tb.get == none && len(free) > 0:
+			last := free[len(free)-1]
+			tb.get, *last = last.get, threadblock{rank: none, put: none, get: none}
+			receivers[k] = free[:len(free)-1]
+			over--
 		}
 	}
-	return fewer
+	return over
 }
