@@ -36,25 +36,12 @@ func CheckRouting(p *lang.Program, t *topologies.Topology) []Refusal {
 		pair
 		pos lang.Pos
 	}
-	linked := map[pair]bool{}
-	before, ok := pair{-1, -1}, false
 	told := map[place]bool{}
 	var refusals []Refusal
 	for i := range p.Ops {
 		op := &p.Ops[i]
 		at := pair{int(op.Src.Rank), int(op.Dst.Rank)}
-		if at.from == at.to && at.from >= 0 && at.from < n {
-			continue
-		}
-		if at != before {
-			known := false
-			if ok, known = linked[at]; !known {
-				ok = t.Linked(at.from, at.to)
-				linked[at] = ok
-			}
-			before = at
-		}
-		if ok {
+		if at.from == at.to && at.from >= 0 && at.from < n || t.Linked(at.from, at.to) {
 			continue
 		}
 		if where := (place{at, p.Pos(op)}); !told[where] {

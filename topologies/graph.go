@@ -18,6 +18,7 @@ type adjacency struct {
 	nodeFirst []int     // by node: its first rank; and one more entry at the end
 	into      [][]int32 // by node: fabric vertices that may lead to its ranks
 	routes    routes
+	links     links
 }
 
 // adjacent builds the index once, and is safe for concurrent use.
@@ -41,6 +42,7 @@ func (t *Topology) adjacent() *adjacency {
 		}
 		a.into = t.entries()
 		a.routes.init(len(t.Ranks), len(t.Vertices))
+		a.links.init(len(t.Ranks))
 		t.lazy.adj = a
 	})
 	return t.lazy.adj

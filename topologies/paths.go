@@ -9,15 +9,18 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// routes caches shortest-path trees from vertices that are not ranks, computed
-// on first use. Paths between ranks are composed of them, so the cache does not
-// grow with the square of the ranks:
+// routes caches shortest-path trees from vertices that are not ranks, and the legs of
+// ranks, computed on first use. Paths between ranks are composed of them, so the cache does
+// not grow with the square of the ranks:
 //
 //	rank a ─▶ switch ═ inside ═▶ rank b                                 same node
 //	rank a ─▶ nic ═ outside ═▶ leaf ═ core ═▶ leaf ═ outside ═▶ rank b
+//	└───── leg of a uplink ─────┘            └─── leg of b ───┘
 type routes struct {
-	ranks int
-	trees [3][]atomic.Pointer[tree] // by scope, and by vertex without the ranks
+	ranks   int
+	trees   [3][]atomic.Pointer[tree]  // by scope, and by vertex without the ranks
+	uplinks []atomic.Pointer[[]uplink] // by rank
+	legs    []atomic.Pointer[[]leg]    // by rank: from fabric vertices to it
 }
 
 // scope is the set of vertices that a tree covers.
@@ -31,6 +34,7 @@ const (
 
 func (r *routes) init(ranks, vertices int) {
 	r.ranks = ranks
+	r.uplinks, r.legs = make([]atomic.Pointer[[]uplink], ranks), make([]atomic.Pointer[[]leg], ranks)
 	for s := range r.trees {
 		r.trees[s] = make([]atomic.Pointer[tree], vertices-ranks)
 	}
@@ -41,6 +45,7 @@ func (r *routes) init(ranks, vertices int) {
 type tree struct {
 	ways    map[int32]way
 	fabrics []int32 // the fabric vertices that it reaches, rising
+	abroad  bool    // it reaches ranks of other nodes than its root's
 }
 
 // way is the cost by which paths are compared: least latency first, then fewest
@@ -62,14 +67,13 @@ func (w way) then(o way) way {
 	return way{latency: w.latency + o.latency, hops: w.hops + o.hops, edge: o.edge}
 }
 
-// route is a path between two ranks in parts: the first edge, the tree into
-// which it leads and, if it crosses the fabric, the vertices at which it enters
-// and leaves it.
+// route is a path between two ranks in parts: the first edge, and what is left of the tree
+// into which it leads, or else the legs to the fabric and from it.
 type route struct {
 	way
-	first       int32
-	enter, exit int32 // -1 for none
-	net         bool
+	first    int32
+	up, down *leg // nil for none
+	net      bool
 }
 
 // Path returns the route of messages from rank a to rank b: that of least
@@ -84,80 +88,81 @@ func (t *Topology) Path(a, b int) (p Path, ok bool) {
 		return p, ok
 	}
 	p = Path{Edges: make([]int, 0, r.hops), Latency: r.latency, Net: r.net}
-	p.Edges = append(p.Edges, int(r.first))
-	at, way := int32(t.Edges[r.first].To), inside
-	if r.net {
-		way = outside
+	for _, part := range t.parts(&r, b) {
+		p.Edges = append(p.Edges, part...)
 	}
-	if r.enter >= 0 {
-		p.Edges = t.follow(p.Edges, at, r.enter, way)
-		p.Edges = t.follow(p.Edges, r.enter, r.exit, core)
-		at = r.exit
-	}
-	p.Edges = t.follow(p.Edges, at, int32(b), way)
 	return p, true
 }
 
-// Linked reports whether rank a can send to rank b, that is whether Path finds a route. It
-// is false if a and b are equal or out of range.
-func (t *Topology) Linked(a, b int) bool {
-	_, ok := t.route(a, b)
+// Route returns the path from rank a to rank b in parts that paths share, which are not to be
+// changed. Its meaning and ok are Path's.
+func (t *Topology) Route(a, b int) (r Route, ok bool) {
+	found, ok := t.route(a, b)
 	if !ok {
-		_, ok = t.forwarded[[2]int{a, b}]
+		p, ok := t.forwarded[[2]int{a, b}]
+		return Route{Parts: [3][]int{p.Edges}, Latency: p.Latency, Net: p.Net}, ok
 	}
-	return ok
+	return Route{Parts: t.parts(&found, b), Latency: found.latency, Net: found.net}, true
+}
+
+// parts returns the edges of a route to a rank.
+func (t *Topology) parts(r *route, to int) (parts [3][]int) {
+	if r.up != nil {
+		return [3][]int{r.up.edges, t.follow(nil, r.up.fabric, r.down.fabric, core), r.down.edges}
+	}
+	s := inside
+	if r.net {
+		s = outside
+	}
+	parts[0] = t.follow([]int{int(r.first)}, int32(t.Edges[r.first].To), int32(to), s)
+	return parts
 }
 
 func (t *Topology) route(a, b int) (best route, ok bool) {
 	if a == b || a < 0 || b < 0 || a >= len(t.Ranks) || b >= len(t.Ranks) {
 		return route{}, false
 	}
-	adj := t.adjacent()
 	net := t.Ranks[a].Node != t.Ranks[b].Node
-	way1 := inside
-	if net {
-		way1 = outside
-	}
-	consider := func(first, enter, exit int32, w way) {
+	consider := func(first int32, up, down *leg, w way) {
 		if !ok || w.less(best.way) {
-			best, ok = route{way: w, first: first, enter: enter, exit: exit, net: net}, true
+			best, ok = route{way: w, first: first, up: up, down: down, net: net}, true
 		}
 	}
-	out := adj.out[a]
+	out := t.adjacent().out[a]
 	direct := sort.Search(len(out), func(i int) bool { return t.Edges[out[i]].To >= b })
 	for ; direct < len(out) && t.Edges[out[direct]].To == b; direct++ {
-		consider(out[direct], -1, -1, way{latency: t.Edges[out[direct]].Latency, hops: 1})
+		consider(out[direct], nil, nil, way{latency: t.Edges[out[direct]].Latency, hops: 1})
 	}
-	// Edges are sorted by their far ends, of which ranks come first.
-	inner := sort.Search(len(out), func(i int) bool { return t.Edges[out[i]].To >= len(t.Ranks) })
-	for _, e := range out[inner:] {
-		to := int32(t.Edges[e].To)
-		v := t.Vertices[to]
-		if !net && (v.Kind != Switch || v.Node != t.Ranks[a].Node) {
-			continue
+	if !net {
+		for _, e := range t.beyondRanks(a) {
+			v := t.Vertices[t.Edges[e].To]
+			if v.Kind != Switch || v.Node != t.Ranks[a].Node {
+				continue
+			}
+			if w, reached := t.tree(int32(t.Edges[e].To), inside).ways[int32(b)]; reached {
+				consider(e, nil, nil, way{latency: t.Edges[e].Latency, hops: 1}.then(w))
+			}
 		}
-		step := way{latency: t.Edges[e].Latency, hops: 1}
-		tr := t.tree(to, way1)
-		if w, reached := tr.ways[int32(b)]; reached && v.Kind != Fabric {
-			consider(e, -1, -1, step.then(w))
+		return best, ok
+	}
+	ups, downs := t.uplinks(a), t.legs(b)
+	for i := range ups {
+		u := &ups[i]
+		to := int32(t.Edges[u.edge].To)
+		if tr := t.tree(to, outside); tr.abroad && t.Vertices[to].Kind != Fabric {
+			if w, reached := tr.ways[int32(b)]; reached {
+				consider(u.edge, nil, nil, way{latency: t.Edges[u.edge].Latency, hops: 1}.then(w))
+			}
 		}
-		if !net {
-			continue
-		}
-		enters := tr.fabrics
-		if v.Kind == Fabric {
-			enters = []int32{to}
-		}
-		for _, enter := range enters {
-			far := step.then(tr.ways[enter])
-			over := t.tree(enter, core)
-			for _, exit := range adj.into[t.Ranks[b].Node] {
-				across, joined := over.ways[exit]
-				if !joined {
-					continue
+		for i := range u.legs {
+			up := &u.legs[i]
+			for k := range downs {
+				down, across, joined := &downs[k], way{}, true
+				if up.fabric != down.fabric {
+					across, joined = t.tree(up.fabric, core).ways[down.fabric]
 				}
-				if down, reaches := t.tree(exit, outside).ways[int32(b)]; reaches {
-					consider(e, enter, exit, far.then(across).then(down))
+				if joined {
+					consider(u.edge, up, down, up.then(across).then(down.way))
 				}
 			}
 		}
@@ -222,6 +227,9 @@ func (t *Topology) grow(root int32, s scope) *tree {
 		}
 		done[at.vertex] = true
 		kind := t.Vertices[at.vertex].Kind
+		if kind == GPU && t.Vertices[at.vertex].Node != node {
+			found.abroad = true
+		}
 		if kind == Fabric && at.vertex != root {
 			found.fabrics = append(found.fabrics, at.vertex)
 		}

@@ -109,6 +109,13 @@ type Path struct {
 	Net     bool // it leaves the node
 }
 
+// Route is a path whose edges are in parts, one after another.
+type Route struct {
+	Parts   [3][]int
+	Latency units.Duration
+	Net     bool // it leaves the node
+}
+
 // Proto is a wire protocol of the runtimes (GC3 section 6.1).
 type Proto uint8
 
