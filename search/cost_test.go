@@ -100,7 +100,7 @@ func TestEstimates(t *testing.T) {
 		}
 		estimated := 0
 		for _, f := range asked {
-			grid, err := f.GridFor(e.machine, e.request(), nil)
+			grid, err := f.GridFor(e.machine, e.request(), nil, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -99,7 +99,7 @@ func (e *enumeration) draftOf(t *testing.T, name string, params script.Params, i
 	t.Helper()
 	f := familyFor(t, name, e.problem.Collective)
 	if params == nil {
-		grid, err := f.GridFor(e.machine, e.request(), nil)
+		grid, err := f.GridFor(e.machine, e.request(), nil, 1)
 		if err != nil || len(grid) == 0 {
 			t.Fatalf("%s applies with none of its parameters: %v", name, err)
 		}

@@ -17,7 +17,7 @@ import (
 // filled in every way for each way of filling those before it.
 func (e *enumeration) routings(ctx context.Context, f *templates.Family, fixed map[string]string) (grid []script.Params, refused []Refusal, err error) {
 	ways := []way{{fixed: fixed}}
-	if ways[0].grid, err = f.GridFor(e.machine, e.request(), fixed); err != nil {
+	if ways[0].grid, err = f.GridFor(e.machine, e.request(), fixed, e.options.jobs()); err != nil {
 		return nil, nil, err
 	}
 	for _, parameter := range f.Holes() {
@@ -83,7 +83,7 @@ func (e *enumeration) fill(ctx context.Context, f *templates.Family, hole string
 		if declares(f, by.counted) {
 			filled[by.counted] = script.FormatValue(n)
 		}
-		grid, err := f.GridFor(e.machine, e.request(), filled)
+		grid, err := f.GridFor(e.machine, e.request(), filled, e.options.jobs())
 		if err != nil {
 			return nil, nil, err
 		}

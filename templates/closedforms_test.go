@@ -176,7 +176,7 @@ func hasFirstValues(t *testing.T, family, coll string, m script.Machine) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grid, err := f.GridFor(m, requests(coll, m)[0], nil)
+	grid, err := f.GridFor(m, requests(coll, m)[0], nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestFamiliesCompile(t *testing.T) {
 				t.Parallel()
 				for _, m := range machines {
 					for _, q := range requests(c, m) {
-						grid, err := f.GridFor(m, q, nil)
+						grid, err := f.GridFor(m, q, nil, 1)
 						if err != nil {
 							t.Fatal(err)
 						}

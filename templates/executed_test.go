@@ -38,7 +38,7 @@ func TestFamiliesMoveTheRightBytes(t *testing.T) {
 				if _, err := collective.New(collective.Spec{Name: c, Ranks: m.Ranks(), Chunks: 1, InPlace: q.InPlace, Counts: q.Counts}); err != nil {
 					q.InPlace = false
 				}
-				grid, err := f.GridFor(m, q, nil)
+				grid, err := f.GridFor(m, q, nil, 1)
 				if err != nil || len(grid) == 0 {
 					continue
 				}

@@ -87,7 +87,7 @@ func TestFamiliesTrace(t *testing.T) {
 				traced := 0
 				for _, m := range shapes() {
 					for _, q := range requests(c, m) {
-						grid, err := f.GridFor(m, q, nil)
+						grid, err := f.GridFor(m, q, nil, 1)
 						if err != nil {
 							t.Fatal(err)
 						}

@@ -22,7 +22,7 @@ func TestFoldingChangesNoTime(t *testing.T) {
 		for _, f := range Builtin() {
 			for _, coll := range f.Collectives {
 				for _, q := range requests(coll, m) {
-					grid, err := f.GridFor(m, q, nil)
+					grid, err := f.GridFor(m, q, nil, 1)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -98,7 +98,7 @@ func TestNodesAreSimulatedOnce(t *testing.T) {
 				if n := collective.CountsOf(coll, m.Ranks()); n > 0 {
 					q.Counts = slices.Repeat([]int{1}, n)
 				}
-				grid, err := f.GridFor(m, q, nil)
+				grid, err := f.GridFor(m, q, nil, 1)
 				if err != nil || len(grid) == 0 {
 					t.Fatalf("%d sets of parameters, %v", len(grid), err)
 				}

@@ -69,7 +69,7 @@ func TestNoFirstCopy(t *testing.T) {
 				for i, m := range machines {
 					top := topotest.Resolve(t, fmt.Sprintf("fullmesh:%d", m.Ranks()), 0)
 					for _, q := range requests(c, m) {
-						grid, err := f.GridFor(m, q, nil)
+						grid, err := f.GridFor(m, q, nil, 1)
 						if err != nil {
 							t.Fatal(err)
 						}

@@ -3,6 +3,9 @@ package templates
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
@@ -36,7 +39,7 @@ func (f *Family) Holes() []script.Parameter {
 // one stay unfilled (nil). The error is a *LargeGridError, about a wrong value in fixed,
 // or that of the template's own code.
 func (f *Family) Grid(m script.Machine, coll string, fixed map[string]string) ([]script.Params, error) {
-	return f.GridFor(m, script.Request{Collective: coll, InPlace: collective.DefaultInPlace(coll)}, fixed)
+	return f.GridFor(m, script.Request{Collective: coll, InPlace: collective.DefaultInPlace(coll)}, fixed, 1)
 }
 
 // Budgeted returns the family with a budget of steps that everything run from it
@@ -49,23 +52,44 @@ func (f *Family) Budgeted(m script.Machine) *Family {
 	return &Family{Template: f.WithBudget(script.NewBudget(m)), Source: f.Source}
 }
 
-// GridFor is Grid for a full request, with its counts, root and placement. Errors are
-// Grid's.
-func (f *Family) GridFor(m script.Machine, q script.Request, fixed map[string]string) ([]script.Params, error) {
+// GridFor is Grid for a full request, with its counts, root and placement, and with up to jobs
+// sets of parameters looked at at a time. Errors are Grid's.
+func (f *Family) GridFor(m script.Machine, q script.Request, fixed map[string]string, jobs int) ([]script.Params, error) {
 	axes, err := f.axes(fixed)
 	if err != nil {
 		return nil, err
 	}
 	f = f.Budgeted(m)
-	var grid []script.Params
-	at := make([]int, len(axes))
-	for more := true; more; more = next(at, axes) {
-		params, yes, err := f.admitted(m, q, axes, at)
-		if err != nil {
-			return nil, err
+	if f.Limited() {
+		jobs = 1 // what a budget allows must not depend on their number
+	}
+	var points [][]int
+	for at, more := make([]int, len(axes)), true; more; more = next(at, axes) {
+		points = append(points, slices.Clone(at))
+	}
+	sets, admits, errs := make([]script.Params, len(points)), make([]bool, len(points)), make([]error, len(points))
+	var failed atomic.Bool
+	var group errgroup.Group
+	group.SetLimit(max(jobs, 1))
+	for i, at := range points {
+		if failed.Load() {
+			break
 		}
-		if yes {
-			grid = append(grid, params)
+		group.Go(func() error {
+			if sets[i], admits[i], errs[i] = f.admitted(m, q, axes, at); errs[i] != nil {
+				failed.Store(true)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait()
+	var grid []script.Params
+	for i := range points {
+		switch {
+		case errs[i] != nil:
+			return nil, errs[i]
+		case admits[i]:
+			grid = append(grid, sets[i])
 		}
 	}
 	return grid, nil

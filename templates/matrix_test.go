@@ -200,7 +200,7 @@ func cellsOf(lines []string, table int, s system) (cells [5]string) {
 func matrixCell(t *testing.T, f *Family, coll string, m script.Machine) string {
 	t.Helper()
 	q := requests(coll, m)[0] // one that is there for all: out of place
-	grid, err := f.GridFor(m, q, nil)
+	grid, err := f.GridFor(m, q, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

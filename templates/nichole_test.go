@@ -72,7 +72,7 @@ func TestAnyNICs(t *testing.T) {
 		f := rapid.SampledFrom(families).Draw(t, "family")
 		q := rapid.SampledFrom(requests(rapid.SampledFrom(f.Collectives).Draw(t, "collective"), m)).Draw(t, "request")
 		value := script.FormatValue([][]int{out, in})
-		grid, err := f.GridFor(m, q, map[string]string{"nics": value})
+		grid, err := f.GridFor(m, q, map[string]string{"nics": value}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,11 +120,11 @@ func TestNICsOfTECCL(t *testing.T) {
 		for _, f := range byNICs() {
 			for _, coll := range f.Collectives {
 				q := requests(coll, m)[0]
-				without, err := f.GridFor(m, q, nil)
+				without, err := f.GridFor(m, q, nil, 1)
 				if err != nil {
 					t.Fatal(err)
 				}
-				with, err := f.GridFor(m, q, map[string]string{"nics": script.FormatValue(found.Lists())})
+				with, err := f.GridFor(m, q, map[string]string{"nics": script.FormatValue(found.Lists())}, 1)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -53,7 +53,7 @@ func compareOperations(t *testing.T, on string, f *Family, m script.Machine, col
 			q.Counts[i] = i % 3
 		}
 	}
-	grid, err := f.GridFor(m, q, nil)
+	grid, err := f.GridFor(m, q, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func TestPlans(t *testing.T) {
 						continue
 					}
 					for _, q := range requests(coll, m) {
-						grid, err := f.GridFor(m, q, nil)
+						grid, err := f.GridFor(m, q, nil, 1)
 						if err != nil {
 							t.Fatal(err)
 						}

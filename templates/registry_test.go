@@ -165,7 +165,7 @@ func TestFirstOfAGrid(t *testing.T) {
 		for _, c := range f.Collectives {
 			for _, m := range []script.Machine{script.Even(1, 1), script.Even(1, 3), script.Even(3, 4)} {
 				q := script.Request{Collective: c, InPlace: collective.DefaultInPlace(c)}
-				grid, err := f.GridFor(m, q, nil)
+				grid, err := f.GridFor(m, q, nil, 1)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -178,6 +178,36 @@ func TestFirstOfAGrid(t *testing.T) {
 				case len(grid) > 0 && (why != "" || !reflect.DeepEqual(first, grid[0])):
 					t.Errorf("%s %s on %v: %v, %q; want %v", f.Name, c, m.GPUsPerNode, first, why, grid[0])
 				}
+			}
+		}
+	}
+}
+
+// TestGridAtOnce: neither the grid nor the error depends on how many sets are looked at at a
+// time.
+func TestGridAtOnce(t *testing.T) {
+	f, err := Parse("odd.star", []byte(`
+family(name = "odd", collectives = ["broadcast"], parameters = {"a": between(1, 200), "most": choice(200, 90)})
+def applies(topo, p):
+    if p.a > p.most:
+        fail("a is %d" % p.a)
+    return p.a % 3 == 0
+def program(topo, p):
+    pass
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f = &Family{Template: f.Template, Source: builtinSource} // without a budget
+	q := script.Request{Collective: "broadcast", InPlace: true}
+	for most, want := range map[string]string{"200": "", "90": "a is 91"} {
+		for _, jobs := range []int{1, 7} {
+			grid, err := f.GridFor(script.Even(1, 2), q, map[string]string{"most": most}, jobs)
+			switch {
+			case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+				t.Errorf("%d jobs: %v, want %s", jobs, err, want)
+			case want == "" && (err != nil || len(grid) != 66 || grid[65]["a"] != 198):
+				t.Errorf("%d jobs: %v, %v", jobs, grid, err)
 			}
 		}
 	}
@@ -222,11 +252,11 @@ def program(topo, p):
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := slow.GridFor(m, q, nil); err == nil || !strings.HasPrefix(err.Error(), "slow.star") || !strings.Contains(err.Error(), want) {
+	if _, err := slow.GridFor(m, q, nil, 1); err == nil || !strings.HasPrefix(err.Error(), "slow.star") || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v", err)
 	}
 	for range 2 { // each enumeration has a budget of its own
-		if grid, err := slow.GridFor(m, q, map[string]string{"a": "7"}); err != nil || len(grid) != 1 {
+		if grid, err := slow.GridFor(m, q, map[string]string{"a": "7"}, 1); err != nil || len(grid) != 1 {
 			t.Errorf("fixed: %v, %v", grid, err)
 		}
 	}
@@ -242,7 +272,7 @@ def program(topo, p):
 		t.Fatal(err)
 	}
 	quick = quick.Budgeted(m)
-	grid, err := quick.GridFor(m, q, nil)
+	grid, err := quick.GridFor(m, q, nil, 1)
 	if err != nil || len(grid) != 4096 {
 		t.Fatal(len(grid), err)
 	}

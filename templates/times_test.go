@@ -91,7 +91,7 @@ func timesOn(t *testing.T, top *topologies.Topology) map[string]float64 {
 				if q.Root > 0 || q.Counts != nil {
 					continue
 				}
-				grid, err := f.GridFor(m, q, nil)
+				grid, err := f.GridFor(m, q, nil, 1)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -37,7 +37,7 @@ func TestVectorForms(t *testing.T) {
 					if c == "gatherv" || c == "scatterv" {
 						q.Root = rapid.IntRange(0, m.Ranks()-1).Draw(rt, "root")
 					}
-					grid, err := f.GridFor(m, q, nil)
+					grid, err := f.GridFor(m, q, nil, 1)
 					if err != nil {
 						rt.Fatal(err)
 					}
