@@ -359,6 +359,7 @@ func (e *enumeration) traceFor(f *templates.Family, params script.Params, reques
 	if most := e.options.mostOperations(); most < lang.MaxOps && (request.MaxOps == 0 || most < int64(request.MaxOps)) {
 		request.MaxOps = max(int(most), 1)
 	}
+	request.MaxPeers = e.problem.Topology.MinSMs() // one that sends to more has no room on a GPU
 	program, err := f.Trace(e.machine, request, params)
 	if err != nil {
 		return nil, e.traceError(f, err)
@@ -380,6 +381,8 @@ func (e *enumeration) traceError(f *templates.Family, err error) error {
 	switch {
 	case errors.As(err, &wrong) && (wrong.Large || wrong.Ops > 0):
 		return e.tooMany(f, wrong.Ops)
+	case errors.As(err, &wrong) && wrong.Peers:
+		return &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("on a GPU of %d SMs: %v, each through a threadblock of its own", e.problem.Topology.MinSMs(), err)}
 	case errors.As(err, &wrong) && wrong.NoLink && (f.Source == "builtin" || e.options.RefuseMissingLinks):
 		return &Refusal{Reason: NoLink, Detail: err.Error()}
 	case f.Source != "builtin":

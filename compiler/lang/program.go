@@ -134,6 +134,7 @@ type Error struct {
 	Pos    Pos
 	Msg    string
 	NoLink bool // the two ranks are not linked: a property of the system, not a mistake
+	Peers  bool // a rank sends to more ranks than SetMaxPeers allows
 	Large  bool // more operations than SetMaxOps allows
 	Ops    int  // if Large: the program's number of operations, or 0 if unknown
 	Wrong  bool // the program completes with a wrong result

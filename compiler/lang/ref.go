@@ -183,6 +183,9 @@ func (t *Trace) checkMove(k Kind, src, dst Span, ch int) error {
 	if err := t.checkLink(int(src.Rank), int(dst.Rank)); err != nil {
 		return err
 	}
+	if err := t.checkPeers(int(src.Rank), int(dst.Rank)); err != nil {
+		return err
+	}
 	if err := t.checkWritable(dst); err != nil {
 		return err
 	}

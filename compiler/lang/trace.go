@@ -22,11 +22,10 @@ const (
 // and tracks the value of every place. Create it with NewTrace. It is not safe
 // for concurrent use.
 type Trace struct {
-	name        string
-	coll        collective.Collective
-	linked      func(a, b int) bool
-	links       []uint8           // by a*ranks+b: 0 unknown, 1 not linked, 2 linked; nil from sparseRanks on
-	sparseLinks map[[2]int32]bool // of the links that were asked for, over many ranks
+	name   string
+	coll   collective.Collective
+	linked func(a, b int) bool
+	peers  peers
 
 	pos    Pos
 	at     mark // mark of pos; its file is 0 until it is needed
@@ -70,20 +69,9 @@ func (t *Trace) Err() error { return t.err }
 // operation that exceeds it returns an *Error with Large set.
 func (t *Trace) SetMaxOps(ops int) { t.maxOps = min(ops, MaxOps) }
 
-// SetLinked sets the function that reports whether rank a can send to rank b.
-// By default all ranks are linked. It is called at most once for each pair.
-func (t *Trace) SetLinked(f func(a, b int) bool) {
-	t.linked = f
-	if t.coll.Ranks > sparseRanks {
-		t.sparseLinks = map[[2]int32]bool{}
-		return
-	}
-	t.links = make([]uint8, t.coll.Ranks*t.coll.Ranks)
-}
-
-// sparseRanks is the number of ranks from which known links are stored in a
-// map: over 65,536 ranks, a byte for each pair would take 4 GB.
-const sparseRanks = 2048
+// SetLinked sets the function that reports whether rank a can send to rank b, which is
+// called for each operation between ranks. By default all ranks are linked.
+func (t *Trace) SetLinked(f func(a, b int) bool) { t.linked = f }
 
 // At sets the position in the source of the operations that follow.
 func (t *Trace) At(p Pos) { t.pos, t.at = p, mark{} }
@@ -141,34 +129,10 @@ func (t *Trace) errorf(format string, args ...any) error {
 
 // checkLink returns an error if rank a cannot send to rank b.
 func (t *Trace) checkLink(a, b int) error {
-	if a == b || t.linked == nil {
+	if a == b || t.linked == nil || t.linked(a, b) {
 		return nil
 	}
-	if !t.isLinked(a, b) {
-		return &Error{Pos: t.pos, Msg: fmt.Sprintf("no link from rank %d to rank %d", a, b), NoLink: true}
-	}
-	return nil
-}
-
-// isLinked reports whether a can send to b, and caches the answer.
-func (t *Trace) isLinked(a, b int) bool {
-	if t.links == nil {
-		pair := [2]int32{int32(a), int32(b)}
-		yes, known := t.sparseLinks[pair]
-		if !known {
-			yes = t.linked(a, b)
-			t.sparseLinks[pair] = yes
-		}
-		return yes
-	}
-	known := &t.links[a*t.coll.Ranks+b]
-	if *known == 0 {
-		*known = 1
-		if t.linked(a, b) {
-			*known = 2
-		}
-	}
-	return *known == 2
+	return &Error{Pos: t.pos, Msg: fmt.Sprintf("no link from rank %d to rank %d", a, b), NoLink: true}
 }
 
 // record appends an operation. The versions of places count operations from 1.

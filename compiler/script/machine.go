@@ -117,6 +117,7 @@ type Request struct {
 	Counts     []int // of a vector form, as in collective.Spec; nil means 1 each
 	Sketch     bool  // the trace follows no values: see lang.NewSketch
 	MaxOps     int   // limit on the program's operations, beyond which Trace returns an error that is Large; 0 means lang.MaxOps
+	MaxPeers   int   // limit on the ranks that a rank sends to, beyond which it returns one with Peers; 0 means none
 }
 
 // topo returns the value named topo in a template: the machine and the request.

@@ -141,7 +141,7 @@ func (p *program) table(c *call) (*collective.Table, error) {
 func (p *program) trace(c *call) (*lang.Program, error) {
 	trace, err := p.record(c, func(coll collective.Collective) *lang.Trace {
 		trace := c.newTrace(coll)
-		trace.SetLinked(func(a, b int) bool { return c.machine.Linked == nil || c.machine.Linked(a, b) })
+		trace.SetLinked(c.machine.Linked)
 		return trace
 	}, nil)
 	if err != nil {
@@ -159,6 +159,9 @@ func (c *call) newTrace(coll collective.Collective) *lang.Trace {
 	trace := begin(c.template.Name, coll)
 	if c.request.MaxOps > 0 {
 		trace.SetMaxOps(c.request.MaxOps)
+	}
+	if c.request.MaxPeers > 0 {
+		trace.SetMaxPeers(c.request.MaxPeers)
 	}
 	return trace
 }
