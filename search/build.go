@@ -114,7 +114,7 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.routing.summarize(p.Topology, false); err != nil {
+	if err := d.routing.summarize(program, p.Topology, false); err != nil {
 		return nil, err
 	}
 	if r := e.unfitting(d); r != nil {

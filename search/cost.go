@@ -46,17 +46,19 @@ type crossing struct {
 
 // pathCost is the path of a message from one rank to another.
 type pathCost struct {
-	path     topologies.Path
+	path     topologies.Route
 	wire     float64 // µs a byte, on the narrowest edge
 	occupied float64 // µs that a message occupies an edge, whatever its size
 }
 
 func pathCostOf(t *topologies.Topology, from, to int32) pathCost {
-	path, _ := t.Path(int(from), int(to))
+	path, _ := t.Route(int(from), int(to))
 	w := pathCost{path: path}
-	for _, e := range path.Edges {
-		w.wire = max(w.wire, 1/t.Edges[e].Bandwidth.PerMicro())
-		w.occupied = max(w.occupied, float64(t.Edges[e].Message))
+	for _, part := range path.Parts {
+		for _, e := range part {
+			w.wire = max(w.wire, 1/t.Edges[e].Bandwidth.PerMicro())
+			w.occupied = max(w.occupied, float64(t.Edges[e].Message))
+		}
 	}
 	return w
 }
@@ -69,19 +71,26 @@ type load struct{ messages, chunks float64 }
 type work struct{ operations, chunks, most float64 }
 
 // summarize computes the summary of a program on a topology.
-func summarize(p *lang.Program, t *topologies.Topology) *costSummary {
+func summarize(p *lang.Program, t *topologies.Topology) *costSummary { return complete(nil, p, t) }
+
+// complete computes the whole summary of a program from that of its messages, which is nil if
+// it is not known.
+func complete(of *costSummary, p *lang.Program, t *topologies.Topology) *costSummary {
 	one := newInstance(p)
 	if one.ops == nil { // the compiler will refuse it
 		return &costSummary{whole: true, loop: p.Collective.LoopChunks(), sms: t.MinSMs()}
 	}
-	of := summarizeMessages(p, t)
-	of.whole = true
+	if of == nil {
+		of = summarizeMessages(p, t)
+	}
+	whole := *of
+	whole.whole = true
 	schedule := newConnectionSchedule(one.ops, t)
 	search := pathSearch{instance: one, schedule: schedule}
 	search.longestPaths()
-	of.criticalPaths = search.longest
-	of.addLocal(one, schedule)
-	return of
+	whole.criticalPaths = search.longest
+	whole.addLocal(one, schedule)
+	return &whole
 }
 
 // summarizeMessages sums up the messages of a program alone.
@@ -117,12 +126,14 @@ func (of *costSummary) addMessages(t *topologies.Topology, schedule *connectionS
 		of.calls = max(of.calls, l.messages)
 		of.connected = max(of.connected, l.chunks/factor)
 		path := schedule.paths[n].path
-		for _, e := range path.Edges {
-			busy[e].chunks += l.chunks / t.Edges[e].Bandwidth.PerMicro()
-			if !path.Net {
-				inside[e] += l.chunks / t.Edges[e].Bandwidth.PerMicro()
+		for _, part := range path.Parts {
+			for _, e := range part {
+				busy[e].chunks += l.chunks / t.Edges[e].Bandwidth.PerMicro()
+				if !path.Net {
+					inside[e] += l.chunks / t.Edges[e].Bandwidth.PerMicro()
+				}
+				busy[e].messages += l.messages * factor * float64(t.Edges[e].Message)
 			}
-			busy[e].messages += l.messages * factor * float64(t.Edges[e].Message)
 		}
 		if path.Net {
 			w := &of.network

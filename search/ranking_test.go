@@ -82,7 +82,7 @@ func (e *enumeration) sampled(t *testing.T, every int) (some []simulable) {
 			if err != nil {
 				continue
 			}
-			if err := r.summarize(e.problem.Topology, true); err != nil {
+			if err := r.summarize(nil, e.problem.Topology, true); err != nil {
 				t.Fatal(err)
 			}
 			for _, d := range e.draft(&draft{name: f.Name, params: params, routing: r}).drafts {

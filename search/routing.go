@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/colltune/colltune/compiler/lang"
@@ -10,6 +11,7 @@ import (
 // routing is a traced program, which may be dropped and traced again, and what it costs.
 type routing struct {
 	program *lang.Program // nil: retrace returns it
+	sketch  *lang.Program // of at most maxHeld operations, until it is summed up whole
 	source  string        // of the family, as errors print it
 	key     string        // of its trace in the cache
 	retrace retrace       // traces the program again
@@ -27,39 +29,45 @@ type routing struct {
 type retrace func(sketch bool) (*lang.Program, error)
 
 // maxHeld is the most operations of a program that is kept in memory until it is
-// compiled. A larger one is traced again then, so that a search does not hold them all.
+// compiled, or of a sketch until it is summed up. A larger one is traced again then, so that
+// a search does not hold them all.
 const maxHeld = 1 << 17
 
-// releaseProgram drops a program of more than maxHeld operations, or a sketch, after
-// summarizing its messages; again traces it anew.
+// releaseProgram drops a program of more than maxHeld operations, after summarizing its
+// messages, or those of a sketch; again traces it anew.
 func (r *routing) releaseProgram(t *topologies.Topology, sketch bool, again retrace) {
-	if !sketch && len(r.program.Ops) <= maxHeld {
+	held := len(r.program.Ops) <= maxHeld
+	if held && !sketch {
 		return
 	}
 	r.cost = summarizeMessages(r.program, t)
 	r.size, r.retrace = len(r.program.Ops), again
+	if held {
+		r.sketch = r.program
+	} else {
+		r.program.Discard()
+	}
 	r.program = nil
 }
 
 // summarize computes the program's costSummary, or that of its messages alone, unless it is
-// known. The error is that of traced.
-func (r *routing) summarize(t *topologies.Topology, whole bool) error {
+// known. program is the routing's, or a sketch of it; nil: a sketch is traced, if it is needed.
+// The error is that of retrace.
+func (r *routing) summarize(program *lang.Program, t *topologies.Topology, whole bool) (err error) {
 	r.summing.Lock()
 	defer r.summing.Unlock()
 	if r.cost != nil && (r.cost.whole || !whole) {
 		return nil
 	}
-	trace := r.traced
-	if r.program == nil && r.size > maxHeld {
-		trace = func() (*lang.Program, error) { return r.retrace(true) }
+	if program = cmp.Or(program, r.program, r.sketch); program == nil {
+		if program, err = r.retrace(true); err != nil {
+			return err
+		}
+		defer program.Discard()
 	}
-	program, err := trace()
-	switch {
-	case err != nil:
-		return err
-	case whole:
-		r.cost = summarize(program, t)
-	default:
+	if whole {
+		r.cost, r.sketch = complete(r.cost, program, t), nil
+	} else {
 		r.cost = summarizeMessages(program, t)
 	}
 	return nil

@@ -102,7 +102,7 @@ func (e *enumeration) shortlist(ctx context.Context, drafts []*draft, searched, 
 // summaries are needed: of drafts whose messages alone let them be taken before those that
 // are known fill the room.
 func (e *enumeration) promising(ctx context.Context, drafts []*draft, room int) (taken []int, times [][]float64, err error) {
-	const atATime = 4 // the later ones may not be taken once these are known
+	const atATime = 12 // enough for all cores; the later ones may not be taken once these are known
 	for {
 		times = make([][]float64, len(e.problem.Sizes)) // by size and draft
 		for s, bytes := range e.problem.Sizes {
@@ -139,7 +139,7 @@ func (e *enumeration) summarizeAll(ctx context.Context, drafts []*draft, whole b
 	}
 	var done atomic.Int64
 	err := forEachLimited(ctx, e.options.jobs(), len(rest), maxBuilt, func(i int) int64 { return int64(rest[i].operations()) }, func(i int) error {
-		err := rest[i].summarize(e.problem.Topology, whole)
+		err := rest[i].summarize(nil, e.problem.Topology, whole)
 		if err == nil && rest[i].key != "" {
 			e.saveTrace(rest[i].key, &trace{routing: rest[i]})
 		}

@@ -244,7 +244,7 @@ func TestSketchedFirst(t *testing.T) {
 		if err != nil || len(p.Ops) != r.operations() {
 			t.Errorf("%d nodes: %v", nodes, err)
 		}
-		if err := r.summarize(e.problem.Topology, true); err != nil {
+		if err := r.summarize(nil, e.problem.Topology, true); err != nil {
 			t.Fatal(err)
 		}
 		if again := summarize(p, e.problem.Topology); *again != *r.cost {

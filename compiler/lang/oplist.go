@@ -14,7 +14,7 @@ const opBlock = 1 << 10
 
 func (l *opList) add(op Op) {
 	if l.n%opBlock == 0 {
-		l.blocks = append(l.blocks, make([]Op, 0, opBlock))
+		l.blocks = append(l.blocks, spare.Get().(*[opBlock]Op)[:0])
 	}
 	last := &l.blocks[len(l.blocks)-1]
 	*last = append(*last, op)
@@ -28,12 +28,13 @@ func (l *opList) at(n int32) *Op { return &l.blocks[n/opBlock][n%opBlock] }
 // copies in two halves in parallel, because much of the time goes to first
 // touching the memory.
 func (l *opList) all() []Op {
-	ops := make([]Op, l.n)
+	ops := discarded.take(l.n)
 	move := func(from, to int) {
 		for i := from; i < to; i++ {
-			first := i * opBlock
-			end := first + copy(ops[first:], l.blocks[i])
+			block, first := l.blocks[i], i*opBlock
+			end := first + copy(ops[first:], block)
 			l.blocks[i] = ops[first:end:end]
+			spare.Put((*[opBlock]Op)(block[:opBlock]))
 		}
 	}
 	var other sync.WaitGroup
@@ -42,4 +43,35 @@ func (l *opList) all() []Op {
 	move(0, half)
 	other.Wait()
 	return ops
+}
+
+// A search traces hundreds of large programs, one after the other: the blocks of finished
+// lists, and the operations of discarded programs, are used again.
+var (
+	spare     = sync.Pool{New: func() any { return new([opBlock]Op) }}
+	discarded = opPool{}
+)
+
+// opPool keeps slices of operations that are no longer used.
+type opPool struct{ pool sync.Pool }
+
+// take returns n operations of any value.
+func (p *opPool) take(n int) []Op {
+	ops, ok := p.pool.Get().(*[]Op)
+	switch {
+	case ok && cap(*ops) >= n && cap(*ops)/2 <= n: // no more than twice what is kept
+		return (*ops)[:n]
+	case ok:
+		p.pool.Put(ops)
+	}
+	return make([]Op, n)
+}
+
+func (p *opPool) give(ops []Op) { p.pool.Put(&ops) }
+
+// Discard gives the memory of a program's operations to the next one that is traced. The
+// program must not be used afterwards.
+func (p *Program) Discard() {
+	discarded.give(p.Ops)
+	p.Ops = nil
 }

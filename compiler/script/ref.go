@@ -215,11 +215,12 @@ func (r *ref) reduce(th *starlark.Thread, args starlark.Tuple, kwargs []starlark
 // reduceAll reduces r with each of a row's references in turn.
 func (s *session) reduceAll(th *starlark.Thread, r *ref, others *row, ch int) (starlark.Value, error) {
 	ops, sum := s.many(th, "reduce"), lang.Ref(*r)
-	for i := range others.refs {
+	for i := range others.Len() {
 		if err := ops.next(sum.Span().Buf, 0, int(sum.Span().Count)); err != nil {
 			return nil, err
 		}
-		if err := sum.ReduceTo(&sum, &others.refs[i], ch); err != nil {
+		other := others.refs.At(i)
+		if err := sum.ReduceTo(&sum, &other, ch); err != nil {
 			return nil, err
 		}
 	}

@@ -20,18 +20,21 @@ import (
 // At least one of rank, index and count is a list, and lists have equal
 // lengths. Other arguments are the same for all references, except that with a
 // single rank and index the references are contiguous.
-type row struct{ refs []lang.Ref }
+type row struct{ refs lang.Refs }
 
-func (w *row) at(i int) *ref { return (*ref)(&w.refs[i]) }
+func (w *row) at(i int) *ref {
+	r := w.refs.At(i)
+	return (*ref)(&r)
+}
 
-func (w *row) String() string        { return fmt.Sprintf("<%d references to chunks>", len(w.refs)) }
+func (w *row) String() string        { return fmt.Sprintf("<%d references to chunks>", w.Len()) }
 func (w *row) Type() string          { return "chunks" }
 func (w *row) Freeze()               {}
-func (w *row) Truth() starlark.Bool  { return len(w.refs) > 0 }
+func (w *row) Truth() starlark.Bool  { return w.Len() > 0 }
 func (w *row) Hash() (uint32, error) { return 0, fmt.Errorf("chunk references cannot be keys") }
 
 // Len returns the number of references there are.
-func (w *row) Len() int { return len(w.refs) }
+func (w *row) Len() int { return w.refs.Len() }
 
 // Index returns one of the references.
 func (w *row) Index(i int) starlark.Value { return w.at(i) }
@@ -174,9 +177,10 @@ func (s *session) chunkRow(th *starlark.Thread, rank, buffer, index, count starl
 			return nil, fmt.Errorf("chunk: %w", err)
 		}
 	}
-	w := newRow(th, n)
+	w := s.newRow(th, n)
+	var one lang.Ref
 	ops, before := s.many(th, "chunk"), 0
-	for i := range w.refs {
+	for i := range w.Len() {
 		if counts != nil {
 			each = counts[i]
 		}
@@ -184,9 +188,10 @@ func (s *session) chunkRow(th *starlark.Thread, rank, buffer, index, count starl
 			return nil, err
 		}
 		r, first := at.of(i, before)
-		if err := s.trace.ChunkTo(&w.refs[i], r, buf, first, each, stride); err != nil {
+		if err := s.trace.ChunkTo(&one, r, buf, first, each, stride); err != nil {
 			return nil, s.hintMisspelling(err, buf)
 		}
+		w.refs.Set(i, &one)
 		before += each * stride
 	}
 	ops.end()
@@ -194,9 +199,9 @@ func (s *session) chunkRow(th *starlark.Thread, rank, buffer, index, count starl
 }
 
 // newRow makes a row of n references, each of which counts as two steps.
-func newRow(th *starlark.Thread, n int) *row {
+func (s *session) newRow(th *starlark.Thread, n int) *row {
 	countSteps(th, 2*n)
-	return &row{make([]lang.Ref, n)}
+	return &row{s.trace.Refs(n)}
 }
 
 var (
@@ -223,21 +228,22 @@ func (w *row) copy(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple
 	if err != nil {
 		return nil, fmt.Errorf("copy: %w", err)
 	}
-	if n >= 0 && n != len(w.refs) {
-		return nil, fmt.Errorf("copy: lists of %d, for %d references: want as many", n, len(w.refs))
+	if n >= 0 && n != w.Len() {
+		return nil, fmt.Errorf("copy: lists of %d, for %d references: want as many", n, w.Len())
 	}
-	to := newRow(th, len(w.refs))
+	to := s.newRow(th, w.Len())
 	ops, before := s.many(th, "copy"), 0
-	for i := range w.refs {
-		r := &w.refs[i]
+	for i := range w.Len() {
+		r := w.refs.At(i)
 		count := int(r.Span().Count)
 		rank, index := at.of(i, before)
 		if err := ops.next(buf, index, count); err != nil {
 			return nil, err
 		}
-		if err := r.CopyTo(&to.refs[i], rank, buf, index, stride, ch); err != nil {
+		if err := r.CopyTo(&r, rank, buf, index, stride, ch); err != nil {
 			return nil, err
 		}
+		to.refs.Set(i, &r)
 		before += count * stride
 	}
 	ops.end()
@@ -263,16 +269,17 @@ func (w *row) reduce(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tup
 	if err != nil {
 		return nil, fmt.Errorf("reduce: %w", err)
 	}
-	to := newRow(th, len(w.refs))
+	to := s.newRow(th, w.Len())
 	ops := s.many(th, "reduce")
-	for i := range w.refs {
-		r := &w.refs[i]
+	for i := range w.Len() {
+		r, other := w.refs.At(i), others.refs.At(i)
 		if err := ops.next(r.Span().Buf, 0, int(r.Span().Count)); err != nil {
 			return nil, err
 		}
-		if err := r.ReduceTo(&to.refs[i], &others.refs[i], ch); err != nil {
+		if err := r.ReduceTo(&r, &other, ch); err != nil {
 			return nil, err
 		}
+		to.refs.Set(i, &r)
 	}
 	ops.end()
 	return to, nil
