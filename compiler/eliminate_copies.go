@@ -25,7 +25,10 @@ func EliminateCopies(p *lang.Program) ([]Operation, error) {
 	pool := pools.Get().(*container.SlicePool)
 	defer pools.Put(pool)
 	prog.pool, *pool = *pool, container.SlicePool{}
-	defer func() { *pool = prog.pool }()
+	defer func() {
+		prog.pool.Keep(maxKept)
+		*pool = prog.pool
+	}()
 	for _, run := range [...]func(*program) error{expand, propagateCopies, sinkCopies} {
 		if err := run(prog); err != nil {
 			return nil, err
@@ -37,6 +40,9 @@ func EliminateCopies(p *lang.Program) ([]Operation, error) {
 	}
 	return all, nil
 }
+
+// maxKept is the most elements that a pool keeps from one program to the next: 256 MiB.
+const maxKept = 1 << 26
 
 // pools are slices of one program for the next: a search estimates hundreds of programs
 // over thousands of ranks.

@@ -64,14 +64,14 @@ const (
 // numbered consecutively, with a gap after each operation, so that values of
 // two operations never look adjacent.
 type copySinking struct {
-	prog      *program
-	base      [][3]int // first cell of each buffer, by rank and buffer
-	uses      [][3]use
-	first     []int32           // by operation: its first value, or none if its values are not tracked
-	target    []int32           // by value: the cell to write it to instead, or none
-	liveOut   []bool            // by value: the caller expects it where it is
-	valueAt   chunkTable[int32] // by cell of a buffer that copies read: the value in it, or none
-	valuesBuf []int32           // see valuesOf
+	prog    *program
+	base    [][3]int // first cell of each buffer, by rank and buffer
+	uses    [][3]use
+	first   []int32           // by operation: its first value, or none if its values are not tracked
+	target  []int32           // by value: the cell to write it to instead, or none
+	liveOut []bool            // by value: the caller expects it where it is
+	valueAt chunkTable[int32] // by cell of a buffer that copies read: the value in it, or none
+	values  []int32           // all of them, rising
 }
 
 // findTargets finds values that could be written to the destination of a copy,
@@ -100,6 +100,10 @@ func (d *copySinking) findTargets() bool {
 		}
 	}
 	d.target = fill(d.prog.pool.Take(int(values)), none)
+	d.values = d.prog.pool.Take(int(values))
+	for v := range d.values {
+		d.values[v] = int32(v)
+	}
 	touched, found := newChunkTable[bool](d.prog, d.uses, copyToFromWritten), false
 	d.walk(nil, func(i int, o *op, src, dst chunks) {
 		if held := d.valueAt.of(o.src, src); held != nil && o.copies() {
@@ -138,8 +142,8 @@ func (d *copySinking) findTargets() bool {
 
 // release returns the slices of findTargets to the pool.
 func (d *copySinking) release() {
-	d.prog.pool.Give(d.valueAt.entries, d.first, d.target)
-	d.valueAt, d.first, d.target = chunkTable[int32]{}, nil, nil
+	d.prog.pool.Give(d.valueAt.entries, d.first, d.target, d.values)
+	d.valueAt, d.first, d.target, d.values = chunkTable[int32]{}, nil, nil, nil
 }
 
 // chooseTargets decides which targets are used: together with those of readAtSource if
@@ -344,19 +348,24 @@ func (d *copySinking) relocated(o op, own []int32) op {
 }
 
 // moves reports whether a value will be written elsewhere.
-func (d *copySinking) moves(v int32) bool { return v != none && d.target[v] != none }
+func (d *copySinking) moves(v int32) bool { return d.targetOf(v) != none }
+
+// targetOf returns the cell that a value will be written to, or none if it stays.
+func (d *copySinking) targetOf(v int32) int32 {
+	if v == none {
+		return none
+	}
+	return d.target[v]
+}
 
 // valuesOf lists the values that operation i leaves, or none if they are not
-// tracked. The next call overwrites the list.
+// tracked.
 func (d *copySinking) valuesOf(i int) []int32 {
-	if d.first[i] == none {
+	first := d.first[i]
+	if first == none {
 		return nil
 	}
-	d.valuesBuf = d.valuesBuf[:0]
-	for k := range d.prog.ops[i].count {
-		d.valuesBuf = append(d.valuesBuf, d.first[i]+k)
-	}
-	return d.valuesBuf
+	return d.values[first : first+d.prog.ops[i].count]
 }
 
 // remaining returns the range of chunks that a copy still has to copy: those
@@ -403,34 +412,27 @@ func (d *copySinking) sunk(o *op, held []int32, k int32) bool {
 // step-th of the given ones; it is c if none of them moves. ok reports whether
 // they are still a single reference.
 func (d *copySinking) newPlace(rank int32, c chunks, values []int32, step int32) (to chunks, ok bool) {
-	cell := func(k int32) int32 {
-		if v := values[k*step]; v != none {
-			return d.target[v]
-		}
-		return none
-	}
-	moving := int32(0)
-	for k := int32(0); k < c.count && values != nil; k++ {
-		if cell(k) != none {
-			moving++
-		}
-	}
-	if moving == 0 {
+	if c.count == 0 || values == nil {
 		return c, true
 	}
-	if moving < c.count {
-		return c, false
+	at := d.targetOf(values[0])
+	if at == none {
+		for k := int32(1); k < c.count; k++ {
+			if d.moves(values[k*step]) {
+				return c, false
+			}
+		}
+		return c, true
 	}
 	to = chunks{collective.In, 0, c.count, 1}
-	at := cell(0)
 	if c.count > 1 {
-		to.stride = cell(1) - at
+		to.stride = d.targetOf(values[step]) - at
 	}
 	if to.stride < 1 || c.stride == 1 && to.stride != 1 {
 		return c, false
 	}
 	for k := range c.count {
-		if cell(k) != at+k*to.stride {
+		if d.targetOf(values[k*step]) != at+k*to.stride {
 			return c, false
 		}
 	}

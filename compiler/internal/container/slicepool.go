@@ -32,3 +32,14 @@ func (r *SlicePool) Give(arrays ...[]int32) {
 		}
 	}
 }
+
+// Keep drops all slices but those given last that have room for n elements together. A pool
+// that serves many programs would keep slices for all their sizes.
+func (r *SlicePool) Keep(n int) {
+	for k := len(r.free) - 1; k >= 0; k-- {
+		if n -= cap(r.free[k]); n < 0 {
+			r.free = slices.Clone(r.free[k+1:])
+			return
+		}
+	}
+}

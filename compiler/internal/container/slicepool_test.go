@@ -1,6 +1,7 @@
 package container
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -41,4 +42,22 @@ func TestSlicePool(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What is kept is what was given last.
+func TestSlicePoolKeeps(t *testing.T) {
+	for n, want := range map[int][]int{0: nil, 4: nil, 5: {5}, 10: {5}, 12: {7, 5}, 100: {9, 7, 5}} {
+		var pool SlicePool
+		for _, size := range []int{9, 7, 5} {
+			pool.Give(make([]int32, size))
+		}
+		pool.Keep(n)
+		var kept []int
+		for _, a := range pool.free {
+			kept = append(kept, cap(a))
+		}
+		if !slices.Equal(kept, want) {
+			t.Errorf("of 9, 7 and 5, %d elements: %v are kept, want %v", n, kept, want)
+		}
+	}
 }
