@@ -59,7 +59,7 @@ type opPool struct{ pool sync.Pool }
 func (p *opPool) take(n int) []Op {
 	ops, ok := p.pool.Get().(*[]Op)
 	switch {
-	case ok && cap(*ops) >= n && cap(*ops)/2 <= n: // no more than twice what is kept
+	case ok && cap(*ops) >= n && cap(*ops)/2 <= n: // a program that is kept holds at most twice its size
 		return (*ops)[:n]
 	case ok:
 		p.pool.Put(ops)
