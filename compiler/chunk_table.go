@@ -1,6 +1,8 @@
 package compiler
 
 import (
+	"slices"
+
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/internal/container"
 )
@@ -86,17 +88,19 @@ func newIndexTable(prog *program, uses [][3]use, all use) chunkTable[int32] {
 	return chunkTable[int32]{first: first, entries: fill(prog.pool.Take(n), none)}
 }
 
+// has reports whether a buffer has entries.
+func (l *chunkTable[T]) has(rank int32, b collective.Buffer) bool {
+	return l.first != nil && l.first[rank][b] != none
+}
+
 // of returns the entries from the first of the chunks to the last, including
 // those between strided chunks. It is nil if the table is empty or lacks the
 // buffer.
 func (l *chunkTable[T]) of(rank int32, c chunks) []T {
-	if l.first == nil {
+	if !l.has(rank, c.buf) {
 		return nil
 	}
 	first := l.first[rank][c.buf]
-	if first == none {
-		return nil
-	}
 	return l.entries[first+int(c.off) : first+int(c.end())]
 }
 
@@ -113,6 +117,28 @@ func (l *chunkTable[T]) set(rank int32, c chunks, entry T) {
 	for k := 0; k < len(at); k += int(c.stride) {
 		at[k] = entry
 	}
+}
+
+// allSet reports whether the table has the chunks' buffer and all of them are set.
+func allSet(l *chunkTable[bool], rank int32, c chunks) bool {
+	return l.has(rank, c.buf) && !hasEntry(l, rank, c, false)
+}
+
+// anySet reports whether one of the chunks is set.
+func anySet(l *chunkTable[bool], rank int32, c chunks) bool { return hasEntry(l, rank, c, true) }
+
+// hasEntry reports whether one of the chunks has the given entry.
+func hasEntry(l *chunkTable[bool], rank int32, c chunks, entry bool) bool {
+	at := l.of(rank, c)
+	if c.stride == 1 {
+		return slices.Contains(at, entry)
+	}
+	for k := 0; k < len(at); k += int(c.stride) {
+		if at[k] == entry {
+			return true
+		}
+	}
+	return false
 }
 
 // fill sets all elements to the same value and returns the slice.

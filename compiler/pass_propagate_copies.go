@@ -123,6 +123,13 @@ func (s *reach) add(c chunks) {
 // meets reports whether the chunks reach into the range.
 func (s *reach) meets(c chunks) bool { return c.off < s.to && s.from < c.end() }
 
+// of returns those of the chunks that lie in the range.
+func (s *reach) of(c chunks) chunks {
+	from := (max(s.from-c.off, 0) + c.stride - 1) / c.stride
+	to := min((max(s.to-c.off, 0)+c.stride-1)/c.stride, c.count)
+	return c.part(from, max(to-from, 0))
+}
+
 // neverOverwritten reports whether neither operation i nor any later one
 // overwrites the chunks.
 func (f *copyPropagation) neverOverwritten(rank int32, c chunks, i int32) bool {

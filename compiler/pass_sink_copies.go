@@ -71,6 +71,7 @@ type copySinking struct {
 	target  []int32           // by value: the cell to write it to instead, or none
 	liveOut []bool            // by value: the caller expects it where it is
 	valueAt chunkTable[int32] // by cell of a buffer that copies read: the value in it, or none
+	holding [][3]reach        // by rank and buffer: between them lie the tracked values
 	values  []int32           // all of them, rising
 }
 
@@ -83,17 +84,11 @@ func (d *copySinking) findTargets() bool {
 	if len(d.valueAt.entries) == 0 {
 		return false
 	}
-	values := int32(0)
-	d.first = d.prog.pool.Take(len(d.prog.ops))
+	values := d.trackValues(sources)
 	written := newChunkTable[uint8](d.prog, d.uses, copyToFromWritten) // number of writes to each cell, up to 2
 	for i := range d.prog.ops {
 		o := &d.prog.ops[i]
 		_, dst := o.ends()
-		d.first[i] = none
-		if d.uses[o.dst][o.dstBuf]&sources == sources && !(o.reduce && o.local()) {
-			d.first[i] = values
-			values += o.count + 1 // the gap between the values of two operations
-		}
 		often := written.of(o.dst, dst)
 		for c := 0; c < len(often); c += int(dst.stride) {
 			often[c] = min(often[c]+1, 2)
@@ -106,7 +101,7 @@ func (d *copySinking) findTargets() bool {
 	}
 	touched, found := newChunkTable[bool](d.prog, d.uses, copyToFromWritten), false
 	d.walk(nil, func(i int, o *op, src, dst chunks) {
-		if held := d.valueAt.of(o.src, src); held != nil && o.copies() {
+		if held := d.held(o.src, src); held != nil && o.copies() {
 			often, before := written.of(o.dst, dst), touched.of(o.dst, dst)
 			apart := src.stride == 1 && dst.stride > 1 // contiguous chunks cannot be written to a strided place
 			for k := range o.count {
@@ -138,6 +133,43 @@ func (d *copySinking) findTargets() bool {
 		}
 	}
 	return true
+}
+
+// trackValues numbers the values that may move, and returns how many there are, gaps
+// included. An operation's values move together or not at all. So all of them have to be
+// read by copies, or it is a copy itself, of a user's buffer, and what it leaves may be sent
+// together with such values.
+func (d *copySinking) trackValues(sources use) (values int32) {
+	copied := newChunkTable[bool](d.prog, d.uses, sources)
+	for i := range d.prog.ops {
+		if o := &d.prog.ops[i]; o.copies() {
+			src, _ := o.ends()
+			copied.set(o.src, src, true)
+		}
+	}
+	beside := newChunkTable[bool](d.prog, d.uses, sources) // what is sent together with such chunks
+	for i := range d.prog.ops {
+		o := &d.prog.ops[i]
+		if src, _ := o.ends(); anySet(&copied, o.src, src) {
+			beside.set(o.src, src, true)
+		}
+	}
+	d.holding = make([][3]reach, len(d.uses))
+	d.first = d.prog.pool.Take(len(d.prog.ops))
+	for i := range d.prog.ops {
+		o := &d.prog.ops[i]
+		src, dst := o.ends()
+		d.first[i] = none
+		if !d.valueAt.has(o.dst, dst.buf) || o.reduce && o.local() {
+			continue
+		}
+		if allSet(&copied, o.dst, dst) || o.copies() && src.buf != collective.Scratch && anySet(&beside, o.dst, dst) {
+			d.first[i] = values
+			values += o.count + 1 // the gap between the values of two operations
+			d.holding[o.dst][dst.buf].add(dst)
+		}
+	}
+	return values
 }
 
 // release returns the slices of findTargets to the pool.
@@ -202,7 +234,9 @@ func (d *copySinking) walk(moving [][3]int, visit func(i int, o *op, src, dst ch
 			continue
 		}
 		if d.first[i] == none {
-			d.valueAt.set(d.prog.ops[i].dst, dst, none)
+			if rest := d.holding[o.dst][dst.buf].of(dst); rest.count > 0 {
+				d.valueAt.set(o.dst, rest, none)
+			}
 			continue
 		}
 		held, v := d.valueAt.of(d.prog.ops[i].dst, dst), d.first[i]
@@ -236,7 +270,7 @@ func (d *copySinking) pruneTargets() bool {
 			if _, ok := d.newPlace(o.dst, dst, own, 1); !ok {
 				stay(own, 1, o.dst, dst.buf)
 			}
-			held := d.valueAt.of(o.src, src)
+			held := d.held(o.src, src)
 			if d.bypassed(o, own) && slices.ContainsFunc(held, d.moves) {
 				stay(own, 1, o.dst, dst.buf) // its source moves, so it cannot be read there
 			}
@@ -254,7 +288,7 @@ func (d *copySinking) pruneTargets() bool {
 				return
 			}
 			with := o.with()
-			held = d.valueAt.of(o.dst, with)
+			held = d.held(o.dst, with)
 			if _, ok := d.newPlace(o.dst, with, held, with.stride); !ok || o.local() || overlaps {
 				stay(held, with.stride, o.dst, with.buf)
 			}
@@ -327,7 +361,7 @@ func (d *copySinking) apply() {
 // chunks if it is a copy that is no longer needed.
 func (d *copySinking) relocated(o op, own []int32) op {
 	src, dst := o.ends()
-	held := d.valueAt.of(o.src, src)
+	held := d.held(o.src, src)
 	from, to := d.remaining(&o, held, own)
 	if from == to {
 		o.count = 0
@@ -341,10 +375,18 @@ func (d *copySinking) relocated(o op, own []int32) op {
 	writes, _ := d.newPlace(o.dst, dst.part(from, to-from), own, 1)
 	o.setPlaces(reads, writes)
 	if o.reduce {
-		with, _ = d.newPlace(o.dst, with, d.valueAt.of(o.dst, with), with.stride)
+		with, _ = d.newPlace(o.dst, with, d.held(o.dst, with), with.stride)
 		o.setWith(with)
 	}
 	return o
+}
+
+// held lists the values in some chunks and in those between them, or none if none is tracked.
+func (d *copySinking) held(rank int32, c chunks) []int32 {
+	if !d.holding[rank][c.buf].meets(c) {
+		return nil
+	}
+	return d.valueAt.of(rank, c)
 }
 
 // moves reports whether a value will be written elsewhere.
