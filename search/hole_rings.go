@@ -58,8 +58,8 @@ func (e *enumeration) rings(ctx context.Context, t *topologies.Topology, q quest
 		return nil, nil // the family's own are used
 	case err != nil:
 		return nil, err
-	case q.count > 1 && allEqual(orders):
-		return nil, nil // one ring repeated: more instances do the same
+	case repeated(orders):
+		return nil, nil // more instances of fewer rings do the same
 	case q.open && rings.Width(t, orders) <= rings.Width(t, inSequence(t, q.count)):
 		return nil, nil
 	}
@@ -84,9 +84,18 @@ func inSequence(t *topologies.Topology, count int) (rings [][]int) {
 	return rings
 }
 
-// allEqual reports whether all lists are the same.
-func allEqual(lists [][]int) bool {
-	return !slices.ContainsFunc(lists, func(l []int) bool { return !slices.Equal(l, lists[0]) })
+// repeated reports whether the lists are fewer ones, each as many times.
+func repeated(lists [][]int) bool {
+	times := func(l []int) (n int) {
+		for _, other := range lists {
+			if slices.Equal(l, other) {
+				n++
+			}
+		}
+		return n
+	}
+	first := times(lists[0])
+	return first > 1 && !slices.ContainsFunc(lists, func(l []int) bool { return times(l) != first })
 }
 
 // ringWork limits the solvers' work on the rings of a hole. The rings of the

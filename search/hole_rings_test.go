@@ -131,3 +131,43 @@ func TestRingsByBlocksAlone(t *testing.T) {
 		t.Errorf("nothing says that there is no ring through whole nodes: %v", space.Refusals)
 	}
 }
+
+// TestRingsThatFewerMake: of the rings that are found, those that are fewer ones over again
+// are left to more instances of the fewer.
+func TestRingsThatFewerMake(t *testing.T) {
+	a, b := []int{0, 1, 2, 3}, []int{0, 3, 2, 1}
+	for _, c := range []struct {
+		orders [][]int
+		want   bool
+	}{
+		{[][]int{a}, false},
+		{[][]int{a, b}, false},
+		{[][]int{a, a}, true},
+		{[][]int{a, a, b}, false},
+		{[][]int{a, b, a, b}, true},
+		{[][]int{a, a, b, b}, true},
+		{[][]int{a, a, a, b}, false},
+	} {
+		if got := repeated(c.orders); got != c.want {
+			t.Errorf("%v: %t", c.orders, got)
+		}
+	}
+	topology, err := topologies.Resolve("perlmutter", topologies.Options{Nodes: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Problem{Topology: topology, Call: collective.Call{Collective: "allgather", DType: "f32"}, InPlace: true, Sizes: []int64{1 << 26}}
+	space, err := Enumerate(context.Background(), p, Options{Families: []string{"multi-level"}, Executor: "sim"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[any]int{}
+	for _, c := range space.Candidates {
+		if c.Algorithm == "multi-level" { // not the library's
+			counts[c.Parameters["rings"]]++
+		}
+	}
+	if counts[1] == 0 || counts[2] == 0 || counts[4] != 0 {
+		t.Errorf("candidates by number of rings: %v; want one and two: a node of perlmutter has two different rings", counts)
+	}
+}

@@ -58,8 +58,8 @@ func (e *enumeration) parents(ctx context.Context, q question) ([][]int, error) 
 		return nil, &Refusal{Reason: NoHole, Detail: err.Error()}
 	case err != nil:
 		return nil, err
-	case q.count > 1 && allEqual(found):
-		return nil, nil // one tree repeated: more instances do the same
+	case repeated(found):
+		return nil, nil // more instances of fewer trees do the same
 	}
 	return found, nil
 }
