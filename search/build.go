@@ -13,6 +13,7 @@ import (
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/results/export"
@@ -120,26 +121,36 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 	if r := e.unfitting(d); r != nil {
 		return &built{refusal: r}, nil
 	}
-	// All threadblocks must be resident at once. Where there are more than SMs, those that
-	// only send are merged with ones that only receive.
-	sms := p.Topology.MinSMs()
-	result, err := compiler.Compile(program, compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Slots: e.slots(d.protocol),
-		Disable: d.routing.disable(), MaxThreadblocks: min(cmp.Or(d.threadblocks, sms), sms), Context: ctx})
+	result, err := e.lower(ctx, program, d, d.instances)
 	switch many := (*compiler.TooManyThreadblocks)(nil); {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &many):
-		return &built{refusal: &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("on GPUs of %d SMs: %v", sms, err)}}, nil
+		return &built{refusal: &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("on GPUs of %d SMs: %v", p.Topology.MinSMs(), err)}}, nil
 	case err != nil:
 		return &built{refusal: &Refusal{Reason: Uncompiled, Detail: err.Error()}}, nil
 	}
 	if d.origin != "" {
-		result.Program.Comment = fmt.Sprintf("%s on %s synthesised %s", p.Collective, p.Topology.Name, d.origin)
+		result.Comment = fmt.Sprintf("%s on %s synthesised %s", p.Collective, p.Topology.Name, d.origin)
 		if d.instances > 1 {
-			result.Program.Comment += fmt.Sprintf("; %d instances", d.instances)
+			result.Comment += fmt.Sprintf("; %d instances", d.instances)
 		}
 	}
-	return e.verifyAndBound(result.Program)
+	return e.verifyAndBound(result)
+}
+
+// lower compiles a number of instances of a draft's program. All threadblocks must be resident
+// at once: where there are more than SMs, those that only send are merged with ones that only
+// receive.
+func (e *enumeration) lower(ctx context.Context, program *lang.Program, d *draft, instances int) (*ir.Program, error) {
+	t := e.problem.Topology
+	sms := t.MinSMs()
+	result, err := compiler.Compile(program, compiler.Options{Instances: instances, MaxChannels: maxChannels(t), Slots: e.slots(d.protocol),
+		Disable: d.routing.disable(), MaxThreadblocks: min(cmp.Or(d.threadblocks, sms), sms), Context: ctx})
+	if err != nil {
+		return nil, err
+	}
+	return result.Program, nil
 }
 
 // verifyAndBound verifies a program, and refuses one that can't be run.

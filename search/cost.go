@@ -24,6 +24,7 @@ type costSummary struct {
 	edge          float64         // µs for each byte of a chunk, on the busiest edge
 	inside        float64         // the same, of messages within a node only
 	messages      float64         // µs: fixed costs of messages, on the edge with the most
+	moved         float64         // chunks of all messages
 	calls         float64         // messages of the connection with the most
 	connected     float64         // chunks of the connection with the most
 	localCalls    float64         // copies and reductions of the threadblock with the most
@@ -109,6 +110,7 @@ func summarizeMessages(p *lang.Program, t *topologies.Topology) *costSummary {
 		}
 		carried[n].messages++
 		carried[n].chunks += float64(op.Src.Count)
+		of.moved += float64(op.Src.Count)
 	}
 	of.addMessages(t, schedule, carried, factors)
 	of.countStarts(schedule, factors, p.Collective.Ranks)

@@ -8,7 +8,7 @@ import (
 // numbers lists all fields of a summary, in the order in which files keep them.
 func (m *costSummary) numbers() []any {
 	all := []any{
-		&m.whole, &m.loop, &m.edge, &m.inside, &m.messages, &m.calls, &m.connected, &m.localCalls, &m.local,
+		&m.whole, &m.loop, &m.edge, &m.inside, &m.messages, &m.moved, &m.calls, &m.connected, &m.localCalls, &m.local,
 		&m.connections, &m.ends, &m.sms, &m.channels,
 		&m.network.starts, &m.network.calls, &m.network.chunks, &m.network.latency, &m.network.wire,
 	}

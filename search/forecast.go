@@ -9,15 +9,17 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
 
-// Forecast is what a search will do and what that will take. It is made of the drafts, before
-// any of them is compiled.
+// Forecast is what a search will do and what that will take. It is made of the drafts; of those
+// that are likely tried, one instance is compiled, to see how much of it the simulator will go
+// through.
 //
 //	trace ─▶ estimate ─▶ choose ─┤ compile ─▶ verify ─▶ bounds ─▶ trials
-//	     took so long here       │      foreseen by operations
+//	     took so long here       │ foreseen by operations       by steps and tiles
 type Forecast struct {
 	Enumerated int       // candidates, refused ones included
 	Refusals   []Refusal // of those that need not be compiled to be refused
@@ -30,12 +32,13 @@ type Forecast struct {
 // What a search on the simulator takes, in processor seconds and bytes: middles of whole
 // searches (docs/measurements/memory.md), where the limits of memory.go are the most of any.
 const (
-	builtSeconds     = 5e-6    // of an operation that is compiled, verified and kept
-	simulatedSeconds = 1.4e-6  // of an operation of a trial, in each tile
-	trialSeconds     = 3e-3    // of a trial beside that
-	startSeconds     = 0.5     // of the processes
-	builtTwice       = 1 << 19 // operations of a program of which each takes twice as long to build
-	simulatedTwice   = 1 << 16 // the same, in a trial
+	builtSeconds    = 6e-6   // of an operation that is compiled, verified and kept
+	movedSeconds    = 0.3e-6 // of a chunk that one of them moves
+	preparedSeconds = 5e-6   // of an operation that an executor is sent and prepares
+	calledSeconds   = 2e-6   // of a call of a step that the simulator goes through
+	besideSeconds   = 1e-11  // of such a step, for each other one: together they do not fit in a cache
+	trialSeconds    = 3e-3   // of a trial beside that
+	startSeconds    = 0.5    // of the processes
 
 	processMemory   = 32 << 20 // of a process
 	keptMemory      = 100      // of an operation that is kept to be tried
@@ -47,8 +50,8 @@ const (
 	likely = 1.3
 	// fewestTrials are begun at a size before the first one's time excludes any.
 	fewestTrials = 4
-	// steadyTiles is after how many tiles the simulator extrapolates.
-	steadyTiles = 8
+	// steadyTiles is after how many tiles the simulator mostly extrapolates.
+	steadyTiles = 64
 )
 
 // Foresee makes the forecast of a search, for all placements of its problem. Errors are as
@@ -62,6 +65,7 @@ func Foresee(ctx context.Context, p Problem, o Options) (*Forecast, error) {
 		o := r.options
 		o.Observer = o.Observer.through(say)
 		began, f, all := time.Now(), &Forecast{}, workload{jobs: min(o.jobs(), runtime.NumCPU())}
+		all.timed = cmp.Or(o.Executor, "sim") == "sim" && cmp.Or(o.Strategy, autotune.Bounded) == autotune.Bounded
 		placements := r.problem.placements()
 		for i := range placements {
 			e := &enumeration{problem: &placements[i], options: &o, machine: machineOf(p.Topology), placement: i, of: len(placements)}
@@ -70,7 +74,7 @@ func Foresee(ctx context.Context, p Problem, o Options) (*Forecast, error) {
 			}
 		}
 		f.Enumerated, f.Memory = f.Candidates+len(f.Refusals), all.memory()
-		if cmp.Or(o.Executor, "sim") == "sim" && cmp.Or(o.Strategy, autotune.Bounded) == autotune.Bounded {
+		if all.timed {
 			seconds := time.Since(began).Seconds() + all.seconds()
 			f.Seconds = &seconds
 		}
@@ -112,23 +116,30 @@ func (e *enumeration) foresee(ctx context.Context, r *request, f *Forecast, all 
 		}
 	}
 	all.built = append(all.built, left...)
+	var trials []trial
 	for _, bytes := range e.problem.Sizes {
-		e.foreseeTrials(left, bytes, all)
+		trials = append(trials, e.likelyTrials(left, bytes)...)
+	}
+	if err := all.add(ctx, e, trials); err != nil {
+		return err
 	}
 	e.options.noticeMemory(f.Refusals)
 	return nil
 }
 
-// foreseeTrials adds the likely trials of drafts at a size.
-func (e *enumeration) foreseeTrials(drafts []*draft, bytes int64, all *workload) {
-	type trial struct {
-		*draft
-		us, tiles float64
-	}
-	var trials []trial
+// trial is a run of a draft at a size.
+type trial struct {
+	*draft
+	us    float64
+	calls float64 // of a step of one instance, until the simulator extrapolates
+}
+
+// likelyTrials lists the trials of drafts at a size that bounds will not exclude.
+func (e *enumeration) likelyTrials(drafts []*draft, bytes int64) (trials []trial) {
 	for _, d := range drafts {
 		instances := float64(max(d.instances, 1))
 		chunk := float64(bytes) / float64(d.routing.cost.loop) / instances
+		chunks := d.routing.cost.moved / float64(max(d.routing.operations(), 1)) // of a message
 		for _, proto := range e.protocolsOf(d.protocol) {
 			c, seen := &e.problem.Topology.Protocols[proto], map[float64]bool{}
 			for _, tile := range e.tiles(c) {
@@ -137,21 +148,56 @@ func (e *enumeration) foreseeTrials(drafts []*draft, bytes int64, all *workload)
 					continue // it runs alike
 				}
 				seen[us] = true
-				trials = append(trials, trial{d, us, max(math.Ceil(chunk/float64(tile)), 1)})
+				tiles := max(math.Ceil(chunk/float64(tile)), 1)
+				trials = append(trials, trial{d, us, min(tiles, steadyTiles) * max(chunks*chunk/tiles/float64(tile), 1)})
 			}
 		}
 	}
 	slices.SortStableFunc(trials, func(a, b trial) int { return cmp.Compare(a.us, b.us) })
 	for i, t := range trials {
 		if i >= fewestTrials && t.us > likely*trials[0].us {
-			break
-		}
-		all.trials++
-		all.simulated += t.burden(simulatedTwice) * min(t.tiles, steadyTiles)
-		if !slices.Contains(all.tried, t.draft) {
-			all.tried = append(all.tried, t.draft)
+			return trials[:i]
 		}
 	}
+	return trials
+}
+
+// countSteps counts, for each draft, the steps that the simulator goes through in each tile. One
+// instance of its routing is compiled, as all do the same. Where a GPU lacks SMs for their
+// threadblocks, some are merged, and then mostly no two ranks do the same. A program that can't
+// be compiled has no steps.
+func (e *enumeration) countSteps(ctx context.Context, drafts []*draft) (map[*draft]int, error) {
+	merged := func(d *draft) bool { return d.routing.cost.ends*max(d.instances, 1) > d.routing.cost.sms }
+	var single []*draft // one of each routing
+	for _, d := range drafts {
+		if !merged(d) && !slices.ContainsFunc(single, func(other *draft) bool { return other.routing == d.routing }) {
+			single = append(single, d)
+		}
+	}
+	steps := make([]int, len(single))
+	err := forEachLimited(ctx, e.options.jobs(), len(single), maxBuilt, func(i int) int64 { return int64(single[i].routing.operations()) }, func(i int) error {
+		program, err := single[i].routing.traced()
+		if err != nil {
+			return nil
+		}
+		one, err := e.lower(ctx, program, single[i], 1)
+		if err != nil {
+			return ctx.Err()
+		}
+		if prepared, err := sim.Prepare(one, e.problem.Topology); err == nil {
+			steps[i] = prepared.Steps()
+		}
+		return nil
+	})
+	of := make(map[*draft]int, len(drafts))
+	for _, d := range drafts {
+		if merged(d) {
+			of[d] = d.operations()
+			continue
+		}
+		of[d] = steps[slices.IndexFunc(single, func(other *draft) bool { return other.routing == d.routing })]
+	}
+	return of, cmp.Or(err, ctx.Err())
 }
 
 // tiles lists the tiles that a protocol is tried with.
@@ -165,25 +211,44 @@ func (e *enumeration) tiles(c *topologies.Protocol) []units.Bytes {
 // workload is what a search will do.
 type workload struct {
 	jobs      int
+	timed     bool     // how long it takes is foreseen, too
 	built     []*draft // programs that are compiled
 	tried     []*draft // those of them with a likely trial
 	trials    int
-	simulated float64 // operations times tiles of all trials, weighed as in burden
+	simulated float64 // seconds of the trials
 }
 
-// burden is a draft's operations, each as many times as one takes longer than in a small
-// program. It is twice where there are as many as twice.
-func (d *draft) burden(twice float64) float64 {
-	n := float64(d.operations())
-	return n * (1 + n/twice)
+// add adds the trials of a placement.
+func (w *workload) add(ctx context.Context, e *enumeration, trials []trial) error {
+	var tried []*draft
+	for _, t := range trials {
+		if !slices.Contains(tried, t.draft) {
+			tried = append(tried, t.draft)
+		}
+	}
+	w.tried, w.trials = append(w.tried, tried...), w.trials+len(trials)
+	if !w.timed {
+		return nil
+	}
+	steps, err := e.countSteps(ctx, tried)
+	if err != nil {
+		return err
+	}
+	for _, t := range trials {
+		n := float64(steps[t.draft])
+		w.simulated += n * (calledSeconds*t.calls + besideSeconds*n)
+	}
+	return nil
 }
 
 func (w *workload) seconds() float64 {
-	built := 0.0
+	moved := 0.0
 	for _, d := range w.built {
-		built += d.burden(builtTwice)
+		moved += d.routing.cost.moved * float64(max(d.instances, 1))
 	}
-	return (startSeconds + built*builtSeconds + w.simulated*simulatedSeconds + float64(w.trials)*trialSeconds) / float64(w.jobs)
+	prepared := min(w.jobs, max(w.trials, 1)) * operationsOf(w.tried) // by each executor
+	return (startSeconds + float64(operationsOf(w.built))*builtSeconds + moved*movedSeconds + float64(prepared)*preparedSeconds +
+		w.simulated + float64(w.trials)*trialSeconds) / float64(w.jobs)
 }
 
 func (w *workload) memory() int64 {

@@ -61,3 +61,54 @@ func TestForecastIsTheSearch(t *testing.T) {
 		c.Close()
 	}
 }
+
+// TestOneInstanceStandsForAll: the simulator goes through about as many steps of one instance as
+// of all. Those whose threadblocks are merged are taken to be gone through whole.
+func TestOneInstanceStandsForAll(t *testing.T) {
+	single, whole, merged := 0, 0, 0
+	for _, pr := range []problem{{"perlmutter", 4, "allgather", []int64{16 << 20}}, {"frontier", 2, "reducescatter", []int64{16 << 20}}} {
+		p, _ := pr.resolve(t)
+		o := Options{Executor: "sim", Solver: "pb", Families: []string{"multi-level"}}
+		r, err := resolve(p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := on(t, pr.topology, pr.nodes, o)
+		e.problem = &r.problem.placements()[0]
+		chosen, _, err := e.worthBuilding(t.Context(), r.asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.summarizeAll(t.Context(), chosen.drafts, true); err != nil {
+			t.Fatal(err)
+		}
+		steps, err := e.countSteps(t.Context(), chosen.drafts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range chosen.drafts {
+			program, err := d.routing.traced()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := e.lower(t.Context(), program, d, d.instances)
+			if err != nil || d.instances == 1 {
+				continue
+			}
+			prepared, err := sim.Prepare(all, p.Topology)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.routing.cost.ends*d.instances <= d.routing.cost.sms {
+				single, whole = single+steps[d], whole+prepared.Steps()
+				continue
+			}
+			if merged++; steps[d] != d.operations() {
+				t.Errorf("%v on %s: %d steps, want as many as operations", d, pr.topology, steps[d])
+			}
+		}
+	}
+	if ratio := float64(single) / float64(whole); merged == 0 || ratio < 1./3 || ratio > 3 {
+		t.Errorf("%d programs with merged threadblocks; of the others %d steps of one instance, %d of all", merged, single, whole)
+	}
+}

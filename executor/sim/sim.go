@@ -57,6 +57,9 @@ func Run(p *ir.Program, t *topologies.Topology, k Knobs) (Result, error) {
 	return prepared.Run(k)
 }
 
+// Steps is the number of steps that are simulated for each tile: what does the same counts once.
+func (p *Prepared) Steps() int { return len(p.ops) }
+
 // Run simulates the program. Safe for concurrent use. The error is about knobs out of
 // range, or a deadlock.
 func (p *Prepared) Run(k Knobs) (Result, error) { return p.RunContext(context.Background(), k) }
