@@ -51,7 +51,7 @@ const (
 	// fewestTrials are begun at a size before the first one's time excludes any.
 	fewestTrials = 4
 	// steadyTiles is after how many tiles the simulator mostly extrapolates.
-	steadyTiles = 64
+	steadyTiles = 16
 )
 
 // Foresee makes the forecast of a search, for all placements of its problem. Errors are as
