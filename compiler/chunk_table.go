@@ -88,19 +88,17 @@ func newIndexTable(prog *program, uses [][3]use, all use) chunkTable[int32] {
 	return chunkTable[int32]{first: first, entries: fill(prog.pool.Take(n), none)}
 }
 
-// has reports whether a buffer has entries.
-func (l *chunkTable[T]) has(rank int32, b collective.Buffer) bool {
-	return l.first != nil && l.first[rank][b] != none
-}
-
 // of returns the entries from the first of the chunks to the last, including
 // those between strided chunks. It is nil if the table is empty or lacks the
 // buffer.
 func (l *chunkTable[T]) of(rank int32, c chunks) []T {
-	if !l.has(rank, c.buf) {
+	if l.first == nil {
 		return nil
 	}
 	first := l.first[rank][c.buf]
+	if first == none {
+		return nil
+	}
 	return l.entries[first+int(c.off) : first+int(c.end())]
 }
 
@@ -119,16 +117,8 @@ func (l *chunkTable[T]) set(rank int32, c chunks, entry T) {
 	}
 }
 
-// allSet reports whether the table has the chunks' buffer and all of them are set.
-func allSet(l *chunkTable[bool], rank int32, c chunks) bool {
-	return l.has(rank, c.buf) && !hasEntry(l, rank, c, false)
-}
-
-// anySet reports whether one of the chunks is set.
-func anySet(l *chunkTable[bool], rank int32, c chunks) bool { return hasEntry(l, rank, c, true) }
-
-// hasEntry reports whether one of the chunks has the given entry.
-func hasEntry(l *chunkTable[bool], rank int32, c chunks, entry bool) bool {
+// contains reports whether one of the chunks has the given entry.
+func contains[T comparable](l *chunkTable[T], rank int32, c chunks, entry T) bool {
 	at := l.of(rank, c)
 	if c.stride == 1 {
 		return slices.Contains(at, entry)

@@ -136,9 +136,9 @@ func (d *copySinking) findTargets() bool {
 }
 
 // trackValues numbers the values that may move, and returns how many there are, gaps
-// included. An operation's values move together or not at all. So all of them have to be
-// read by copies, or it is a copy itself, of a user's buffer, and what it leaves may be sent
-// together with such values.
+// included. The values of an operation move together or not at all. So an operation's are
+// tracked if copies read all of them, or if it copies from a user's buffer and another operation
+// reads one of them together with a chunk that a copy reads.
 func (d *copySinking) trackValues(sources use) (values int32) {
 	copied := newChunkTable[bool](d.prog, d.uses, sources)
 	for i := range d.prog.ops {
@@ -147,10 +147,10 @@ func (d *copySinking) trackValues(sources use) (values int32) {
 			copied.set(o.src, src, true)
 		}
 	}
-	beside := newChunkTable[bool](d.prog, d.uses, sources) // what is sent together with such chunks
+	beside := newChunkTable[bool](d.prog, d.uses, sources) // read together with such chunks
 	for i := range d.prog.ops {
 		o := &d.prog.ops[i]
-		if src, _ := o.ends(); anySet(&copied, o.src, src) {
+		if src, _ := o.ends(); contains(&copied, o.src, src, true) {
 			beside.set(o.src, src, true)
 		}
 	}
@@ -160,10 +160,8 @@ func (d *copySinking) trackValues(sources use) (values int32) {
 		o := &d.prog.ops[i]
 		src, dst := o.ends()
 		d.first[i] = none
-		if !d.valueAt.has(o.dst, dst.buf) || o.reduce && o.local() {
-			continue
-		}
-		if allSet(&copied, o.dst, dst) || o.copies() && src.buf != collective.Scratch && anySet(&beside, o.dst, dst) {
+		sinks := copied.of(o.dst, dst) != nil && !contains(&copied, o.dst, dst, false) && !(o.reduce && o.local())
+		if sinks || o.copies() && src.buf != collective.Scratch && contains(&beside, o.dst, dst, true) {
 			d.first[i] = values
 			values += o.count + 1 // the gap between the values of two operations
 			d.holding[o.dst][dst.buf].add(dst)
