@@ -14,9 +14,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Forecast is what a search will do and what that will take. It is made of the drafts; of those
-// that are likely tried, one instance is compiled, to see how much of it the simulator will go
-// through.
+// Forecast is what a search will do and what that will take. It is made of the drafts. Samples of
+// those that are likely tried are compiled, to count the steps that the simulator goes through.
 //
 //	trace ─▶ estimate ─▶ choose ─┤ compile ─▶ verify ─▶ bounds ─▶ trials
 //	     took so long here       │ foreseen by operations       by steps and tiles
@@ -36,7 +35,7 @@ const (
 	movedSeconds    = 0.3e-6 // of a chunk that one of them moves
 	preparedSeconds = 5e-6   // of an operation that an executor is sent and prepares
 	calledSeconds   = 2e-6   // of a call of a step that the simulator goes through
-	besideSeconds   = 1e-11  // of such a step, for each other one: together they do not fit in a cache
+	missSeconds     = 1e-11  // of such a step, for each other one: steps of a large program miss the cache
 	trialSeconds    = 3e-3   // of a trial beside that
 	startSeconds    = 0.5    // of the processes
 
@@ -162,42 +161,59 @@ func (e *enumeration) likelyTrials(drafts []*draft, bytes int64) (trials []trial
 	return trials
 }
 
-// countSteps counts, for each draft, the steps that the simulator goes through in each tile. One
-// instance of its routing is compiled, as all do the same. Where a GPU lacks SMs for their
-// threadblocks, some are merged, and then mostly no two ranks do the same. A program that can't
-// be compiled has no steps.
+// sample is what is compiled of a draft to count its steps.
+type sample struct {
+	routing   *routing
+	instances int
+}
+
+// sampleOf returns the sample of a draft: all instances of a small program, else one, as the
+// others do the same; ok is false where a GPU lacks SMs for the threadblocks of all, so that
+// the compiler merges some, and then mostly no two ranks do the same.
+func sampleOf(d *draft) (s sample, ok bool) {
+	instances := max(d.instances, 1)
+	if d.operations() <= maxHeld {
+		return sample{d.routing, instances}, true
+	}
+	return sample{d.routing, 1}, d.routing.cost.ends*instances <= d.routing.cost.sms
+}
+
+// countSteps counts, for each draft, the steps that the simulator goes through in each tile. A
+// program that can't be compiled has none; one without a sample is gone through whole.
 func (e *enumeration) countSteps(ctx context.Context, drafts []*draft) (map[*draft]int, error) {
-	merged := func(d *draft) bool { return d.routing.cost.ends*max(d.instances, 1) > d.routing.cost.sms }
-	var single []*draft // one of each routing
+	var sampled []*draft // one of each sample
+	at, steps := map[sample]int{}, map[*draft]int{}
 	for _, d := range drafts {
-		if !merged(d) && !slices.ContainsFunc(single, func(other *draft) bool { return other.routing == d.routing }) {
-			single = append(single, d)
+		s, ok := sampleOf(d)
+		if _, known := at[s]; ok && !known {
+			at[s] = len(sampled)
+			sampled = append(sampled, d)
 		}
 	}
-	steps := make([]int, len(single))
-	err := forEachLimited(ctx, e.options.jobs(), len(single), maxBuilt, func(i int) int64 { return int64(single[i].routing.operations()) }, func(i int) error {
-		program, err := single[i].routing.traced()
+	counts := make([]int, len(sampled))
+	err := forEachLimited(ctx, e.options.jobs(), len(sampled), maxBuilt, func(i int) int64 { return int64(sampled[i].routing.operations()) }, func(i int) error {
+		program, err := sampled[i].routing.traced()
 		if err != nil {
 			return nil
 		}
-		one, err := e.lower(ctx, program, single[i], 1)
+		s, _ := sampleOf(sampled[i])
+		compiled, err := e.lower(ctx, program, sampled[i], s.instances)
 		if err != nil {
 			return ctx.Err()
 		}
-		if prepared, err := sim.Prepare(one, e.problem.Topology); err == nil {
-			steps[i] = prepared.Steps()
+		if prepared, err := sim.Prepare(compiled, e.problem.Topology); err == nil {
+			counts[i] = prepared.Steps()
 		}
 		return nil
 	})
-	of := make(map[*draft]int, len(drafts))
 	for _, d := range drafts {
-		if merged(d) {
-			of[d] = d.operations()
-			continue
+		if s, ok := sampleOf(d); ok {
+			steps[d] = counts[at[s]]
+		} else {
+			steps[d] = d.operations()
 		}
-		of[d] = steps[slices.IndexFunc(single, func(other *draft) bool { return other.routing == d.routing })]
 	}
-	return of, cmp.Or(err, ctx.Err())
+	return steps, cmp.Or(err, ctx.Err())
 }
 
 // tiles lists the tiles that a protocol is tried with.
@@ -236,7 +252,7 @@ func (w *workload) add(ctx context.Context, e *enumeration, trials []trial) erro
 	}
 	for _, t := range trials {
 		n := float64(steps[t.draft])
-		w.simulated += n * (calledSeconds*t.calls + besideSeconds*n)
+		w.simulated += n * (calledSeconds*t.calls + missSeconds*n)
 	}
 	return nil
 }

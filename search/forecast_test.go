@@ -62,9 +62,34 @@ func TestForecastIsTheSearch(t *testing.T) {
 	}
 }
 
-// TestOneInstanceStandsForAll: the simulator goes through about as many steps of one instance as
-// of all. Those whose threadblocks are merged are taken to be gone through whole.
-func TestOneInstanceStandsForAll(t *testing.T) {
+// TestSampleOf: a small program is compiled whole; of a large one an instance, unless threadblocks
+// of several have to be merged.
+func TestSampleOf(t *testing.T) {
+	at := func(operations, ends, instances int) *draft {
+		return &draft{routing: &routing{size: operations, cost: &costSummary{ends: ends, sms: 108}}, instances: instances}
+	}
+	for _, c := range []struct {
+		draft     *draft
+		instances int // of the sample
+		ok        bool
+	}{
+		{at(maxHeld, 20, 0), 1, true},
+		{at(maxHeld/8, 20, 8), 8, true},
+		{at(maxHeld/4, 20, 5), 1, true},
+		{at(maxHeld/4, 20, 6), 1, false},
+		{at(maxHeld+1, 109, 1), 1, false},
+	} {
+		s, ok := sampleOf(c.draft)
+		if s != (sample{c.draft.routing, c.instances}) || ok != c.ok {
+			t.Errorf("%d operations x%d: %d instances, %t; want %d, %t", c.draft.routing.size, c.draft.instances, s.instances, ok, c.instances, c.ok)
+		}
+	}
+}
+
+// TestStepsAreTheSimulators: the steps counted for drafts are those of their whole programs in the
+// simulator, merged threadblocks or not; and one instance has about as many as all where none
+// are merged.
+func TestStepsAreTheSimulators(t *testing.T) {
 	single, whole, merged := 0, 0, 0
 	for _, pr := range []problem{{"perlmutter", 4, "allgather", []int64{16 << 20}}, {"frontier", 2, "reducescatter", []int64{16 << 20}}} {
 		p, _ := pr.resolve(t)
@@ -82,29 +107,35 @@ func TestOneInstanceStandsForAll(t *testing.T) {
 		if err := e.summarizeAll(t.Context(), chosen.drafts, true); err != nil {
 			t.Fatal(err)
 		}
-		steps, err := e.countSteps(t.Context(), chosen.drafts)
+		counted, err := e.countSteps(t.Context(), chosen.drafts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range chosen.drafts {
+		steps := func(d *draft, instances int) int {
 			program, err := d.routing.traced()
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, err := e.lower(t.Context(), program, d, d.instances)
-			if err != nil || d.instances == 1 {
-				continue
+			compiled, err := e.lower(t.Context(), program, d, instances)
+			if err != nil {
+				return 0 // too many channels or threadblocks
 			}
-			prepared, err := sim.Prepare(all, p.Topology)
+			prepared, err := sim.Prepare(compiled, p.Topology)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d.routing.cost.ends*d.instances <= d.routing.cost.sms {
-				single, whole = single+steps[d], whole+prepared.Steps()
-				continue
+			return prepared.Steps()
+		}
+		for _, d := range chosen.drafts {
+			want := steps(d, d.instances)
+			if counted[d] != want {
+				t.Errorf("%v on %s: %d steps, want %d", d, pr.topology, counted[d], want)
 			}
-			if merged++; steps[d] != d.operations() {
-				t.Errorf("%v on %s: %d steps, want as many as operations", d, pr.topology, steps[d])
+			switch fits := d.routing.cost.ends*d.instances <= d.routing.cost.sms; {
+			case !fits && want > 0:
+				merged++
+			case fits && want > 0 && d.instances > 1:
+				single, whole = single+steps(d, 1), whole+want
 			}
 		}
 	}

@@ -84,7 +84,7 @@ func inSequence(t *topologies.Topology, count int) (rings [][]int) {
 	return rings
 }
 
-// repeated reports whether the lists are fewer ones, each as many times.
+// repeated reports whether each list is there n times, for one n > 1.
 func repeated(lists [][]int) bool {
 	times := func(l []int) (n int) {
 		for _, other := range lists {

@@ -132,9 +132,8 @@ func TestRingsByBlocksAlone(t *testing.T) {
 	}
 }
 
-// TestRingsThatFewerMake: of the rings that are found, those that are fewer ones over again
-// are left to more instances of the fewer.
-func TestRingsThatFewerMake(t *testing.T) {
+// TestRepeatedRings: rings that repeat fewer ones are no candidates.
+func TestRepeatedRings(t *testing.T) {
 	a, b := []int{0, 1, 2, 3}, []int{0, 3, 2, 1}
 	for _, c := range []struct {
 		orders [][]int
