@@ -157,9 +157,9 @@ func operationsOf(drafts []*draft) int {
 	return n
 }
 
-// timeBucket rounds a time to 3 %, below which estimates mean nothing. Of drafts in one
-// bucket, the one with the fewest operations is taken.
-func timeBucket(us float64) int { return int(math.Floor(math.Log(us) / math.Log(1.03))) }
+// timeBucket rounds a time to 20 %, about what estimates of programs alike scatter by. Of drafts
+// in one bucket, the one with the fewest operations is taken.
+func timeBucket(us float64) int { return int(math.Floor(math.Log(us) / math.Log(1.2))) }
 
 // choose lets the sizes take drafts in turn, of at most room operations in all: each takes
 // the one with the least time there that still fits, and at most maxInstancesPerRouting

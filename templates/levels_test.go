@@ -3,6 +3,7 @@ package templates
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"testing"
 
 	"github.com/colltune/colltune/compiler"
@@ -94,6 +95,38 @@ func TestEveryWayAtEveryLevel(t *testing.T) {
 			if !seen[way+" "+level] && way+" "+level != "bruck between groups" {
 				t.Errorf("%s %s was never tried", way, level)
 			}
+		}
+	}
+}
+
+// TestGroupsAreBalanced lists the numbers of groups with which a third level is tried: about as
+// many groups as nodes in each, and not where both levels would be one recursion.
+func TestGroupsAreBalanced(t *testing.T) {
+	f, err := Find(Builtin(), "multi-level", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		nodes int
+		want  []int
+	}{{2, []int{1}}, {4, []int{1}}, {6, []int{1, 2}}, {8, []int{1, 2, 4}}, {12, []int{1, 4}}, {16, []int{1, 4}}, {48, []int{1, 8}}, {64, []int{1, 8}}, {256, []int{1, 16}}, {512, []int{1, 16}}} {
+		grid, err := f.Grid(script.Even(c.nodes, 2), "allgather", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var groups []int
+		for _, p := range grid {
+			n := p["groups"].(int)
+			if !slices.Contains(groups, n) {
+				groups = append(groups, n)
+			}
+			if n > 1 && p["cross"] == "recursive" && p["top"] == "recursive" {
+				t.Errorf("%d nodes: %v is one recursion over all nodes", c.nodes, p)
+			}
+		}
+		slices.Sort(groups)
+		if !slices.Equal(groups, c.want) {
+			t.Errorf("%d nodes: %v groups, want %v", c.nodes, groups, c.want)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func BenchmarkScale(b *testing.B) {
 	}{
 		{"multi-level", "allgather", nil},
 		{"multi-level", "allgather", map[string]any{"cross": "ring"}},
-		{"multi-level", "allgather", map[string]any{"groups": 16}},
+		{"multi-level", "allgather", map[string]any{"groups": 16, "top": "ring"}},
 		{"multi-level", "reducescatter", nil},
 		{"multi-level", "allreduce", nil},
 		{"hierarchical", "allreduce", nil},
