@@ -35,7 +35,7 @@ for the system if the family does not fit it without.
 The output of --dump-after, of any pass but the last, is a PROGRAM too: compile
 continues from a file of it whose name ends in ` + dumpSuffix + `.`,
 		Args:              exactArgs("the PROGRAM"),
-		RunE:              abandonableRun(func(cmd *cobra.Command, args []string) error { return compileProgram(cmd, args[0]) }),
+		RunE:              func(cmd *cobra.Command, args []string) error { return compileProgram(cmd, args[0]) },
 		ValidArgsFunction: firstArg(completeFamily),
 	}
 	topologyFlags(cmd)

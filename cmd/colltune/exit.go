@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -219,11 +220,33 @@ func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// abandonableRun makes a command that has nothing to save end at once when it is
-// interrupted.
-func abandonableRun(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		_, err := abandonable(cmd.Context(), func() (struct{}, error) { return struct{}{}, run(cmd, args) })
-		return err
+// saving are the commands that save what they have when they are interrupted.
+var saving = []string{"search", "resume", "export"}
+
+// abandonTime is how long an interrupted command that saves nothing may take to remove
+// its temporary files and end its children.
+const abandonTime = 500 * time.Millisecond
+
+// endAtInterrupt makes the commands below one that save nothing end when they are
+// interrupted, whatever they do then. What they had begun goes on in the background
+// until the process ends.
+func endAtInterrupt(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		endAtInterrupt(c)
+		run := c.RunE
+		if run == nil || c.Parent() == c.Root() && slices.Contains(saving, c.Name()) {
+			continue
+		}
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			late, stop := context.WithCancel(context.WithoutCancel(ctx))
+			defer stop()
+			defer context.AfterFunc(ctx, func() { time.AfterFunc(abandonTime, stop) })()
+			_, err := abandonable(late, func() (struct{}, error) { return struct{}{}, run(cmd, args) })
+			if err != nil && ctx.Err() != nil {
+				return ctx.Err() // instead of the errors that the interrupt caused
+			}
+			return err
+		}
 	}
 }

@@ -111,6 +111,7 @@ func newRoot(started *bool) *cobra.Command {
 			c.Args, c.RunE = cobra.ArbitraryArgs, runGroup
 		}
 	}
+	endAtInterrupt(root)
 	return root
 }
 

@@ -105,7 +105,7 @@ writes them, or a folder of such files. --out FILE.svg or FILE.html draws the cu
 			o.Gain = gain.share
 			s, err := score.Play(cmd.Context(), space, o)
 			if err != nil {
-				return usageUnlessInterrupted(cmd, err)
+				return usage(err)
 			}
 			return printScore(cmd, space.Call, o, s)
 		},
@@ -130,14 +130,6 @@ writes them, or a folder of such files. --out FILE.svg or FILE.html draws the cu
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print the result")
 	cmd.Flags().String("out", "", "draw the curves to `FILE`.svg or FILE.html, beside the printed result; any other FILE gets the result")
 	return cmd
-}
-
-// usageUnlessInterrupted makes an error one of usage, unless the command was interrupted.
-func usageUnlessInterrupted(cmd *cobra.Command, err error) error {
-	if cmd.Context().Err() != nil {
-		return err
-	}
-	return usage(err)
 }
 
 // scoreOptions reads the files and flags.
@@ -176,9 +168,9 @@ func scoreOptions(cmd *cobra.Command, paths []string) (*recorded.Space, score.Op
 	if call.Collective = flagValue(cmd, "collective"); call.Collective != "" && !slices.Contains(collective.Names(), call.Collective) {
 		return nil, o, usagef("--collective %s: want one of %s", call.Collective, strings.Join(collective.Names(), ", "))
 	}
-	t, err := abandonable(cmd.Context(), func() (*recorded.Table, error) { return recorded.Read(paths...) })
+	t, err := recorded.Read(paths...)
 	if err != nil {
-		return nil, o, usageUnlessInterrupted(cmd, err)
+		return nil, o, usage(err)
 	}
 	space, err := t.Of(call)
 	if err != nil {

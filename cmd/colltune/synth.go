@@ -265,7 +265,7 @@ func stepsOf(a synth.Answer) []synthStep {
 
 // synthOne answers one query, and writes the routing's program to --out.
 func synthOne(cmd *cobra.Command, s *solver.Pool, q synth.Query) error {
-	a, err := abandonable(cmd.Context(), func() (synth.Answer, error) { return synth.Find(cmd.Context(), s, q) })
+	a, err := synth.Find(cmd.Context(), s, q)
 	var bad *synth.QueryError
 	if errors.As(err, &bad) {
 		return usage(err)

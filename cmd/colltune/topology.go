@@ -117,7 +117,7 @@ directions, NICs that cannot be filled, and the like.
 
   colltune topology check mymachine.toml --nodes 4`,
 		Args: exactArgs("the topology T"),
-		RunE: abandonableRun(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			nodes, _ := cmd.Flags().GetInt("nodes")
 			o, err := topologyOptions(cmd, nodes)
 			if err != nil {
@@ -154,7 +154,7 @@ directions, NICs that cannot be filled, and the like.
 				fmt.Fprintln(w)
 				return s.writeTable(w)
 			})
-		}),
+		},
 		ValidArgsFunction: firstArg(completeTopology),
 	}
 	topologyPartFlags(cmd)

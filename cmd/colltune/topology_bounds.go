@@ -44,7 +44,7 @@ equal, the bound is tight.
 			if err != nil {
 				return usage(err)
 			}
-			b, err := abandonable(cmd.Context(), func() (bounds.Bound, error) { return bounds.Of(cmd.Context(), t, c) })
+			b, err := bounds.Of(cmd.Context(), t, c)
 			if err != nil {
 				return err
 			}
