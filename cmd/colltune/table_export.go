@@ -44,6 +44,10 @@ All files are written, or none.`,
 			if err != nil {
 				return usagef("--to %w", err)
 			}
+			release, err := format.Release(flagValue(cmd, "release"))
+			if err != nil {
+				return usagef("--release %w", err)
+			}
 			q, err := tableFilter(cmd)
 			if err != nil {
 				return err
@@ -64,7 +68,7 @@ All files are written, or none.`,
 				"colltune table export --to " + format.Name,
 				fmt.Sprintf("of %s, sha256 %x", units.Count(len(t.Rows), "time"), sha256.Sum256(rows.Bytes())),
 			}
-			e, err := t.Export(format, head)
+			e, err := t.Export(format, tuning.Options{Head: head, Release: release})
 			if err != nil {
 				return usagef("%s: %w", args[0], err)
 			}
@@ -84,6 +88,7 @@ All files are written, or none.`,
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print what was written")
 	callFlags(cmd)
 	cmd.Flags().String("out", "", "the folder `PATH` to write to")
+	cmd.Flags().String("release", "", "the `RELEASE` of the library that loads the files, where they differ by it: of nccl-sym-env 2.27 to 2.32 (default the newest)")
 	return cmd
 }
 

@@ -19,9 +19,9 @@ var document = Format{
 	Load:    "<file> lists rules[] with collective, ranks, nodes, system, min_bytes and max_bytes (both included), and what is the fastest there",
 	Lacks:   func(Scope, Config) string { return "" },
 	Same:    func(c Config) Config { return c },
-	Nodes:   true, System: true,
-	Write: func(rules []Rule, head []string) ([]File, []string) {
-		return []File{{"colltune-table.json", indented(rulesDocument{DocumentSchema, head, rules})}}, nil
+	Nodes:   true, System: func(system string) string { return system },
+	Write: func(rules []Rule, o Options) ([]File, []string) {
+		return []File{{"colltune-table.json", indented(rulesDocument{DocumentSchema, o.Head, rules})}}, nil
 	},
 	Read: func(name string, text []byte) (Reader, error) {
 		var d rulesDocument

@@ -23,14 +23,42 @@ type Format struct {
 	Rung func(Config) int
 	// One reports that a file has room for a single configuration of a scope.
 	One bool
-	// Nodes and System report whether entries tell numbers of nodes, and systems, apart.
-	Nodes, System bool
+	// Nodes reports whether entries tell numbers of nodes apart. System is how entries name a
+	// system, which makes those of one name one; nil: they don't.
+	Nodes  bool
+	System func(system string) string
+	// Releases are those of the library that read the file differently, rising; nil: all read
+	// one form.
+	Releases []string
 	// Each asks for a rule for each size that was measured, even where neighbours are equal.
 	Each bool
 	// Write makes the files of rules that Lacks admits, in order of scope and size, without
-	// overlaps; head are lines of comment. told says where the files differ from the rules.
-	Write func(rules []Rule, head []string) (files []File, told []string)
+	// overlaps. told says where the files differ from the rules.
+	Write func(rules []Rule, o Options) (files []File, told []string)
 	Read  func(name string, text []byte) (Reader, error)
+}
+
+// Options are what a writer is told beside the rules.
+type Options struct {
+	Head    []string // lines of comment
+	Release string   // one of Format.Releases; "": the newest
+}
+
+// Release returns the release of a version, which may have further numbers, as 2.31.2 of
+// 2.31; the newest of "".
+func (f *Format) Release(version string) (string, error) {
+	for i, r := range slices.Backward(f.Releases) {
+		if version == "" && i == len(f.Releases)-1 || version == r || strings.HasPrefix(version, r+".") {
+			return r, nil
+		}
+	}
+	switch {
+	case len(f.Releases) > 0:
+		return "", fmt.Errorf("%.20q: want one of %s", version, strings.Join(f.Releases, ", "))
+	case version != "":
+		return "", fmt.Errorf("%.20q: %s is the same for all releases", version, f.Name)
+	}
+	return "", nil
 }
 
 // Formats is the table of formats.

@@ -75,14 +75,14 @@ var mcrdl = Format{
 	},
 	Same: func(c Config) Config { return Config{Library: MCRDLBackend(c.Library)} },
 	Each: true,
-	Write: func(rules []Rule, head []string) (files []File, told []string) {
+	Write: func(rules []Rule, o Options) (files []File, told []string) {
 		slices.SortStableFunc(rules, func(a, b Rule) int { return strings.Compare(a.Collective, b.Collective) })
 		for len(rules) > 0 {
 			n := 1
 			for n < len(rules) && rules[n].Collective == rules[0].Collective {
 				n++
 			}
-			text, without := MCRDLText(rules[:n], head, "")
+			text, without := MCRDLText(rules[:n], o.Head, "")
 			files = append(files, File{"colltune-table-" + fileWord(rules[0].Collective) + "-mcr-dl.csv", text})
 			for _, bytes := range without {
 				told = append(told, fmt.Sprintf("%s: at %d bytes a rank's part is no whole number of bytes of its own", rules[0].Collective, bytes))

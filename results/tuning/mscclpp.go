@@ -30,7 +30,7 @@ var mscclppTuning = Format{
 	Same: func(c Config) Config {
 		return Config{Library: c.Library, Kernel: c.Kernel, Channels: c.Channels, Threads: c.Threads, Registered: c.Registered}
 	},
-	System: true,
+	System: skuOf,
 	Write:  writeMSCCLPP,
 	Read:   func(name string, text []byte) (Reader, error) { return readMSCCLPP(name, text) },
 }
@@ -82,8 +82,8 @@ type mscclppFile struct {
 	Profiles   []mscclppProfile `json:"profiles"`
 }
 
-func writeMSCCLPP(rules []Rule, head []string) (_ []File, told []string) {
-	d := mscclppFile{head, 1, []mscclppProfile{}}
+func writeMSCCLPP(rules []Rule, o Options) (_ []File, told []string) {
+	d := mscclppFile{o.Head, 1, []mscclppProfile{}}
 	for _, of := range scopes(rules) {
 		s := of[0].Scope
 		sku := ""

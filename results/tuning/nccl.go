@@ -65,34 +65,19 @@ func theirProtocol(name string) (string, bool) {
 	return "", false
 }
 
-// ncclTuner and rcclConf are the configuration of the example tuner plugin of NCCL
-// (plugins/tuner/example/plugin.c at 5067397c) and of RCCL's copy of it (ext-tuner/example).
-// They differ in the number of channels where no row has one: NCCL's then runs one, RCCL's
-// as many as RCCL chooses.
-var (
-	ncclTuner = Format{
-		Name: "nccl-tuner-csv", Doc: "the configuration of NCCL's example tuner plugin",
-		Pattern: `colltune-table-nccl-tuner\.conf`,
-		Load:    "export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE=<file>; calls that no row is for run with one channel, unless *nChannels in its getCollInfo begins as 0",
-		Lacks:   func(s Scope, c Config) string { return tunerLacks(s, c, "nccl", true) },
-		Same:    tunerSame, Nodes: true,
-		Write: func(rules []Rule, head []string) ([]File, []string) {
-			return writeTuner("colltune-table-nccl-tuner.conf", rules, head)
-		},
-		Read: func(name string, text []byte) (Reader, error) { return readTuner(text, "nccl", 1), nil },
-	}
-	rcclConf = Format{
-		Name: "rccl-conf", Doc: "the configuration of RCCL's example tuner plugin",
-		Pattern: `colltune-table-rccl-tuner\.conf`,
-		Load:    "export NCCL_TUNER_PLUGIN=PLUGIN NCCL_TUNER_CONFIG_FILE=<file>, the plugin built from RCCL's ext-tuner/example",
-		Lacks:   func(s Scope, c Config) string { return tunerLacks(s, c, "rccl", false) },
-		Same:    tunerSame, Nodes: true,
-		Write: func(rules []Rule, head []string) ([]File, []string) {
-			return writeTuner("colltune-table-rccl-tuner.conf", rules, head)
-		},
-		Read: func(name string, text []byte) (Reader, error) { return readTuner(text, "rccl", 0), nil },
-	}
-)
+// ncclTuner is the configuration of NCCL's example tuner plugin (plugins/tuner/example/plugin.c
+// at 5067397c), which has NCCL run one channel where no row matches.
+var ncclTuner = Format{
+	Name: "nccl-tuner-csv", Doc: "the configuration of NCCL's example tuner plugin",
+	Pattern: `colltune-table-nccl-tuner\.conf`,
+	Load:    "export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE=<file>; calls that no row is for run with one channel, unless *nChannels in its getCollInfo begins as 0",
+	Lacks:   func(s Scope, c Config) string { return tunerLacks(s, c, "nccl", true) },
+	Same:    tunerSame, Nodes: true,
+	Write: func(rules []Rule, o Options) ([]File, []string) {
+		return []File{{"colltune-table-nccl-tuner.conf", TunerText(rules, o.Head)}}, nil
+	},
+	Read: func(name string, text []byte) (Reader, error) { return readTuner(text, "nccl", 1), nil },
+}
 
 // tunerLacks is Lacks of the files that choose among NCCL's own algorithms.
 func tunerLacks(s Scope, c Config, library string, channels bool) string {
@@ -139,10 +124,6 @@ func TunerText(rules []Rule, head []string) []byte {
 		b.WriteString(TunerLine(r) + "\n")
 	}
 	return b.Bytes()
-}
-
-func writeTuner(name string, rules []Rule, head []string) ([]File, []string) {
-	return []File{{name, TunerText(rules, head)}}, nil
 }
 
 // tunerRow is a row as the example keeps it.

@@ -21,9 +21,9 @@ var (
 		Pattern: `colltune-table-ncclx\.csv`,
 		Load:    "export NCCLX_TUNER_CONFIG_FILE=<file>, an absolute path",
 		Lacks:   ncclxLacks, Same: tunerSame, Nodes: true,
-		Write: func(rules []Rule, head []string) ([]File, []string) {
+		Write: func(rules []Rule, o Options) ([]File, []string) {
 			var b bytes.Buffer
-			comment(&b, head)
+			comment(&b, o.Head)
 			b.WriteString("# collective,bytesPerRank,algorithm,protocol,channels,nNodes,nLocalRanks\n")
 			all, told := ncclxRules(rules)
 			for _, r := range all {
@@ -96,12 +96,12 @@ type ncclxRule struct {
 	} `json:"config"`
 }
 
-func writeNCCLXJSON(rules []Rule, head []string) ([]File, []string) {
+func writeNCCLXJSON(rules []Rule, o Options) ([]File, []string) {
 	all, told := ncclxRules(rules)
 	d := struct {
 		Provenance []string    `json:"provenance"`
 		Rules      []ncclxRule `json:"rules"`
-	}{head, []ncclxRule{}}
+	}{o.Head, []ncclxRule{}}
 	for _, r := range all {
 		var n ncclxRule
 		n.Filter.Collective, n.Filter.BytesPerRank = r.Collective, fmt.Sprintf("[%d,%d]", r.First, r.Last)

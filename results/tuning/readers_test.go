@@ -101,6 +101,8 @@ SYMM_MEM_ALL_REDUCE_MAX_SIZES = {
 		{"nccl-sym-env", "export NCCL_SYM_KERNEL=AllReduce_AGxLL_R\n", allgather, 5, ""},
 		{"nccl-sym-env", "export NCCL_SYM_KERNEL=AllReduce_RSxTmaLD_AGxTmaST\n", allreduce, 5, ""}, // not enabled
 		{"nccl-sym-env", "export NCCL_SYM_KERNEL=AllReduce\n", allreduce, 5, ""},
+		{"nccl-sym-env", "export NCCL_SYM_KERNEL=allreduce:AllReduce_AGxLL_R\n", allreduce, 5, "AllReduce_AGxLL_R  0"},
+		{"nccl-sym-env", "export NCCL_SYM_KERNEL=allgather:AllReduce_AGxLL_R\n", allreduce, 5, ""},
 		{"mcr-dl", "# all_gather\nworld_size,message_bytes,backend\n16,256,mpi\n16,4096,nccl\n", allgather, 65535, "mpi"},
 		{"mcr-dl", "# all_gather\nworld_size,message_bytes,backend\n16,256,mpi\n16,4096,nccl\n", allgather, 65536, "nccl"},
 	} {
@@ -209,7 +211,7 @@ func TestOracles(t *testing.T) {
 			folder, asked := t.TempDir(), 0
 			rapid.Check(t, func(t *rapid.T) {
 				rules := drawRules(t, f)
-				files, _ := f.Write(rules, []string{"made by a test"})
+				files, _ := f.Write(rules, tuning.Options{Head: []string{"made by a test"}})
 				content := string(files[0].Text)
 				if lines := strings.SplitAfter(content, "\n"); rapid.IntRange(0, 3).Draw(t, "fault") == 0 {
 					n := rapid.IntRange(0, len(lines)-1).Draw(t, "line")
@@ -252,7 +254,7 @@ func FuzzReaders(f *testing.F) {
 	for i, format := range tuning.Formats {
 		kind := kinds[format.Name]
 		rule := tuning.Rule{Scope: kind.scopes[0], First: 1024, Last: 4095, Config: kind.configs[0]}
-		files, _ := format.Write([]tuning.Rule{rule}, []string{"made by a test"})
+		files, _ := format.Write([]tuning.Rule{rule}, tuning.Options{Head: []string{"made by a test"}})
 		f.Add(uint8(i), files[0].Text)
 	}
 	f.Fuzz(func(t *testing.T, i uint8, text []byte) {

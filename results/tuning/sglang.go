@@ -71,7 +71,7 @@ const (
 	sglangLeast   = 1 << 10
 )
 
-func writeSGLang(rules []Rule, head []string) (files []File, told []string) {
+func writeSGLang(rules []Rule, o Options) (files []File, told []string) {
 	for _, of := range scopes(rules) {
 		s := of[0].Scope
 		var push, own int64 // the last sizes
@@ -90,7 +90,7 @@ func writeSGLang(rules []Rule, head []string) (files []File, told []string) {
 			}
 		}
 		var b bytes.Buffer
-		comment(&b, head)
+		comment(&b, o.Head)
 		fmt.Fprintf(&b, "# %s\n", s)
 		switch {
 		case push > 0:

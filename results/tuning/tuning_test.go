@@ -116,7 +116,7 @@ func TestRoundTrip(t *testing.T) {
 						t.Fatalf("%+v: %s", r, why)
 					}
 				}
-				files, _ := f.Write(rules, []string{"made by a test", strings.Repeat("long ", 100)})
+				files, _ := f.Write(rules, tuning.Options{Head: []string{"made by a test", strings.Repeat("long ", 100)}})
 				for i := range rules {
 					r := &rules[i]
 					reader := readerOf(t, f, files, r.Scope)
@@ -201,4 +201,33 @@ func text(files []tuning.File) string {
 		fmt.Fprintf(&b, "-- %s --\n%s", f.Name, f.Text)
 	}
 	return b.String()
+}
+
+// Of each release of NCCL, the kernel's variable is as that reads it: up to 2.30 a name, from
+// 2.31 on of a collective, since a bare name there takes the kernels of all others.
+func TestSymmetricKernelsByRelease(t *testing.T) {
+	f, _ := tuning.Named("nccl-sym-env")
+	rules := []tuning.Rule{{Scope: tuning.Scope{Collective: "allreduce", Ranks: 8}, First: 1024, Last: 4096, Config: tuning.Config{Library: "nccl", Kernel: "AllReduce_AGxLL_R"}}}
+	for asked, want := range map[string]string{
+		"2.27": "AllReduce_AGxLL_R", "2.30.7": "AllReduce_AGxLL_R",
+		"2.31": "allreduce:AllReduce_AGxLL_R", "2.31.2": "allreduce:AllReduce_AGxLL_R", "": "allreduce:AllReduce_AGxLL_R",
+	} {
+		release, err := f.Release(asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, told := f.Write(rules, tuning.Options{Release: release})
+		text := string(files[0].Text)
+		if !strings.Contains(text, "\nexport NCCL_SYM_KERNEL="+want+"\n") || !strings.Contains(text, "start nothing in production") {
+			t.Errorf("%q: want %s and a warning in\n%s", asked, want, text)
+		}
+		if fails := strings.Contains(strings.Join(told, "\n"), "whose buffers are not registered as windows fail"); fails != strings.Contains(want, ":") {
+			t.Errorf("%q: told %q", asked, told)
+		}
+	}
+	for _, asked := range []string{"2.26", "2.3", "2.33", "2.300", "latest"} {
+		if _, err := f.Release(asked); err == nil || !strings.Contains(err.Error(), "want one of 2.27, 2.28, 2.29, 2.30, 2.31, 2.32") {
+			t.Errorf("%q: %v", asked, err)
+		}
+	}
 }

@@ -19,7 +19,7 @@ var vllm = Format{
 	Load:    "put <file>'s dictionaries into vllm/distributed/device_communicators/all_reduce_utils.py; they count where symmetric memory is enabled (VLLM_ALLREDUCE_USE_SYMM_MEM=1)",
 	Lacks:   vllmLacks,
 	Same:    func(c Config) Config { return Config{Library: "vllm", Kernel: vllmKernels[vllmRung(c)]} },
-	Rung:    vllmRung, System: true,
+	Rung:    vllmRung, System: capabilityOf,
 	Write: writeVLLM,
 	Read:  func(name string, text []byte) (Reader, error) { return readVLLM(name, text) },
 }
@@ -96,7 +96,7 @@ const (
 	vllmSymmetricName = "SYMM_MEM_ALL_REDUCE_MAX_SIZES"
 )
 
-func writeVLLM(rules []Rule, head []string) (_ []File, told []string) {
+func writeVLLM(rules []Rule, o Options) (_ []File, told []string) {
 	custom, symmetric := limits{}, limits{}
 	for _, of := range scopes(rules) {
 		s := of[0].Scope
@@ -120,7 +120,7 @@ func writeVLLM(rules []Rule, head []string) (_ []File, told []string) {
 		}
 	}
 	var b bytes.Buffer
-	comment(&b, head)
+	comment(&b, o.Head)
 	b.WriteString("# A size is in bytes: below it vLLM's own kernels run (custom), up to it those of symmetric memory.\n")
 	for _, d := range []struct {
 		name string

@@ -57,9 +57,8 @@ func (t *Table) Select(q Query) *Table {
 }
 
 // Export makes the files of a format: of each collective and number of ranks, the fastest that
-// an entry can name, over ranges of sizes that are exact to the byte. head are lines of
-// comment. The error says which kinds of a call the format can't tell apart.
-func (t *Table) Export(f *tuning.Format, head []string) (*Export, error) {
+// an entry can name, over ranges of sizes that are exact to the byte. The error says which kinds of a call the format can't tell apart.
+func (t *Table) Export(f *tuning.Format, o tuning.Options) (*Export, error) {
 	e := &Export{}
 	rows := map[group][]*Row{}
 	var groups []group
@@ -81,11 +80,15 @@ func (t *Table) Export(f *tuning.Format, head []string) (*Export, error) {
 			e.Gaps = append(e.Gaps, ExportGap{x.scope, least, most, strings.Join(x.why, "; ")})
 			continue
 		}
-		if other, taken := of[x.scope]; taken {
+		named := x.scope
+		if f.System != nil {
+			named.System = f.System(named.System)
+		}
+		if other, taken := of[named]; taken {
 			q := Query{Collective: x.scope.Collective, Ranks: x.scope.Ranks}
 			return nil, fmt.Errorf("%s can't tell apart what differs: %w", f.Name, q.ambiguous(t, []group{other, g}, nil))
 		}
-		of[x.scope] = g
+		of[named] = g
 		x.choose()
 		e.Rules = append(e.Rules, x.rules...)
 		e.Losses = append(e.Losses, x.losses...)
@@ -95,7 +98,7 @@ func (t *Table) Export(f *tuning.Format, head []string) (*Export, error) {
 	if len(e.Rules) == 0 {
 		return e, nil
 	}
-	e.files, e.Told = f.Write(e.Rules, head)
+	e.files, e.Told = f.Write(e.Rules, o)
 	for _, what := range slices.Sorted(maps.Keys(unsaid)) {
 		values := unsaid[what]
 		slices.Sort(values)
@@ -110,7 +113,7 @@ func scopeOf(f *tuning.Format, g group, rows []*Row) tuning.Scope {
 	if f.Nodes {
 		s.Nodes, _ = strconv.Atoi(rows[0].Conditions[Nodes])
 	}
-	if f.System {
+	if f.System != nil {
 		s.System = rows[0].Conditions[System]
 	}
 	return s
@@ -372,7 +375,7 @@ func (x *exported) unsaid(all map[string][]string) {
 						note(c.String(), v)
 					}
 				case System:
-					if !x.format.System {
+					if x.format.System == nil {
 						note(c.String(), v)
 					}
 				case Evidence:

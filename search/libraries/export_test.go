@@ -36,7 +36,7 @@ func export(t *rapid.T, table *libraries.Table, name string) (*libraries.Export,
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := table.Export(f, []string{"made by a test"})
+	e, err := table.Export(f, tuning.Options{Head: []string{"made by a test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
