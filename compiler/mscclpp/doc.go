@@ -70,8 +70,8 @@
 //	nop
 //	signal ──────────────────────▶ wait
 //
-// Lower and Verify share only the table of operations. Every plan is verified
-// before it is handed out.
+// Lower and Verify share only the table of operations, and the container of their
+// clocks (counts.go). Every plan is verified before it is handed out.
 //
 // It knows links and nodes only through functions in the options.
 package mscclpp

@@ -59,8 +59,8 @@ type lowering struct {
 }
 
 // Lower writes a program as a plan. The caller must verify the plan like any other:
-// Lower and Verify share only the table of operations. An error says which of the
-// runtime's limits or abilities the program exceeds.
+// Lower and Verify share only the table of operations and the container of clocks. An
+// error says which of the runtime's limits or abilities the program exceeds.
 //
 // A message is put directly into its final place if all earlier accesses to
 // that place are known to be complete when it is sent; otherwise into scratch.

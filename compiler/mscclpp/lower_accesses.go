@@ -192,7 +192,7 @@ func (g *graph) provesRead(a, s int, at span) bool {
 // of its sender.
 func (g *graph) localOrder(all accesses) (added [][]int) {
 	added = make([][]int, len(g.steps))
-	clocks := make([][]int32, len(g.steps)) // by step: clock over the threadblocks of its GPU
+	clocks := make([]counts, len(g.steps)) // by step: clock over the threadblocks of its GPU
 	place := make([]int, len(g.steps))
 	for i, s := range g.order {
 		place[s] = i
@@ -200,14 +200,16 @@ func (g *graph) localOrder(all accesses) (added [][]int) {
 	for _, s := range g.order {
 		t := g.tb[s]
 		r := g.owner[t]
-		clock := make([]int32, g.first[r+1]-g.first[r])
+		clock := newCounts(g.first[r+1] - g.first[r])
 		if s > g.base[t] {
-			copy(clock, clocks[s-1])
+			clock = clocks[s-1]
 		}
 		follow := func(before int) {
-			maxInto(clock, clocks[before])
+			clock, _ = clock.max(clocks[before])
 			u := g.tb[before]
-			clock[u-g.first[r]] = max(clock[u-g.first[r]], int32(before-g.base[u])+1)
+			if n := int32(before-g.base[u]) + 1; clock.at(u-g.first[r]) < n {
+				clock = clock.with(u-g.first[r], n)
+			}
 		}
 		for _, d := range g.deps[s] {
 			follow(d)
@@ -216,7 +218,7 @@ func (g *graph) localOrder(all accesses) (added [][]int) {
 			for i := at.index; i < at.index+at.size; i++ {
 				for _, a := range all[r][at.buffer][i] {
 					u := g.tb[a.step]
-					if place[a.step] >= place[s] || u == t || !writes && !a.writes || clock[u-g.first[r]] > int32(a.step-g.base[u]) {
+					if place[a.step] >= place[s] || u == t || !writes && !a.writes || clock.at(u-g.first[r]) > int32(a.step-g.base[u]) {
 						continue
 					}
 					if !a.writes && g.provesRead(a.step, s, at) {

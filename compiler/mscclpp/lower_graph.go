@@ -28,7 +28,7 @@ type graph struct {
 	port    func(m int) bool // whether a message goes through a port
 	packets bool             // messages are packets; a sum reads them where they land and they are copied nowhere else
 
-	clocks [][]int32 // by step: how many steps of each threadblock come before it
+	clocks []counts // by step: how many steps of each threadblock come before it
 }
 
 const none = -1
@@ -170,10 +170,10 @@ func (g *graph) sortTopologically() error {
 // a step wait for earlier steps that touch the same chunk, if it does not
 // already know that they are over.
 func (g *graph) computeClocks(all *history) {
-	zero := make([]int32, len(g.owner))
-	g.clocks = make([][]int32, len(g.steps))
+	zero := newCounts(len(g.owner))
+	g.clocks = make([]counts, len(g.steps))
 	for _, s := range g.order {
-		clock, own := zero, false
+		clock := zero
 		if s > g.base[g.tb[s]] {
 			clock = g.clocks[s-1]
 		}
@@ -182,17 +182,16 @@ func (g *graph) computeClocks(all *history) {
 			if t == g.tb[s] {
 				return
 			}
-			if !own {
-				clock, own = append([]int32(nil), clock...), true
+			clock, _ = clock.max(g.clocks[before])
+			if n := int32(before-g.base[t]) + 1; clock.at(t) < n {
+				clock = clock.with(t, n)
 			}
-			maxInto(clock, g.clocks[before])
-			clock[t] = max(clock[t], int32(before-g.base[t])+1)
 		}
 		g.each(s, learn)
 		if all != nil {
 			g.places(s, func(at span, writes bool) {
 				all.conflicts(at, s, writes, func(before int) {
-					if t := g.tb[before]; t != g.tb[s] && clock[t] <= int32(before-g.base[t]) {
+					if t := g.tb[before]; t != g.tb[s] && clock.at(t) <= int32(before-g.base[t]) {
 						g.deps[s] = append(slices.Clip(g.deps[s]), before)
 						learn(before)
 					}
@@ -210,7 +209,7 @@ func (g *graph) before(a, b int) bool {
 		return a < b
 	}
 	t := g.tb[a]
-	return g.clocks[b][t] > int32(a-g.base[t])
+	return g.clocks[b].at(t) > int32(a-g.base[t])
 }
 
 // knownAtEnd reports whether GPU r knows, when it ends, that step s is
@@ -227,7 +226,7 @@ func (g *graph) knownAtEnd(r, s int) bool {
 // begun reports whether GPU r is known to have begun when step s begins.
 func (g *graph) begun(r, s int) bool {
 	for t := g.first[r]; t < g.first[r+1]; t++ {
-		if g.clocks[s][t] > 0 {
+		if g.clocks[s].at(t) > 0 {
 			return true
 		}
 	}

@@ -25,8 +25,8 @@ func (l *lowering) draft() {
 		}
 		d := l.newPart(g.owner[t], none)
 		for s := g.base[t]; s < g.base[t+1]; s++ {
-			was := *d
-			was.ops, was.taken = slices.Clone(d.ops), maps.Clone(d.taken)
+			was := *d // operations are only appended
+			was.taken = maps.Clone(d.taken)
 			prologue := slices.Clone(l.parts[len(l.parts)-1].prologue)
 			if l.step(d, s); l.full(d) && len(was.ops) > 0 {
 				l.parts[len(l.parts)-1].prologue = prologue
@@ -169,14 +169,11 @@ func (l *lowering) number(plan *Plan) {
 		p := &l.parts[i]
 		tb := &plan.GPUs[p.gpu].Threadblocks[n.tb[i]]
 		w := &writer{n: n, part: i, gpu: &plan.GPUs[p.gpu], tb: tb}
-		tb.Ops = w.ops(p.prologue)
-		body := w.ops(p.ops)
+		prologue, body := w.ops(p.prologue), w.ops(p.ops)
 		if l.chunks > 0 {
-			tb.Ops = append(tb.Ops, Op{Kind: kindOf("pipeline"), Slices: 1, Unit: int(l.o.TileBytes), Chunks: l.chunks, Ops: body})
-		} else {
-			tb.Ops = append(tb.Ops, body...)
+			body = []Op{{Kind: kindOf("pipeline"), Slices: 1, Unit: int(l.o.TileBytes), Chunks: l.chunks, Ops: body}}
 		}
-		tb.Ops = append(tb.Ops, w.ops(l.flushes(p))...)
+		tb.Ops = slices.Concat(prologue, body, w.ops(l.flushes(p)))
 	}
 }
 
@@ -246,9 +243,10 @@ type writer struct {
 	tb   *Threadblock
 }
 
-func (w *writer) ops(drafts []draft) (ops []Op) {
-	for _, d := range drafts {
-		ops = append(ops, w.op(d))
+func (w *writer) ops(drafts []draft) []Op {
+	ops := make([]Op, len(drafts))
+	for i, d := range drafts {
+		ops[i] = w.op(d)
 	}
 	return ops
 }

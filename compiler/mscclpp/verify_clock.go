@@ -2,7 +2,7 @@ package mscclpp
 
 // clock is a vector clock: by threadblock, the number of phases known to be
 // complete. strong covers memory accesses, weak only execution.
-type clock struct{ strong, weak []int32 }
+type clock struct{ strong, weak counts }
 
 // clockState is the clock of a threadblock or of the proxy of a port: its
 // phase, the clock at the start of the phase, and the clocks of those of its
@@ -10,10 +10,9 @@ type clock struct{ strong, weak []int32 }
 type clockState struct {
 	phase int32
 	start clock
-	lent  bool // start is shared and must be copied before it changes
-	lanes map[int]clock
-	// weakly holds the clocks that packets read in this phase have proved.
-	weakly []clock
+	lanes []clock // by lane, all of start included; empty for one that has not waited
+	// weakly holds what packets read in this phase have proved.
+	weakly []counts
 	looks  []int // its events that read packets
 	// taken is the lane that took from each counter in this phase. acted reports
 	// whether the threadblock did something since, and unsure is a counter that
@@ -28,31 +27,24 @@ func (w *orderTracker) merge(a, b clock) clock {
 	return clock{w.max(a.strong, b.strong), w.max(a.weak, b.weak)}
 }
 
-func (w *orderTracker) max(a, b []int32) []int32 {
-	if &a[0] == &b[0] {
-		return a
-	}
-	w.work += int64(len(a))
-	c := make([]int32, len(a))
-	for i, x := range a {
-		c[i] = max(x, b[i])
-	}
+func (w *orderTracker) max(a, b counts) counts {
+	c, looked := a.max(b)
+	w.work += int64(looked)
 	return c
 }
 
 // clockOf returns the clock of one lane of a threadblock.
 func (w *orderTracker) clockOf(t, lane int) clock {
-	if c, ok := w.tbs[t].lanes[lane]; ok {
-		return c
+	if lanes := w.tbs[t].lanes; lane < len(lanes) && lanes[lane].strong != nil {
+		return lanes[lane]
 	}
-	w.tbs[t].lent = true
 	return w.tbs[t].start
 }
 
 func (w *orderTracker) learn(t, lane int, c clock) {
 	s := &w.tbs[t]
-	if s.lanes == nil {
-		s.lanes = map[int]clock{}
+	for len(s.lanes) <= lane {
+		s.lanes = append(s.lanes, clock{})
 	}
 	s.lanes[lane] = w.merge(w.clockOf(t, lane), c)
 }
@@ -60,32 +52,28 @@ func (w *orderTracker) learn(t, lane int, c clock) {
 // sync ends the current phase of a threadblock.
 func (w *orderTracker) sync(t int) {
 	s := &w.tbs[t]
-	n := len(s.start.strong)
-	next := s.start
-	if s.lent {
-		w.work += int64(n)
-		next = clock{append(make([]int32, 0, n), next.strong...), append(make([]int32, 0, n), next.weak...)}
-	}
+	var next clock
 	for _, c := range s.lanes {
-		maxInto(next.strong, c.strong)
-		maxInto(next.weak, c.weak)
+		switch {
+		case c.strong == nil:
+		case next.strong == nil:
+			next = c
+		default:
+			next = w.merge(next, c)
+		}
 	}
-	for _, c := range s.weakly {
-		maxInto(next.weak, c.weak)
+	if next.strong == nil {
+		next = s.start
 	}
-	w.work += int64(n * (len(s.lanes) + len(s.weakly)) / 4)
+	for _, weak := range s.weakly {
+		next.weak = w.max(next.weak, weak)
+	}
 	s.phase++
-	next.strong[t], next.weak[t] = s.phase, s.phase
-	s.start, s.lanes, s.weakly, s.lent = next, nil, nil, false
+	s.start = clock{next.strong.with(t, s.phase), next.weak.with(t, s.phase)}
+	w.work += int64(2 * (len(next.strong) + countsInPage))
+	clear(s.lanes)
+	s.lanes, s.weakly = s.lanes[:0], nil
 	s.taken, s.acted, s.unsure = nil, false, nobody
-}
-
-// maxInto sets a to the maximum of a and b.
-func maxInto(a, b []int32) {
-	b = b[:len(a)]
-	for i, x := range a {
-		a[i] = max(x, b[i])
-	}
 }
 
 // mergeAtBarrier gives all threadblocks at a barrier the maximum of their
@@ -96,6 +84,6 @@ func (w *orderTracker) mergeAtBarrier(here []int) {
 		all = w.merge(all, w.tbs[t].start)
 	}
 	for _, t := range here {
-		w.tbs[t].start, w.tbs[t].lent = all, true
+		w.tbs[t].start = all
 	}
 }

@@ -57,9 +57,9 @@ func (w *orderTracker) completeBefore(x cellAccess, writes bool, y cellAccess, k
 		case m.tbs[a.tb].gpu == g && a.who == a.tb:
 			return true // its kernel has ended
 		case writes:
-			return known[g].strong[a.who] > a.phase
+			return known[g].strong.at(int(a.who)) > a.phase
 		}
-		return known[g].weak[a.who] > a.phase
+		return known[g].weak.at(int(a.who)) > a.phase
 	}
 	if told(m.tbs[b.tb].gpu) {
 		return true
@@ -67,7 +67,7 @@ func (w *orderTracker) completeBefore(x cellAccess, writes bool, y cellAccess, k
 	for g := range known {
 		w.work += int64(m.firstTB[g+1] - m.firstTB[g])
 		for t := m.firstTB[g]; t < m.firstTB[g+1]; t++ {
-			if b.at.weak[t] > 0 {
+			if b.weak.at(t) > 0 {
 				if told(g) {
 					return true
 				}

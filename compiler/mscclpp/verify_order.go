@@ -21,6 +21,7 @@ type orderTracker struct {
 	m           *machine
 	tbs         []clockState
 	events      []event
+	at          clock // of the last event
 	cells       []cellState
 	firsts      []cellAccess // by cell of scratch: the first write
 	reads       []cellAccess
@@ -38,11 +39,11 @@ type orderTracker struct {
 type event struct {
 	who   int32 // threadblock, or proxy of a port
 	phase int32
-	at    clock
 	in    *instr
-	tb    int32 // threadblock; for a proxy, the one that handed it the work
-	looks int32 // its first packet in came, which is in the order of events
-	seen  int32 // how many packets it read
+	tb    int32  // threadblock; for a proxy, the one that handed it the work
+	looks int32  // its first packet in packetReads, which is in the order of events
+	seen  int32  // how many packets it read
+	weak  counts // of its clock, if that matters after the next event: of packets and of a launch's first writes
 }
 
 // packetRead is a packet that one element of an event read and another element
@@ -71,8 +72,8 @@ func newWatch(m *machine) *orderTracker {
 	n := len(m.tbs) + len(m.engines)
 	w := &orderTracker{m: m, started: [2]int{nobody, nobody}, tbs: make([]clockState, n), cells: make([]cellState, len(m.memory.Cells()))}
 	for i := range w.tbs {
-		w.tbs[i] = clockState{phase: 1, start: clock{make([]int32, n), make([]int32, n)}, unsure: nobody}
-		w.tbs[i].start.strong[i], w.tbs[i].start.weak[i] = 1, 1
+		start := newCounts(n).with(i, 1)
+		w.tbs[i] = clockState{phase: 1, start: clock{start, start}, unsure: nobody}
 	}
 	for i := range w.cells {
 		w.cells[i] = cellState{cellAccess{event: nobody}, nobody, nobody}
@@ -102,7 +103,7 @@ func (w *orderTracker) post(t, lane, c int, in *instr) {
 		e := in.engines[lane]
 		w.tbs[e].start = w.merge(w.tbs[e].start, known)
 		w.sync(e)
-		known, w.tbs[e].lent = w.tbs[e].start, true
+		known = w.tbs[e].start
 	} else if in.op.Kind.relaxed {
 		known.strong = nil
 	}
@@ -133,9 +134,11 @@ func (w *orderTracker) take(t, lane, c int, in *instr) {
 			continue
 		}
 		known := w.postClocks[c][u][certain-1]
+		if len(of.takers) == 1 {
+			w.postClocks[c][u][certain-1] = clock{} // nobody takes it again
+		}
 		if known.strong == nil || in.op.Kind.relaxed && in.op.Type != Port {
 			known.strong = w.tbs[t].start.strong
-			w.tbs[t].lent = true
 		}
 		w.learn(t, lane, known)
 	}
@@ -144,7 +147,6 @@ func (w *orderTracker) take(t, lane, c int, in *instr) {
 // flush waits for all copies that a port was handed.
 func (w *orderTracker) flush(t, lane, e int) {
 	w.sync(e)
-	w.tbs[e].lent = true
 	w.learn(t, lane, w.tbs[e].start)
 }
 
@@ -156,8 +158,8 @@ func (w *orderTracker) begin(t int, in *instr, cells int) int {
 }
 
 func (w *orderTracker) event(who, t int, in *instr) int {
-	w.tbs[who].lent = true
-	w.events = append(w.events, event{who: int32(who), phase: w.tbs[who].phase, at: w.tbs[who].start, in: in, tb: int32(t), looks: int32(len(w.packetReads))})
+	w.at = w.tbs[who].start
+	w.events = append(w.events, event{who: int32(who), phase: w.tbs[who].phase, in: in, tb: int32(t), looks: int32(len(w.packetReads))})
 	return len(w.events) - 1
 }
 
@@ -187,7 +189,7 @@ func (w *orderTracker) recordPacketSource(who, element, c int) {
 	if e.seen == 0 {
 		s.looks = append(s.looks, who)
 	}
-	if at := w.events[from.event].at; len(s.weakly) == 0 || &s.weakly[len(s.weakly)-1].weak[0] != &at.weak[0] {
+	if at := w.events[from.event].weak; len(s.weakly) == 0 || !at.same(s.weakly[len(s.weakly)-1]) {
 		s.weakly = append(s.weakly, at)
 	}
 	w.packetReads = append(w.packetReads, packetRead{int32(element), from.event, from.element})
@@ -223,6 +225,10 @@ func (w *orderTracker) write(who, element, c, first int, g *region, rank int) {
 	if begin == nobody && g.scratch {
 		begin = int32(len(w.firsts))
 		w.firsts = append(w.firsts, t)
+		w.events[who].weak = w.at.weak
+	}
+	if g.packets {
+		w.events[who].weak = w.at.weak
 	}
 	w.cells[c] = cellState{t, nobody, begin}
 }

@@ -30,7 +30,7 @@ func (w *orderTracker) orderedByPackets(a, b cellAccess) bool {
 			if p.event == a.event && p.from == a.element {
 				return true
 			}
-			if f := &w.events[p.event]; f.at.weak[x.who] > x.phase {
+			if f := &w.events[p.event]; f.weak.at(int(x.who)) > x.phase {
 				return true
 			}
 			stack = append(stack, at{p.event, p.from})
@@ -58,7 +58,7 @@ func (w *orderTracker) checkBegun(who, c int, g *region, rank int) {
 	w.started = [2]int{who, rank}
 	w.work += int64(w.m.firstTB[rank+1] - w.m.firstTB[rank])
 	for t := w.m.firstTB[rank]; t < w.m.firstTB[rank+1]; t++ {
-		if e.at.weak[t] > 0 {
+		if w.at.weak.at(t) > 0 {
 			return
 		}
 	}
@@ -97,9 +97,9 @@ func (w *orderTracker) checkEnd() {
 		if b > 1 || known[rank].strong == nil {
 			continue
 		}
-		late := func(t cellAccess, knows []int32) bool {
+		late := func(t cellAccess, knows counts) bool {
 			e := &w.events[t.event]
-			return (m.tbs[e.tb].gpu != rank || e.who != e.tb) && knows[e.who] <= e.phase
+			return (m.tbs[e.tb].gpu != rank || e.who != e.tb) && knows.at(int(e.who)) <= e.phase
 		}
 		if t := w.cells[c].write; t.event >= 0 {
 			if e := &w.events[t.event]; late(t, known[rank].weak) {

@@ -7,23 +7,23 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// ordered checks that access a comes before access b of the same cell. Weak
-// order suffices if weakly is set, which is for a read a.
+// ordered checks that access a comes before access b, of the last event, to the same
+// cell. Weak order suffices if weakly is set, which is for a read a.
 func (w *orderTracker) ordered(a, b cellAccess, c int, weakly bool) {
 	if a.event < 0 {
 		return
 	}
 	x, y := &w.events[a.event], &w.events[b.event]
-	known := y.at.strong
+	known := w.at.strong
 	if weakly {
-		known = y.at.weak
+		known = w.at.weak
 	}
 	switch {
 	case a.event == b.event:
 		if a.element == b.element && weakly {
 			return
 		}
-	case known[x.who] > x.phase:
+	case known.at(int(x.who)) > x.phase:
 		return
 	case x.who == y.who && x.who != x.tb:
 		return // a port works in order

@@ -13,6 +13,9 @@ import (
 func (m *machine) resolve(t int) {
 	tb := &m.tbs[t]
 	plan := &m.p.GPUs[tb.gpu].Threadblocks[tb.id]
+	n := 0
+	plan.each(func(int, *Op) { n++ })
+	tb.code = make([]instr, 0, n)
 	at := 0
 	for i := range plan.Ops {
 		op := &plan.Ops[i]

@@ -342,16 +342,11 @@ func (s *structure) barriers() {
 		in := map[int]map[int]bool{}
 		each := func(f func(t, at int, op *Op)) {
 			for t := range s.p.GPUs[g].Threadblocks {
-				at := 0
-				for i := range s.p.GPUs[g].Threadblocks[t].Ops {
-					op := &s.p.GPUs[g].Threadblocks[t].Ops[i]
-					for _, o := range append([]Op{*op}, op.Ops...) {
-						if o.Kind.effect == meets {
-							f(t, at, &o)
-						}
-						at++
+				s.p.GPUs[g].Threadblocks[t].each(func(at int, op *Op) {
+					if op.Kind.effect == meets {
+						f(t, at, op)
 					}
-				}
+				})
 			}
 		}
 		each(func(t, _ int, op *Op) {
