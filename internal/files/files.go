@@ -88,6 +88,9 @@ func ReadAll(from io.Reader, most, size int64) ([]byte, error) {
 	}
 }
 
+// TrimMark returns text without the byte order mark that programs of Windows put before it.
+func TrimMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
+
 // trailing is how many blanks end a text whose part before b ended with some.
 func trailing(b []byte, before int) int {
 	rest := bytes.TrimRight(b, " \t\r\n")

@@ -80,6 +80,9 @@ func whole(r *big.Rat) (int64, bool) {
 // ParseBytes reads a size in bytes such as 8, 64K, 1M, 1.5G or 4KiB: binary suffixes,
 // case ignored. It returns an error for anything else, and for a part of a byte.
 func ParseBytes(s string) (Bytes, error) {
+	if n, err := strconv.ParseUint(s, 10, 63); err == nil && len(s) <= 19 { // most are
+		return Bytes(n), nil
+	}
 	number, unit := split(s)
 	for _, u := range byteSuffixes {
 		if u.name == strings.ToLower(unit) {

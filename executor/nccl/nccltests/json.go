@@ -9,6 +9,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/colltune/colltune/internal/units"
 )
 
 // document is the part of -J's output that is used here. The tests write it by
@@ -171,21 +173,17 @@ func (d *document) table() (t Table) {
 // the file doesn't say.
 func ranks(processes, threads, gpus int) int {
 	const most = 1 << 24
-	for _, n := range []int{processes, threads, gpus} {
-		if n < 1 || n > most {
-			return 0
-		}
+	n, err := units.Product(int64(processes), int64(threads), int64(gpus))
+	if err != nil || n > most {
+		return 0
 	}
-	if n := int64(processes) * int64(threads); n <= most && n*int64(gpus) <= most {
-		return int(n) * gpus
-	}
-	return 0
+	return int(n)
 }
 
 func (j *jsonRow) row() (Row, error) {
 	r := Row{Bytes: j.Bytes, Count: j.Count, Type: j.Type, Op: j.Op, Root: -1}
-	if j.Bytes < 0 || j.Count < 0 {
-		return r, fmt.Errorf("size %d, count %d: want 0 or more", j.Bytes, j.Count)
+	if err := r.check(); err != nil {
+		return r, err
 	}
 	if !isType(j.Type) {
 		return r, fmt.Errorf("unknown type %.40q", j.Type)

@@ -82,6 +82,9 @@ func TestErrorsNameTheirLine(t *testing.T) {
 		"time is a word":        {header + " 8 2 float sum -1 fast 0.0 0.0 0 12.8 0.0 0.0 0\n", `x:2: column time: "fast": want a number`},
 		"time is negative":      {header + " 8 2 float sum -1 -1 0.0 0.0 0 12.8 0.0 0.0 0\n", `column time: "-1"`},
 		"time is not finite":    {header + " 8 2 float sum -1 inf 0.0 0.0 0 12.8 0.0 0.0 0\n", `column time: "inf"`},
+		"time is hexadecimal":   {header + " 8 2 float sum -1 0x1p3 0.0 0.0 0 12.8 0.0 0.0 0\n", `x:2: column time: "0x1p3": want a number`},
+		"size above a PiB":      {header + " 1125899906842625 2 float sum -1 9 0.0 0.0 0 12.8 0.0 0.0 0\n", "x:2: size 1125899906842625, count 2: want 0 to 1125899906842624, a PiB"},
+		"size is negative":      {header + row + " -8 2 float sum -1 9 0.0 0.0 0 12.8 0.0 0.0 0\n", "x:3: size -8, count 2: want 0 to"},
 		"no header":             {" 8 2 float sum 12.9 0.0 0.0 0 12.8 0.0 0.0 0\n", "x:1: row of 12 fields without a header"},
 		"unknown column":        {"# size count type colour\n 8 2 float red\n", `x:2: unknown column "colour"`},
 		"no time":               {"# size count type\n 8 2 float\n", "x:2: the table's header has no column time"},
@@ -95,6 +98,7 @@ func TestErrorsNameTheirLine(t *testing.T) {
 		"JSON infinite":         {`{"results": [{"size":8,"count":2,"type":"float","in_place":{"time":inf}}]}`, "x:1: JSON of nccl-tests"},
 		"JSON negative time":    {`{"results": [{"size":8,"count":2,"type":"float","in_place":{"time":-2}}]}`, "-2: want a number"},
 		"JSON unknown type":     {`{"results": [{"size":8,"count":2,"type":"float8"}]}`, `results[0]: unknown type "float8"`},
+		"JSON size too large":   {`{"results": [{"size":9223372036854775807,"count":2,"type":"float","in_place":{"time":2}}]}`, "results[0]: size 9223372036854775807, count 2: want 0 to"},
 		"JSON root of a word":   {`{"results": [{"size":8,"count":2,"type":"float","root":"x"}]}`, `results[0]: root "x"`},
 	} {
 		_, err := Parse("x", []byte(tc.text))
@@ -291,6 +295,7 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Add([]byte("# size count type time\n 1 1 float 1\n"))
+	f.Add([]byte("# size count type time\n 1 1 float 1\n 9223372036854775807 1 float 0x1p3\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r, err := Parse("x", text)
 		if err != nil {
@@ -308,7 +313,7 @@ func FuzzParse(f *testing.F) {
 						t.Errorf("read %+v", at)
 					}
 				}
-				if row.Bytes < 0 || !isType(row.Type) {
+				if row.Bytes < 0 || row.Bytes > 1<<50 || !isType(row.Type) {
 					t.Errorf("read %+v", row)
 				}
 			}

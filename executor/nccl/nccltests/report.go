@@ -1,10 +1,14 @@
 package nccltests
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/colltune/colltune/internal/files"
+	"github.com/colltune/colltune/internal/units"
 )
 
 // Report is the content of a file of nccl-tests' output.
@@ -141,6 +145,14 @@ func (r *Row) DType() string {
 	return ""
 }
 
+// check returns an error for a size that no call has.
+func (r *Row) check() error {
+	if r.Bytes < 0 || r.Bytes > units.MostBytes || r.Count < 0 || r.Count > units.MostBytes {
+		return fmt.Errorf("size %d, count %d: want 0 to %d, a PiB", r.Bytes, r.Count, int64(units.MostBytes))
+	}
+	return nil
+}
+
 func isType(s string) bool {
 	return slices.ContainsFunc(types, func(t struct{ theirs, ours string }) bool { return t.theirs == s })
 }
@@ -166,8 +178,8 @@ func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line,
 // Parse reads the output of nccl-tests, text or JSON. name is the file's name in errors,
 // each of which is an *Error. Output without a table is an error.
 func Parse(name string, text []byte) (*Report, error) {
-	trimmed := strings.TrimLeft(string(text), " \t\r\n\ufeff")
-	if strings.HasPrefix(trimmed, "{") {
+	text = files.TrimMark(text)
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		return parseJSON(name, text)
 	}
 	return parseText(name, string(text))

@@ -2,11 +2,12 @@ package nccltests
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/colltune/colltune/internal/units"
 )
 
 // maxFailures is how many lines of failure a report keeps.
@@ -293,6 +294,9 @@ func (r *textReader) row(fields []string) error {
 	if at == nil {
 		return r.errorf("the table's header has no column time")
 	}
+	if err := row.check(); err != nil {
+		return r.errorf("%v", err)
+	}
 	r.add(row)
 	return nil
 }
@@ -353,8 +357,8 @@ func (r *textReader) errorf(format string, args ...any) error {
 // number reads a number that the tests may print, such as 12.34 or 1.2e+07: finite
 // and not below 0.
 func number(s string) (float64, error) {
-	x, err := strconv.ParseFloat(s, 64)
-	if err == nil && (!(x >= 0) || math.IsInf(x, 0)) {
+	x, err := units.ParseDecimal(s)
+	if err == nil && x < 0 {
 		err = strconv.ErrRange
 	}
 	return x, err

@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/colltune/colltune/internal/units"
 )
 
 // columns are the columns that are not of the configuration: what reads a cell of each into
 // a row. An empty cell is not read.
 var columns = map[string]func(*row, string) error{
-	"bytes":         func(r *row, v string) error { return readCount(v, &r.bytes) },
+	"bytes":         func(r *row, v string) error { return readSize(v, &r.bytes) },
 	"time_us":       func(r *row, v string) error { return readTime(v, func(us float64) { r.times = []float64{us} }) },
 	"prior_us":      func(r *row, v string) error { return readTime(v, func(us float64) { r.prior = us }) },
 	"dtype":         func(r *row, v string) error { r.call.DType = v; return nil },
@@ -50,8 +52,7 @@ func (b *builder) readCSV(name string, text []byte) error {
 		return csvFault(name, err)
 	}
 	head = slices.Clone(head)
-	head[0] = strings.TrimPrefix(head[0], "\ufeff") // of spreadsheets
-	axes := make([]string, len(head))               // "": no axis
+	axes := make([]string, len(head)) // "": no axis
 	own := 0
 	for i, h := range head {
 		line, column := r.FieldPos(i)
@@ -105,7 +106,7 @@ func (b *builder) readCSV(name string, text []byte) error {
 			}
 		}
 		if perNode {
-			one.call.Ranks *= max(one.call.Nodes, 1)
+			one.call.Ranks *= max(one.call.Nodes, 1) // each at most mostRanks
 		}
 		line, column := r.FieldPos(0)
 		if one.bytes == 0 {
@@ -141,6 +142,13 @@ func readCount(text string, into *int64) error {
 	return nil
 }
 
+func readSize(text string, into *int64) error {
+	if err := readCount(text, into); err != nil {
+		return err
+	}
+	return units.CheckBytes(*into)
+}
+
 // mostRanks is the most nodes, and GPUs of one.
 const mostRanks = 1 << 20
 
@@ -154,7 +162,7 @@ func readRanks(text string, into *int) error {
 }
 
 func readTime(text string, set func(float64)) error {
-	us, err := strconv.ParseFloat(text, 64)
+	us, err := units.ParseDecimal(text)
 	if err != nil {
 		return errors.New("want a time in microseconds")
 	}

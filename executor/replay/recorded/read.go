@@ -49,7 +49,8 @@ func Read(paths ...string) (*Table, error) {
 
 // read adds the rows of a file, whose first character tells its form.
 func (b *builder) read(name string, text []byte) error {
-	if strings.HasPrefix(string(bytes.TrimSpace(text[:min(len(text), 1024)])), "{") {
+	text = files.TrimMark(text)
+	if bytes.HasPrefix(bytes.TrimSpace(text[:min(len(text), 1024)]), []byte("{")) {
 		return b.readT4(name, text)
 	}
 	return b.readCSV(name, text)

@@ -155,6 +155,9 @@ func TestFaultsAreNamed(t *testing.T) {
 		{"a,bytes,time_us\nx,1,2\nx,1,fast\n", `x:3:5: time_us "fast": want a time in microseconds`},
 		{"a,bytes,time_us\nx,1,NaN\n", `x:2:5: time_us "NaN": want a time in microseconds`},
 		{"a,bytes,time_us\nx,1,-2\n", `x:2:5: time_us "-2": time of -2 us`},
+		{"a,bytes,time_us\nx,1,1_000\n", `x:2:5: time_us "1_000": want a time in microseconds`},
+		{"a,bytes,time_us\nx,1,0x1p3\n", `x:2:5: time_us "0x1p3": want a time in microseconds`},
+		{"a,bytes,time_us\nx,9223372036854775807,2\n", `x:2:3: bytes "9223372036854775807": 9223372036854775807: want 1 to 1125899906842624, a PiB`},
 		{"a,bytes,time_us\nx,1\n", "x:2:1: wrong number of fields: want one for each name of the first line"},
 		{"a,bytes,time_us\nx,,3\n", "x:2:1: no bytes"},
 		{"a,bytes,time_us\n\"x,1,3\n", `x:2:8: extraneous or missing " in quoted-field`},
@@ -165,7 +168,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		{`{"metadata": {}`, "x:1:16: not whole"},
 		{`{}`, "x:1:1: no metadata or no results"},
 		{"{\"metadata\": {\"bytes\": 8},\n\"results\": 3}", "x:2:13: results: want a list"},
-		{"{\"metadata\": {\"bytes\": 0}, \"results\": []}", "x:1:12: metadata: bytes 0: want the size, above 0"},
+		{"{\"metadata\": {\"bytes\": 0}, \"results\": []}", "x:1:12: metadata: bytes 0: want 1 to 1125899906842624, a PiB"},
 		{"{\"metadata\": {\"bytes\": \"8\"}, \"results\": []}", "x:1:28: bytes: a string: want int64"},
 		{"{\"metadata\": {\"bytes\": 8, \"timeunit\": \"hours\"}, \"results\": []}", `metadata: timeunit "hours"`},
 		{"{\"metadata\": {\"bytes\": 8}, \"results\": [\n{\"configuration\": {\"a\": []}}]}", "x:2:29: the result that ends here: a: want a word or a number"},
@@ -228,6 +231,8 @@ func TestNoiseIsAsAsked(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(small))
 	f.Add([]byte(t4))
+	f.Add([]byte("\ufeff" + t4))
+	f.Add([]byte("a,nodes,gpus_per_node,bytes,time_us\nx,1048576,1048576,9223372036854775807,0x1p3\n"))
 	f.Add([]byte("a,bytes,time_us\n\"x\ny\",1,2\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		table, err := parsed("x", text)

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/colltune/colltune/internal/units"
 )
 
 // A file of T4 results (Kernel Tuner's schema T4/1.0.0), as colltune's export writes it: one
@@ -129,8 +131,8 @@ func (m *t4Metadata) row() (one row, unit float64, err error) {
 	}
 	unit = microseconds[m.TimeUnit]
 	switch {
-	case m.Bytes < 1:
-		return one, 0, fmt.Errorf("bytes %d: want the size, above 0", m.Bytes)
+	case units.CheckBytes(m.Bytes) != nil:
+		return one, 0, fmt.Errorf("bytes %w", units.CheckBytes(m.Bytes))
 	case m.Nodes < 0 || m.Ranks < 0 || m.Nodes > mostRanks || m.Ranks > mostRanks:
 		return one, 0, fmt.Errorf("%d nodes and %d ranks: want 0 to %d", m.Nodes, m.Ranks, mostRanks)
 	case m.Placement != "" && m.Placement != "in" && m.Placement != "out":
