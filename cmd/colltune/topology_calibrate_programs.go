@@ -17,15 +17,13 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/files"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/search/calibrate"
 	"github.com/colltune/colltune/topologies"
 )
-
-// maxRunBytes is the largest size of a run that is taken.
-const maxRunBytes = 1 << 50
 
 // maxProgramTimes is the most times that are taken of a campaign.
 const maxProgramTimes = 512
@@ -53,7 +51,7 @@ func readRuns(cmd *cobra.Command, name, given string) (t measuredTable, err erro
 	if err != nil {
 		return t, err
 	}
-	f := &runsFile{path: path, text: string(text)}
+	f := &runsFile{path: path, text: string(files.TrimMark(text))}
 	if err := f.decode(); err != nil {
 		return t, usage(err)
 	}
@@ -181,8 +179,8 @@ func (f *runsFile) rows() (rows []runRow, err error) {
 		if err := json.Unmarshal(raw, &row); err != nil {
 			return nil, f.jsonError(err, at, key, "want a row of colltune run -o json")
 		}
-		if row.Bytes < 1 || row.Bytes > maxRunBytes {
-			return nil, f.failAt(f.find("bytes", at, end), key+".bytes", "%d: want 1 to %d", row.Bytes, int64(maxRunBytes))
+		if err := units.CheckBytes(row.Bytes); err != nil {
+			return nil, f.failAt(f.find("bytes", at, end), key+".bytes", "%v", err)
 		}
 		if err := units.CheckTimeUS(row.TimeUS); err != nil {
 			return nil, f.failAt(f.find("time_us", at, end), key+".time_us", "%v", err)

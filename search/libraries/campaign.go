@@ -2,7 +2,6 @@ package libraries
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -19,7 +18,7 @@ func ReadCampaign(s Source, c *results.Campaign) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{Source: s, base: filepath.Base(s.Path)}
+	r := &reader{Source: s, base: sourceName(s.Path)}
 	traffic, err := trafficOf(c.Plan())
 	if err != nil {
 		return nil, err
@@ -33,7 +32,7 @@ func ReadCampaign(s Source, c *results.Campaign) ([]Row, error) {
 		}
 		row.Conditions[System], row.Conditions[Nodes] = w.Topology, strconv.Itoa(w.Nodes)
 		row.Conditions[DType], row.Conditions[Placement] = c.Plan().DType, w.Placement
-		row.Conditions[Kernel] = w.Algorithm
+		row.Conditions[Kernel] = safeWord(w.Algorithm, maxWord) // a template's name may be any
 		row.Conditions[Traffic] = traffic
 		if c.Plan().Executor == "sim" {
 			row.Conditions[Evidence] = "simulated"

@@ -7,12 +7,14 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/colltune/colltune/internal/units"
 )
 
 // readCSV reads a file whose first line names its columns. Lines that begin with # are
 // comments.
 func (r *reader) readCSV(text []byte) error {
-	c := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	c := csv.NewReader(bytes.NewReader(text))
 	c.Comment, c.ReuseRecord, c.TrimLeadingSpace = '#', true, true
 	names, err := c.Read()
 	if err != nil {
@@ -47,7 +49,9 @@ func (r *reader) readCSV(text []byte) error {
 			if size == 0 {
 				return r.errorf(line, "count is in elements: want a dtype in the row")
 			}
-			row.Bytes *= size
+			if row.Bytes, err = units.Product(row.Bytes, size); err != nil {
+				return r.errorf(line, "column count: %v", err)
+			}
 		}
 		if err := r.add(row, line); err != nil {
 			return err

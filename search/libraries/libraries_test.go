@@ -397,32 +397,29 @@ func fuzz(f *testing.F, seeds ...string) {
 			t.Fatalf("%d rows of %d bytes", len(rows), len(text))
 		}
 		table, _ := libraries.Build(rows, libraries.DefaultEqual)
-		var b bytes.Buffer
-		if err := table.Write(&b, "v"); err != nil {
-			t.Fatal(err)
-		}
-		again, err := libraries.ReadTable("f", b.Bytes())
-		if err != nil {
-			t.Fatalf("%v\n%s", err, &b)
-		}
-		if len(again.Rows) != len(table.Rows) {
-			t.Fatalf("%d rows read back of %d", len(again.Rows), len(table.Rows))
-		}
+		readBack(t, rows)
 		table.Regions()
 	})
 }
 
 func FuzzCSV(f *testing.F) {
 	fuzz(f, "collective,ranks,bytes,time_us\nallreduce,8,1024,5\n", "\ufeffgpus, collective, dtype, count, time_ms\n# c\n8,\"bcast\",half,1K,1e3\n",
-		"collective,ranks,nodes,bytes,library,version,channels,algorithm,protocol,low_us,high_us,runs,evidence,time_us\nallgather,8,1,8K,nccl,2,16,ring,ll,1,3,4,simulated,2\n")
+		"collective,ranks,nodes,bytes,library,version,channels,algorithm,protocol,low_us,high_us,runs,evidence,time_us\nallgather,8,1,8K,nccl,2,16,ring,ll,1,3,4,simulated,2\n",
+		"collective,ranks,count,dtype,library,time_us\nallreduce,8,2305843009213693953,f64,x,5\nallgather,8,9223372036854775807,f64,x,5\nallgather,8,562949953421312,half,x,0x1p3\n",
+		"collective,ranks,bytes,library,time_us,runs\nallreduce,8,8,=x,1_000,16777216\nallreduce,8,8,\"x\",5,16777216\n")
 }
 
-func FuzzNCCLTests(f *testing.F) { fuzz(f, ncclText, ncclJSON) }
+func FuzzNCCLTests(f *testing.F) {
+	fuzz(f, ncclText, ncclJSON, "RCCL version : =cmd|calc\n"+ncclText, "RCCL version : "+strings.Repeat("x", 300)+"\n"+ncclText, strings.ReplaceAll(ncclText, "  1024 ", " 9223372036854775807 "), strings.ReplaceAll(ncclJSON, "4096", "-8"), "\ufeff"+ncclJSON)
+}
 
-func FuzzOSU(f *testing.F) { fuzz(f, osuText, strings.ReplaceAll(osuText, "Allgather", "Allreduce")) }
+func FuzzOSU(f *testing.F) {
+	fuzz(f, osuText, strings.ReplaceAll(osuText, "Allgather", "Allreduce"), strings.ReplaceAll(osuText, "\n128 ", "\n4611686018427387905 "), "\ufeff"+osuText)
+}
 
 func FuzzReadTable(f *testing.F) {
-	for _, seed := range []string{"# colltune.table/v1\n# must be equal: nodes\ncollective,ranks,bytes,library,time_us\nallreduce,8,1,x,1\n", "# colltune.table/v2\n", "# colltune.table/v1\n# must be equal: colour\n"} {
+	for _, seed := range []string{"# colltune.table/v1\n# must be equal: nodes\ncollective,ranks,bytes,library,time_us\nallreduce,8,1,x,1\n", "# colltune.table/v2\n", "# colltune.table/v1\n# must be equal: colour\n",
+		"# colltune.table/v1\n# must be equal: nodes\ncollective,ranks,bytes,nodes,library,time_us,runs\nallgather,8,-8,-5,=deepep,1e-7,33554432\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

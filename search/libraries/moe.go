@@ -7,8 +7,9 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/colltune/colltune/internal/units"
 )
 
 // Rows of mixture-of-experts libraries, as aiconfigurator publishes those of DeepEP and
@@ -36,11 +37,36 @@ type moeRow struct {
 }
 
 func (m *moeRow) number(name string) float64 {
-	v, err := strconv.ParseFloat(m.fields[name], 64)
-	if (err != nil || !(v >= 0 && v < 1e12)) && m.err == nil {
-		m.err = fmt.Errorf("column %s: %.40q: want a number from 0", name, m.fields[name])
+	v, err := units.ParseDecimal(m.fields[name])
+	if err != nil || !(v >= 0 && v < 1e12) {
+		m.fail(name, "a number from 0")
 	}
 	return v
+}
+
+// count reads a whole number, which may be written as 8.0.
+func (m *moeRow) count(name string) int64 {
+	v, err := units.ParseDecimal(m.fields[name])
+	if err != nil || v != math.Trunc(v) || v < 1 || v > units.MostBytes {
+		m.fail(name, "a whole number from 1")
+		return 0
+	}
+	return int64(v)
+}
+
+// stated is count of a column that may be missing, or empty, as a condition has it.
+func (m *moeRow) stated(name string) string {
+	if m.fields[name] == "" {
+		return ""
+	}
+	return digits(m.count(name))
+}
+
+// fail keeps the first error.
+func (m *moeRow) fail(name, want string) {
+	if m.err == nil {
+		m.err = fmt.Errorf("column %s: %.40q: want %s", name, m.fields[name], want)
+	}
 }
 
 // readMoE reads a file of DeepEP's or TensorRT-LLM's rows.
@@ -96,22 +122,17 @@ func (r *reader) moe(m *moeRow, prepareUS float64) error {
 	if _, ep := m.fields["moe_ep_size"]; ep {
 		return r.trtllm(m, prepareUS)
 	}
-	ranks := 0.0
-	for _, s := range r.stated {
-		if s.column.name == "ranks" {
-			ranks, _ = strconv.ParseFloat(s.value, 64)
-		}
-	}
+	ranks := int64(r.ranks())
 	if ranks == 0 {
 		return r.errorf(m.line, "ranks is not stated: want it beside the file's name, as in --library FILE,ranks=8")
 	}
 	for _, phase := range []string{"dispatch", "combine"} {
-		call := moeCall{library: m.fields["kernel_source"], phase: phase, precision: "bfloat16", kernel: m.fields["op_name"], ranks: ranks, tokens: m.number("num_token"), topk: m.number("num_topk")}
+		call := moeCall{library: m.fields["kernel_source"], phase: phase, precision: "bfloat16", kernel: m.fields["op_name"], ranks: ranks, tokens: m.count("num_token"), topk: m.count("num_topk")}
 		if phase == "dispatch" {
 			call.precision = "fp8"
 		}
 		if _, normal := m.fields[phase+"_transmit_us"]; normal {
-			call.kernel, call.sms = "normal", m.fields[phase+"_sms"]
+			call.kernel, call.sms = "normal", m.stated(phase+"_sms")
 			call.us = m.number(phase+"_transmit_us") + m.number(phase+"_notify_us")
 		} else {
 			call.kernel, call.us = "low latency", m.number(phase+"_avg_t_us")
@@ -125,7 +146,7 @@ func (r *reader) moe(m *moeRow, prepareUS float64) error {
 
 // trtllm adds the dispatch or combine of a line of TensorRT-LLM's.
 func (r *reader) trtllm(m *moeRow, prepareUS float64) error {
-	c := moeCall{library: "trtllm", precision: m.fields["moe_dtype"], kernel: m.fields["kernel_source"] + " " + m.fields["moe_dtype"], us: m.number("latency") * 1e3, ranks: m.number("moe_ep_size"), tokens: m.number("num_tokens"), topk: m.number("topk")}
+	c := moeCall{library: "trtllm", precision: m.fields["moe_dtype"], kernel: m.fields["kernel_source"] + " " + m.fields["moe_dtype"], us: m.number("latency") * 1e3, ranks: m.count("moe_ep_size"), tokens: m.count("num_tokens"), topk: m.count("topk")}
 	switch m.fields["op_name"] {
 	case "alltoall_dispatch":
 		c.phase, c.us = "dispatch", c.us+prepareUS
@@ -145,29 +166,28 @@ func (r *reader) trtllm(m *moeRow, prepareUS float64) error {
 // moeCall is a dispatch or a combine.
 type moeCall struct {
 	library, phase, precision, kernel, sms string
-	us, ranks, tokens, topk                float64
+	us                                     float64
+	ranks, tokens, topk                    int64
 }
 
-// moeWidths are the bytes of an element.
-var moeWidths = map[string]float64{"bfloat16": 2, "float16": 2, "fp8": 1, "fp8_block": 1, "nvfp4": 9.0 / 16}
+// moeWidths are sixteenths of a byte of an element.
+var moeWidths = map[string]int64{"bfloat16": 32, "float16": 32, "fp8": 16, "fp8_block": 16, "nvfp4": 9}
 
 func (r *reader) moeCall(m *moeRow, c moeCall) error {
 	width, known := moeWidths[c.precision]
-	bytes := c.ranks * c.tokens * c.topk * m.number("hidden_size") * width
+	elements, err := units.Product(c.ranks, c.tokens, c.topk, m.count("hidden_size"))
+	experts, nodes := m.count("num_experts"), m.stated("node_num")
 	switch {
 	case m.err != nil:
 		return r.errorf(m.line, "%v", m.err)
 	case !known:
 		return r.errorf(m.line, "unknown moe_dtype %.40q: want one of %s", c.precision, strings.Join(moeTypes, ", "))
-	case bytes < 1 || bytes > 1<<50:
-		return r.errorf(m.line, "%g bytes: want 1 to a PiB", bytes)
+	case err != nil:
+		return r.errorf(m.line, "ranks, tokens, top-k and hidden size: %v", err)
 	}
-	row := Row{Collective: "alltoallv", Ranks: int(c.ranks), Bytes: int64(math.Ceil(bytes)), Library: c.library, Version: m.fields["framework"] + "-" + m.fields["version"]}
-	row.Conditions[Kernel] = fmt.Sprintf("%s, %s experts", c.kernel, m.fields["num_experts"])
-	row.Conditions[SMs], row.Conditions[Traffic] = c.sms, c.phase
-	if n := m.fields["node_num"]; n != "" {
-		row.Conditions[Nodes] = n
-	}
+	row := Row{Collective: "alltoallv", Ranks: int(c.ranks), Bytes: (elements*width + 15) / 16, Library: c.library, Version: strings.Trim(m.fields["framework"]+"-"+m.fields["version"], "-")}
+	row.Conditions[Kernel] = fmt.Sprintf("%s, %d experts", c.kernel, experts)
+	row.Conditions[SMs], row.Conditions[Traffic], row.Conditions[Nodes] = c.sms, c.phase, nodes
 	if err := micros(1, func(r *Row) *float64 { return &r.TimeUS })(&row, exact(c.us)); err != nil {
 		return r.errorf(m.line, "%v", err)
 	}

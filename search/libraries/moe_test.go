@@ -45,13 +45,13 @@ func TestMoERows(t *testing.T) {
 	}
 	for _, c := range []struct{ source, text, want string }{
 		{"low.csv", deepLow, "low.csv:2: ranks is not stated: want it beside the file's name"},
-		{"low.csv,ranks=8", strings.Replace(deepLow, ",128,", ",x,", 1), `low.csv:2: column num_token: "x": want a number from 0`},
+		{"low.csv,ranks=8", strings.Replace(deepLow, ",128,", ",x,", 1), `low.csv:2: column num_token: "x": want a whole number from 1`},
 		{"low.csv,ranks=8", strings.Replace(deepLow, "35.119", "-1", 1), `column dispatch_avg_t_us: "-1"`},
 		{"low.csv,ranks=8", deepLow + "sglang\n", "low.csv:3: another number of fields"},
 		{"trt.csv", strings.Replace(trtRows, "_dispatch", "_dispatches", 1), `trt.csv:2: unknown op_name "alltoall_dispatches"`},
 		{"trt.csv", strings.Replace(trtRows, "nvfp4", "int4", 1), `trt.csv:2: unknown moe_dtype "int4": want one of bfloat16, float16, fp8, fp8_block, nvfp4`},
 		{"trt.csv", trtHead, "nothing was measured"},
-		{"trt.csv", strings.Replace(trtRows, ",16,", ",0,", 1), "trt.csv:2: 0 bytes: want 1 to a PiB"},
+		{"trt.csv", strings.Replace(trtRows, ",16,", ",0,", 1), `trt.csv:2: column num_tokens: "0": want a whole number from 1`},
 	} {
 		source, err := ParseSource(c.source)
 		if err != nil {

@@ -40,13 +40,14 @@ func (r *reader) readNCCLTests(text []byte) error {
 
 // ncclRow adds the times of a row, and returns how many had wrong data.
 func (r *reader) ncclRow(report *nccltests.Report, t *nccltests.Table, from *nccltests.Row) (wrong int, err error) {
+	line := max(from.Line, 1) // JSON has none
 	row := Row{Collective: t.Collective(), Ranks: t.Ranks, Bytes: from.Bytes, Version: report.Library}
 	row.Conditions[Mode] = t.Mode
 	if t.Program != "" && row.Collective == "" {
-		return 0, r.errorf(from.Line, "%s measures no collective that is known here", t.Program)
+		return 0, r.errorf(line, "%s measures no collective that is known here", t.Program)
 	}
 	if row.Conditions[DType], err = dtypeName(from.Type); err != nil {
-		return 0, r.errorf(from.Line, "%v", err)
+		return 0, r.errorf(line, "%v", err)
 	}
 	for _, placement := range []string{"in", "out"} {
 		at := from.Timing(placement)
@@ -58,11 +59,11 @@ func (r *reader) ncclRow(report *nccltests.Report, t *nccltests.Table, from *ncc
 			continue
 		}
 		if err := units.CheckTimeUS(at.TimeUS); err != nil {
-			return 0, r.errorf(from.Line, "%v", err)
+			return 0, r.errorf(line, "%v", err)
 		}
 		row.TimeUS, row.LowUS, row.HighUS = at.TimeUS, 0, 0
 		row.Conditions[Placement] = placement
-		if err := r.add(row, max(from.Line, 1)); err != nil {
+		if err := r.add(row, line); err != nil {
 			return 0, err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/colltune/colltune/internal/units"
 )
 
 var (
@@ -68,14 +70,10 @@ func (r *reader) osuRow(row Row, line string, n int) error {
 		}
 	}
 	if slices.Contains(perPeer, row.Collective) {
-		ranks := row.Ranks
-		for _, st := range r.stated {
-			if st.column.name == "ranks" {
-				_ = st.column.set(&row, st.value) // ParseSource has set it before
-				ranks = row.Ranks
-			}
+		var err error // without ranks the row is refused
+		if row.Bytes, err = units.Product(row.Bytes, int64(max(r.ranks(), 1))); err != nil {
+			return r.errorf(n, "bytes: %v", err)
 		}
-		row.Bytes *= int64(max(ranks, 1)) // without ranks it is refused
 	}
 	return r.add(row, n)
 }

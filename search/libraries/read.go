@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/colltune/colltune/internal/files"
 )
 
 // MaxBytes is the longest file that is read, and maxRows the most rows of one.
@@ -30,7 +32,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line,
 // reader reads one file. Its methods add rows, each completed by what its source states.
 type reader struct {
 	Source
-	base   string // the file's name without its folder
+	base   string // the file's name without its folder, as rows have it
 	rows   []Row
 	others []string // libraries whose rows were left out
 	notes  []string
@@ -48,7 +50,8 @@ var (
 func Read(s Source, text []byte) (rows []Row, notes []string, err error) {
 	// Rows are as many as lines, about; a file of empty lines shall not cost more than it has.
 	const most = 1 << 17
-	r := &reader{Source: s, base: path.Base(filepath.ToSlash(s.Path)), rows: make([]Row, 0, min(bytes.Count(text, []byte("\n"))+1, len(text)/8, most))}
+	text = files.TrimMark(text)
+	r := &reader{Source: s, base: sourceName(s.Path), rows: make([]Row, 0, min(bytes.Count(text, []byte("\n"))+1, len(text)/8, most))}
 	osu, nccl := osuLine.FindIndex(text), ncclLine.FindIndex(text)
 	switch {
 	case osu != nil && nccl != nil:
@@ -74,6 +77,12 @@ func Read(s Source, text []byte) (rows []Row, notes []string, err error) {
 	}
 	return r.rows, r.notes, nil
 }
+
+// SourceOf is a line of a file, as a row's source has it.
+func SourceOf(file string, line int) string { return fmt.Sprintf("%s:%d", sourceName(file), line) }
+
+// sourceName is a file's name without its folder, with room for a line's number.
+func sourceName(file string) string { return safeWord(path.Base(filepath.ToSlash(file)), maxWord-20) }
 
 func (r *reader) errorf(line int, format string, args ...any) error {
 	return &Error{r.Path, line, fmt.Sprintf(format, args...)}

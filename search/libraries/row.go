@@ -2,12 +2,12 @@ package libraries
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/suggest"
@@ -83,15 +83,15 @@ type column struct {
 	name string
 	also string // another name, as others write it
 	set  func(*Row, string) error
-	get  func(*Row) string // nil: only read
+	get  func(*Row) string // "": not stated; nil: only read
 }
 
 // columns is the table of columns, in the order in which they are written. count, time_ms
 // and time_s are other units of bytes and time_us.
 var columns = []column{
 	{"collective", "", setCollective, func(r *Row) string { return r.Collective }},
-	{"ranks", "gpus", whole(func(r *Row) *int { return &r.Ranks }), func(r *Row) string { return strconv.Itoa(r.Ranks) }},
-	{"bytes", "", setBytes, func(r *Row) string { return strconv.FormatInt(r.Bytes, 10) }},
+	{"ranks", "gpus", whole(func(r *Row) *int { return &r.Ranks }), func(r *Row) string { return digits(int64(r.Ranks)) }},
+	{"bytes", "", setBytes, func(r *Row) string { return digits(r.Bytes) }},
 	{"library", "", word(func(r *Row) *string { return &r.Library }), func(r *Row) string { return r.Library }},
 	{"version", "", word(func(r *Row) *string { return &r.Version }), func(r *Row) string { return r.Version }},
 	conditionColumn(System, "", nil),
@@ -109,14 +109,26 @@ var columns = []column{
 	{"time_us", "", micros(1, func(r *Row) *float64 { return &r.TimeUS }), func(r *Row) string { return exact(r.TimeUS) }},
 	{"low_us", "", micros(1, func(r *Row) *float64 { return &r.LowUS }), func(r *Row) string { return exact(r.LowUS) }},
 	{"high_us", "", micros(1, func(r *Row) *float64 { return &r.HighUS }), func(r *Row) string { return exact(r.HighUS) }},
-	{"runs", "", whole(func(r *Row) *int { return &r.Runs }), func(r *Row) string { return strconv.Itoa(r.Runs) }},
+	{"runs", "", whole(func(r *Row) *int { return &r.Runs }), func(r *Row) string { return digits(int64(r.Runs)) }},
 	{"source", "", word(func(r *Row) *string { return &r.Source }), func(r *Row) string { return r.Source }},
 	{"count", "", setBytes, nil},
 	{"time_ms", "", micros(1e3, func(r *Row) *float64 { return &r.TimeUS }), nil},
 	{"time_s", "", micros(1e6, func(r *Row) *float64 { return &r.TimeUS }), nil},
 }
 
-func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+func exact(x float64) string {
+	if x == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+func digits(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
 
 // columnOf returns the column of a name; the error names the nearest.
 func columnOf(name string) (*column, error) {
@@ -144,8 +156,14 @@ func conditionColumn(c Condition, also string, normal func(string) (string, erro
 	}, func(r *Row) string { return r.Conditions[c] }}
 }
 
-// maxWord is the longest text of a field in bytes.
-const maxWord = 200
+// maxWord is the longest text of a field in bytes, and maxWhole the largest of its numbers.
+const (
+	maxWord  = 200
+	maxWhole = 1 << 24
+)
+
+// formula are the characters that begin a spreadsheet's formula, or a comment.
+const formula = "=+-@#"
 
 // plain returns a field without blanks around it. It refuses what is no plain text, and what
 // a spreadsheet would take for a formula.
@@ -154,12 +172,31 @@ func plain(v string) (string, error) {
 	switch {
 	case len(v) > maxWord:
 		return "", fmt.Errorf("%.20q… has %d bytes: want at most %d", v, len(v), maxWord)
+	case !utf8.ValidString(v):
+		return "", fmt.Errorf("%.40q: want text in UTF-8", v)
 	case strings.ContainsFunc(v, func(c rune) bool { return !unicode.IsPrint(c) }):
 		return "", fmt.Errorf("%.40q: want text that can be printed", v)
-	case strings.IndexAny(v, "=+-@#") == 0:
+	case strings.IndexAny(v, formula) == 0:
 		return "", fmt.Errorf("%.40q: want a word that begins with a letter or a digit", v)
 	}
 	return v, nil
+}
+
+// safeWord makes of any text one that plain takes, of at most a number of bytes.
+func safeWord(v string, most int) string {
+	v = strings.TrimSpace(strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(v, "?")))
+	if strings.IndexAny(v, formula) == 0 {
+		v = "'" + v
+	}
+	if len(v) > most {
+		v = strings.ToValidUTF8(v[:most-len("…")], "") + "…"
+	}
+	return v
 }
 
 func word(of func(*Row) *string) func(*Row, string) error {
@@ -170,11 +207,11 @@ func word(of func(*Row) *string) func(*Row, string) error {
 }
 
 func wholeNumber(v string) (string, error) {
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 || n > 1<<24 {
-		return "", fmt.Errorf("%.40q: want a whole number of at least 1", v)
+	n, err := strconv.ParseUint(v, 10, 64)
+	if err != nil || n < 1 || n > maxWhole {
+		return "", fmt.Errorf("%.40q: want a whole number from 1 to %d", v, maxWhole)
 	}
-	return strconv.Itoa(n), nil
+	return strconv.FormatUint(n, 10), nil
 }
 
 func whole(of func(*Row) *int) func(*Row, string) error {
@@ -190,9 +227,9 @@ func whole(of func(*Row) *int) func(*Row, string) error {
 // micros reads a time in a unit of so many microseconds.
 func micros(unit float64, of func(*Row) *float64) func(*Row, string) error {
 	return func(r *Row, v string) error {
-		us, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+		us, err := units.ParseDecimal(strings.TrimSpace(v))
 		if err != nil {
-			return fmt.Errorf("%.40q: want a number", v)
+			return err
 		}
 		*of(r) = us * unit
 		return units.CheckTimeUS(us * unit)
@@ -231,8 +268,8 @@ func modeName(v string) (string, error) {
 // setBytes reads a size, or a number of elements, which finish turns into bytes.
 func setBytes(r *Row, v string) error {
 	n, err := units.ParseBytes(strings.TrimSpace(v))
-	if err == nil && n < 1 {
-		err = errors.New("want at least 1")
+	if err == nil {
+		err = units.CheckBytes(int64(n))
 	}
 	r.Bytes = int64(n)
 	return err
@@ -256,9 +293,21 @@ func setCollective(r *Row, v string) error {
 	return nil
 }
 
-// finish completes a row that was read: a single time is its own interval. The error says
-// what the row lacks.
-func (r *Row) finish() error {
+// Finish completes a row, whatever filled its fields: each becomes what its column would read,
+// so that a table of it can be read, and a single time is its own interval. The error names a
+// field that its column refuses, or that is missing.
+func (r *Row) Finish() error {
+	for i := range columns {
+		c := &columns[i]
+		if c.get == nil {
+			continue
+		}
+		if v := c.get(r); v != "" {
+			if err := c.set(r, v); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
+	}
 	for _, need := range []struct {
 		lacks bool
 		what  string

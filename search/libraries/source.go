@@ -72,6 +72,17 @@ func WithoutFolder(text string) string {
 	return s
 }
 
+// ranks are those stated; 0: not stated.
+func (s *Source) ranks() int {
+	var r Row
+	for _, st := range s.stated {
+		if st.column.name == "ranks" {
+			_ = st.column.set(&r, st.value) // ParseSource has set it before
+		}
+	}
+	return r.Ranks
+}
+
 // errOther is the error of a row that is another library's.
 var errOther = errors.New("another library's")
 
@@ -86,7 +97,7 @@ func (s *Source) complete(r *Row) error {
 	for _, st := range s.stated {
 		has := st.column.get(r)
 		switch {
-		case has == "" || has == "0":
+		case has == "":
 			if err := st.column.set(r, st.value); err != nil {
 				return err
 			}
@@ -94,5 +105,5 @@ func (s *Source) complete(r *Row) error {
 			return fmt.Errorf("%s is %s here, and stated as %s", st.column.name, has, st.value)
 		}
 	}
-	return r.finish()
+	return r.Finish()
 }

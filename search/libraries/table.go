@@ -98,7 +98,7 @@ func merge(rows []*Row) (one Row, warning string) {
 	slowest := rows[0].Source
 	for _, r := range rows {
 		times = append(times, r.TimeUS)
-		one.Runs += r.Runs
+		one.Runs = min(one.Runs+r.Runs, maxWhole)
 		one.LowUS = min(one.LowUS, r.LowUS)
 		if r.HighUS > one.HighUS {
 			one.HighUS, slowest = r.HighUS, r.Source

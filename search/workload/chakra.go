@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -140,8 +141,8 @@ func (t *tracer) chakraOp(f File, n *chakraNode, calls *int) (op Op, isOp bool, 
 		return fail("node %.20s: unknown type %.40q", n.ID, string(n.Type))
 	}
 	bytes, stated := n.whole("comm_size")
-	if !stated || bytes < 0 || bytes > 1<<50/int64(t.options.Ranks) {
-		return fail("node %.20s: comm_size is missing, or out of range", n.ID)
+	if !stated {
+		return fail("node %.20s: comm_size is missing, or no whole number", n.ID)
 	}
 	name, ranks := "sendrecv", 2
 	if n.Type == "COMM_COLL_NODE" || n.Type == "7" {
@@ -155,9 +156,13 @@ func (t *tracer) chakraOp(f File, n *chakraNode, calls *int) (op Op, isOp bool, 
 			name = chakraCollectives[comm]
 		}
 		ranks = t.options.Ranks
-		if name == "allgather" || name == "gather" {
-			bytes *= int64(ranks)
-		}
+	}
+	parts := int64(1)
+	if name == "allgather" || name == "gather" {
+		parts = int64(ranks)
+	}
+	if bytes, err = units.Product(bytes, parts); err != nil {
+		return fail("node %.20s: comm_size: %v", n.ID, err)
 	}
 	key := ""
 	if name != "sendrecv" {
@@ -169,8 +174,7 @@ func (t *tracer) chakraOp(f File, n *chakraNode, calls *int) (op Op, isOp bool, 
 		return op, false, err
 	}
 	op.Stream = "communication"
-	t.recorded(f.Name, n.line, k, us)
-	return op, true, nil
+	return op, true, t.recorded(f.Name, n.line, k, us)
 }
 
 // chakraNodes reads the documents of a trace; those without a type are its head.

@@ -13,6 +13,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/internal/tomlfile"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -120,7 +121,7 @@ func Parse(file string, text []byte, o Options) (*Step, error) {
 }
 
 func (p *parser) errorf(key, format string, args ...any) error {
-	return &libraries.Error{File: p.step.File, Line: p.lines.Of(key), Msg: fmt.Sprintf(format, args...)}
+	return &libraries.Error{File: p.step.File, Line: max(1, p.lines.Of(key)), Msg: fmt.Sprintf(format, args...)}
 }
 
 // keys are all keys of a step's file.
@@ -358,7 +359,7 @@ func (p *parser) kind(o *opRead) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if bytes = math.Ceil(bytes); bytes < 1 || bytes > 1<<50 {
+	if bytes = math.Ceil(bytes); bytes < 1 || bytes > units.MostBytes {
 		return 0, p.errorf(o.key+".bytes", "%s: %g bytes: want 1 to a PiB", o.Name, bytes)
 	}
 	k := Kind{Collective: name, Bytes: int64(bytes), Ranks: g.ranks, Nodes: g.nodes, Stride: g.stride}

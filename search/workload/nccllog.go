@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -69,7 +70,7 @@ func (t *tracer) ncclLog(f File) error {
 		c.peer, errs[2] = strconv.Atoi(string(m[7]))
 		c.ranks, errs[3] = strconv.Atoi(string(m[9]))
 		for _, e := range errs {
-			if e != nil || c.elements > 1<<46 || c.dtype >= len(ncclTypes) || c.ranks < 1 || c.ranks > maxRanks {
+			if e != nil || c.dtype >= len(ncclTypes) || c.ranks < 1 || c.ranks > maxRanks {
 				return &libraries.Error{File: f.Name, Line: n, Msg: fmt.Sprintf("count %s, datatype %s, nranks %s: want numbers that NCCL prints", m[5], m[6], m[9])}
 			}
 		}
@@ -116,7 +117,7 @@ func (t *tracer) logged(f File, r *rankLog, c logged) error {
 	case "allgather", "reducescatter", "alltoall", "gather", "scatter":
 		each = int64(c.ranks) // count is of one rank's part
 	}
-	return t.issue(f, r, c, name, "", c.elements*each, c.ranks)
+	return t.issue(f, r, c, name, "", c.ranks, c.elements, each)
 }
 
 // closeP2P makes one call of the sends and receives of a group.
@@ -131,28 +132,31 @@ func (t *tracer) closeP2P(f File, r *rankLog) error {
 	for _, c := range open {
 		if c.name == "send" {
 			sends = append(sends, c)
-			total += c.elements
+			if total += c.elements; total < 0 || total > units.MostBytes {
+				return &libraries.Error{File: f.Name, Line: c.line, Msg: "more than a PiB in one group"}
+			}
 			most = max(most, c.elements)
 		}
 	}
 	first := open[0]
 	if len(sends) <= 1 {
-		return t.issue(f, r, first, "sendrecv", "", max(total, first.elements), 2)
+		return t.issue(f, r, first, "sendrecv", "", 2, max(total, first.elements))
 	}
-	if len(sends) == first.ranks && total == most*int64(len(sends)) {
-		return t.issue(f, r, first, "alltoall", "", total, first.ranks)
+	if n := int64(len(sends)); len(sends) == first.ranks && total/n == most && total%n == 0 {
+		return t.issue(f, r, first, "alltoall", "", first.ranks, total)
 	}
 	skew := float64(most) * float64(first.ranks) / float64(max(total, 1))
-	return t.issue(f, r, first, "alltoallv", "skew:"+strconv.FormatFloat(skew, 'g', 3, 64), total*int64(first.ranks), first.ranks)
+	return t.issue(f, r, first, "alltoallv", "skew:"+strconv.FormatFloat(skew, 'g', 3, 64), first.ranks, total, int64(first.ranks))
 }
 
-// issue adds a call to a rank's program.
-func (t *tracer) issue(f File, r *rankLog, c logged, name, traffic string, elements int64, ranks int) error {
+// issue adds a call to a rank's program, of as many elements as the product of counts.
+func (t *tracer) issue(f File, r *rankLog, c logged, name, traffic string, ranks int, counts ...int64) error {
 	dtype := ncclTypes[c.dtype]
-	if elements > 1<<50/libraries.DTypeBytes(dtype) {
-		return &libraries.Error{File: f.Name, Line: c.line, Msg: "more than a PiB"}
+	bytes, err := units.Product(append(counts, libraries.DTypeBytes(dtype))...)
+	if err != nil {
+		return &libraries.Error{File: f.Name, Line: c.line, Msg: "count: " + err.Error()}
 	}
-	k := t.kindOf(name, dtype, traffic, elements*libraries.DTypeBytes(dtype), ranks, nil)
+	k := t.kindOf(name, dtype, traffic, bytes, ranks, nil)
 	key := fmt.Sprintf("%s %d", c.comm, r.numbers[c.comm])
 	r.numbers[c.comm]++
 	if name == "sendrecv" {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -79,7 +80,9 @@ func (t *tracer) pytorch(f File) error {
 			if op, err = t.call(f.Name, e.line, k, key); err != nil {
 				return err
 			}
-			t.recorded(f.Name, e.line, k, e.Dur)
+			if err := t.recorded(f.Name, e.line, k, e.Dur); err != nil {
+				return err
+			}
 		} else {
 			op = t.compute(e.Name, e.Dur, e.line)
 		}
@@ -224,16 +227,16 @@ func (t *tracer) profilerKind(e *profilerEvent) (Kind, error) {
 		return Kind{}, err
 	}
 	width := libraries.DTypeBytes(dtype)
-	if width == 0 || a.In < 0 || a.Out < 0 || a.In > 1<<46 || a.Out > 1<<46 || a.Ranks < 1 || a.Ranks > maxRanks {
+	if width == 0 || a.In < 0 || a.Out < 0 || a.Ranks < 1 || a.Ranks > maxRanks {
 		return Kind{}, fmt.Errorf("%.40q of %d elements in, %d out, of type %.20q, over %d ranks: want all of them", a.Collective, a.In, a.Out, a.DType, a.Ranks)
 	}
-	elements, traffic := a.In, ""
+	elements, parts, traffic := a.In, int64(1), ""
 	switch name {
 	case "allgather", "gather":
 		elements = max(a.Out, a.In)
 	case "alltoall":
 		if skew := skewOf(string(a.InSplit)); skew > 1 {
-			name, traffic, elements = "alltoallv", "skew:"+strconv.FormatFloat(skew, 'g', 3, 64), a.In*int64(a.Ranks)
+			name, traffic, parts = "alltoallv", "skew:"+strconv.FormatFloat(skew, 'g', 3, 64), int64(a.Ranks)
 		}
 	default:
 		elements = max(a.In, a.Out)
@@ -241,11 +244,15 @@ func (t *tracer) profilerKind(e *profilerEvent) (Kind, error) {
 			elements = a.In
 		}
 	}
+	bytes, err := units.Product(elements, parts, width)
+	if err != nil {
+		return Kind{}, fmt.Errorf("%.40q: %w", a.Collective, err)
+	}
 	ranks := a.Ranks
 	if name == "sendrecv" {
 		ranks = 2
 	}
-	return t.kindOf(name, dtype, traffic, elements*width, ranks, membersOf(string(a.Members))), nil
+	return t.kindOf(name, dtype, traffic, bytes, ranks, membersOf(string(a.Members))), nil
 }
 
 // membersOf reads a list such as [0, 1, 2, 3]; none where it is cut short.
@@ -264,15 +271,15 @@ func membersOf(list string) (members []int) {
 // are equal or not stated.
 func skewOf(splits string) float64 {
 	parts := membersOf(splits)
-	sum := 0
+	sum := 0.0
 	for _, n := range parts {
-		if n < 0 || n > 1<<46 {
+		if n < 0 {
 			return 1
 		}
-		sum += n
+		sum += float64(n)
 	}
 	if sum == 0 {
 		return 1
 	}
-	return math.Round(float64(slices.Max(parts))*float64(len(parts))/float64(sum)*100) / 100
+	return math.Round(float64(slices.Max(parts))*float64(len(parts))/sum*100) / 100
 }

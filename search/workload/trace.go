@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/files"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/search/libraries"
 )
@@ -18,6 +19,12 @@ import (
 type File struct {
 	Name string
 	Text []byte
+}
+
+// unmarked is the file without a byte order mark.
+func (f File) unmarked() File {
+	f.Text = files.TrimMark(f.Text)
+	return f
 }
 
 // MaxTraceBytes is the longest trace that is read, and maxEvents the most ops of one.
@@ -45,11 +52,14 @@ func isJSON(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []
 func Read(files []File, o Options) (*Step, []libraries.Row, error) {
 	t := &tracer{step: &Step{Name: files[0].Name, File: files[0].Name}, options: o, kinds: map[Kind]int{}, joined: map[string]joint{}, counts: map[string]int{}}
 	for _, f := range files {
+		f = f.unmarked()
 		i := 0
 		for i < len(formats) && !formats[i].is(f.Text) {
 			i++
 		}
 		switch {
+		case len(bytes.TrimSpace(f.Text)) == 0:
+			return nil, nil, &libraries.Error{File: f.Name, Line: 1, Msg: "is empty: want a step in TOML, or a trace"}
 		case i < len(formats):
 			if len(o.Parameters) > 0 {
 				return nil, nil, &libraries.Error{File: f.Name, Line: 1, Msg: "is a trace, which has no parameters"}
@@ -123,16 +133,20 @@ func (t *tracer) compute(name string, us float64, line int) Op {
 }
 
 // recorded notes what a call took.
-func (t *tracer) recorded(f string, line int, k Kind, us float64) {
+func (t *tracer) recorded(f string, line int, k Kind, us float64) error {
 	if us <= 0 {
-		return
+		return nil
 	}
-	r := libraries.Row{Collective: k.Collective, Ranks: k.Ranks, Bytes: k.Bytes, Library: "recorded", TimeUS: us, LowUS: us, HighUS: us, Runs: 1, Source: fmt.Sprintf("%s:%d", f, line)}
-	r.Conditions[libraries.DType], r.Conditions[libraries.Traffic], r.Conditions[libraries.Evidence] = k.DType, k.Traffic, "measured"
+	r := libraries.Row{Collective: k.Collective, Ranks: k.Ranks, Bytes: k.Bytes, Library: "recorded", TimeUS: us, Source: libraries.SourceOf(f, line)}
+	r.Conditions[libraries.DType], r.Conditions[libraries.Traffic] = k.DType, k.Traffic
 	if k.Nodes > 0 {
 		r.Conditions[libraries.Nodes] = strconv.Itoa(k.Nodes)
 	}
+	if err := r.Finish(); err != nil {
+		return &libraries.Error{File: f, Line: line, Msg: err.Error()}
+	}
 	t.rows = append(t.rows, r)
+	return nil
 }
 
 // kindOf completes a kind of call over a group whose ranks are listed, where they are known.

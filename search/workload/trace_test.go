@@ -255,10 +255,19 @@ func FuzzTrace(f *testing.F) {
 	f.Add(profile(kernel("gemm", 7, 100, 50, ""), kernel("nccl", 20, 155, 30, collectiveArgs("all_to_allv", "Byte", 400, 400, 4)+`, "In split size": "[100, 200, 50, 50]"`)))
 	f.Add(chakraHead + chakraText(3, "COMM_COLL_NODE", `"1"`, 7, comm(2, 1024)) + chakraText(1, "COMP_NODE", "", 10, ""))
 	f.Add(ncclRank(0, [2]string{"AllReduce", "a"}, [2]string{"Send", "b"}) + ncclRank(1, [2]string{"AllReduce", "a"}))
+	f.Add(logLine("AllToAll", "70368744177664", 7, 262144))
+	f.Add(logLine("Send", "9223372036854775807", 0, 2) + logLine("Send", "9223372036854775807", 0, 2))
+	f.Add("\ufeff" + profile(kernel("nccl", 7, 1, 1, collectiveArgs("all_to_allv", "Half", 1<<46, 1, 1<<18)+`, "In split size": "[3, 1, 0, 0]"`)))
+	f.Add(chakraText(1, "COMM_COLL_NODE", "", 1, comm(2, 1<<50)))
 	f.Fuzz(func(t *testing.T, text string) {
 		s, _, err := Read([]File{{"f", []byte(text)}}, Options{Ranks: 4, NodeGPUs: 2})
 		if err != nil {
 			return
+		}
+		for _, k := range s.Kinds {
+			if k.Bytes < 1 || k.Bytes > 1<<50 {
+				t.Fatalf("%v", k)
+			}
 		}
 		if _, err := Compare(s, two, Libraries{Fallback: "nccl"}); err != nil {
 			var d *Deadlock

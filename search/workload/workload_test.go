@@ -93,7 +93,7 @@ func TestParseErrors(t *testing.T) {
 		return text
 	}
 	for _, c := range []struct{ text, want string }{
-		{"ranks = 8\n", "s.toml:0: name is missing"},
+		{"ranks = 8\n", "s.toml:1: name is missing"},
 		{"name = \"s\"\n", "ranks is missing"},
 		{head, "the step does nothing"},
 		{head + "scaling = \"good\"\n", `s.toml:3: scaling "good": want weak or strong`},
