@@ -48,9 +48,13 @@ var removals = map[string]string{
 	"results/journal.go openJournal Truncate":                  "what a killed search left of a record, after the records that are whole",
 	"results/journal.go reset Truncate":                        "the records of a journal that has been read, which another plan replaces",
 	"results/lock.go lock Truncate":                            "a file that isLock recognises, or that was made empty a few lines above",
+	"results/map.go make Remove":                               "a campaign's folder that it has just made, if it is empty",
+	"results/mapmake.go Discard Remove":                        "campaigns that CreateMap has just made, as Remove does",
+	"results/mapmake.go Leave Remove":                          "a campaign without trials, of a number of nodes for which there is nothing to search",
 	"results/open.go Discard Remove":                           "what Remove removes",
 	"results/open.go Remove Remove":                            "what Create made for a campaign without trials, and the folders that it made for it if they are empty",
-	"cmd/colltune/search_map.go search Remove":                 "a campaign without trials, of a number of nodes for which there is nothing to search",
+	"results/open.go removeDirs Remove":                        "folders that were made for a campaign or a map, if they are empty",
+	"results/open.go removeFiles Remove":                       "plan, journal, lock or list of a campaign or a map that Create has made or read",
 	"templates/registry.go Files Glob":                         "reads templates, and removes nothing",
 }
 

@@ -9,7 +9,8 @@
 //	  candidates/<key>.json.gz  what the search enumerated, for one that goes on; may be missing
 //	  lock                    held while a process writes; names it
 //
-// A map is the campaigns of one search over several numbers of nodes, in one folder (map.go).
+// A map is the campaigns of one search over several numbers of nodes, in one folder with a
+// list of them (map.go, mapmake.go, maplist.go).
 //
 //	results ──▶ table ──▶ export
 //	                 └──▶ report

@@ -11,7 +11,7 @@ import (
 	"github.com/colltune/colltune/internal/filelock"
 )
 
-// LockedError reports that another process writes to the campaign.
+// LockedError reports that another process writes to the campaign, or the map.
 type LockedError struct {
 	Dir    string
 	Holder string // as the holder named itself: "process 4711 on node17"
@@ -19,7 +19,7 @@ type LockedError struct {
 
 // Error names the folder and the holder.
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("campaign %s: in use by %s", e.Dir, e.Holder)
+	return fmt.Sprintf("%s: in use by %s", e.Dir, e.Holder)
 }
 
 // lock takes the folder's lock, or says who has it. The kernel releases a lock

@@ -1,23 +1,27 @@
 package results
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/safe"
+	"github.com/colltune/colltune/internal/units"
 )
 
 // A map is the campaigns of one search over several numbers of nodes. Its folder holds a
-// campaign's folder for each, and nothing of its own:
+// campaign's folder for each, and the list of them:
 //
 //	campaigns/frontier-map-allgather/
+//	  map.toml                the numbers of nodes; written first, whole
 //	  nodes-1/campaign.toml …
 //	  nodes-4/campaign.toml …
+//	  lock                    held while a process writes; names it
 
 const mapPrefix = "nodes-"
 
@@ -26,87 +30,350 @@ func MapMember(dir string, nodes int) string {
 	return filepath.Join(dir, mapPrefix+strconv.Itoa(nodes))
 }
 
-// MapMembers lists the folders of the campaigns of the map in dir, by rising number of
-// nodes; none if dir is a campaign or holds none. Opening it says what it is instead.
-func MapMembers(dir string) (dirs []string) {
-	if _, err := os.Lstat(filepath.Join(dir, planFile)); err == nil {
+// MapError reports that a folder is not the map that it is to be: a campaign is missing, is a
+// link, or is another's.
+type MapError struct{ Dir, Msg string }
+
+// Error names the folder.
+func (e *MapError) Error() string { return fmt.Sprintf("map %s: %s", e.Dir, e.Msg) }
+
+// Map is an open map.
+type Map struct {
+	dir         string
+	folder      *os.Root // dir, held open: it may be moved
+	lock        *os.File // nil: reading only
+	listed      bool     // map.toml is there
+	list        mapList
+	campaigns   []*Campaign
+	remarks     []string
+	new         bool     // CreateMap found nothing of a map
+	createdDirs []string // folders that it made, innermost first
+}
+
+// IsMap reports whether dir holds a map, as a list of campaigns or, of an earlier version, by
+// its campaigns.
+func IsMap(dir string) bool {
+	folder, err := os.OpenRoot(dir)
+	if err != nil {
+		return false
+	}
+	defer folder.Close()
+	if _, err := folder.Lstat(planFile); err == nil {
+		return false
+	}
+	_, err = folder.Lstat(mapFile)
+	return err == nil || len(foundMembers(folder)) > 0
+}
+
+// OpenMap opens the map in dir and all its campaigns for writing, and makes those that the
+// process which was to make them did not come to. The error is a *MapError if the map is not
+// whole, and otherwise Open's.
+func OpenMap(dir string) (*Map, error) { return openWholeMap(dir, true) }
+
+// OpenMapReadOnly reads the map in dir as it is now, as OpenReadOnly does a campaign. A
+// campaign that is still to be made is a *MapError, too.
+func OpenMapReadOnly(dir string) (*Map, error) { return openWholeMap(dir, false) }
+
+func openWholeMap(dir string, write bool) (*Map, error) {
+	m, err := openMap(dir, write)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.openMembers(); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// openMap opens a map's folder and reads its list; of an earlier version's map, the folder.
+func openMap(dir string, write bool) (*Map, error) {
+	folder, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("map %s: %w", dir, err)
+	}
+	m := &Map{dir: dir, folder: folder}
+	if write {
+		m.lock, err = lock(folder)
+	}
+	if err == nil {
+		m.list, err = readMapList(folder)
+		m.listed = err == nil
+	}
+	found := foundMembers(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		m.list, err = mapList{nodes: found}, nil
+	}
+	if err != nil {
+		m.Close()
+		if as := (*LockedError)(nil); errors.As(err, &as) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("map %s: %w", dir, err)
+	}
+	for _, n := range found {
+		if !slices.Contains(m.list.nodes, n) {
+			m.remark("%s is left out: it is not of the map, which is of %s; a search of its number of nodes besides adds it", MapMember(dir, n), nodesText(m.list.nodes))
+		}
+	}
+	if !m.listed && len(found) > 0 {
+		how := "is written now"
+		if !write {
+			how = "is written by resume, or the same search"
+		}
+		m.remark("%s: warning: no %s lists its campaigns, as of an earlier version: those of %s are taken for all; the list %s", dir, mapFile, nodesText(found), how)
+	}
+	return m, nil
+}
+
+// openMembers opens all campaigns of the list, and makes those still to be made.
+func (m *Map) openMembers() error {
+	there := map[int]bool{}
+	var lost, unmade []int
+	for _, n := range m.list.nodes {
+		_, planned := m.list.unmade[n]
+		ok, err := m.has(n)
+		switch {
+		case err != nil:
+			return err
+		case !ok && !planned:
+			lost = append(lost, n)
+		case planned && m.lock == nil:
+			unmade = append(unmade, n)
+		}
+		there[n] = ok
+	}
+	switch {
+	case lost != nil:
+		return m.lostError(lost)
+	case unmade != nil:
+		return &MapError{m.dir, fmt.Sprintf("%s: not made yet, since the search was ended before; make it with: colltune resume %s", membersText(unmade), safe.Path(m.dir))}
+	}
+	for _, n := range m.list.nodes {
+		c, err := m.open(n, there[n])
+		if err != nil {
+			return err
+		}
+		m.campaigns = append(m.campaigns, c)
+	}
+	if m.lock == nil || m.listed && len(m.list.unmade) == 0 {
 		return nil
 	}
-	entries, _ := os.ReadDir(dir)
-	var counts []int
-	for _, e := range entries {
-		text, ok := strings.CutPrefix(e.Name(), mapPrefix)
-		n, err := strconv.Atoi(text)
-		if !ok || err != nil || n < 1 || strconv.Itoa(n) != text {
-			continue
-		}
-		if _, err := os.Lstat(filepath.Join(dir, e.Name(), planFile)); err == nil {
-			counts = append(counts, n)
-		}
-	}
-	slices.Sort(counts)
-	for _, n := range counts {
-		dirs = append(dirs, MapMember(dir, n))
-	}
-	return dirs
+	return m.write(mapList{nodes: m.list.nodes})
 }
 
-// NotOneMapError reports two campaigns that differ in more than their numbers of nodes.
-type NotOneMapError struct {
-	First, Other string   // folders
-	Diff         []string // a line for each difference but the nodes
+// open opens a campaign of the list, or makes it.
+func (m *Map) open(n int, there bool) (*Campaign, error) {
+	plan, planned := m.list.unmade[n]
+	if !there {
+		m.remark("%s is made now: the search was ended before", MapMember(m.dir, n))
+		return m.make(plan)
+	}
+	folder, err := m.folder.OpenRoot(filepath.Base(MapMember("", n)))
+	if err != nil {
+		return nil, fmt.Errorf("map %s: %w", m.dir, err)
+	}
+	c, err := openFolder(folder, m.lock != nil)
+	if err != nil {
+		return nil, err
+	}
+	if planned {
+		err = c.adopt(plan)
+	} else if has := c.plan.Topology.Nodes; has != n {
+		err = &MapError{m.dir, fmt.Sprintf("%s holds the campaign of %s: put its own back", filepath.Base(c.dir), units.Count(has, "node"))}
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
-// Error lists the differences, a line each.
-func (e *NotOneMapError) Error() string {
-	return fmt.Sprintf("%s and %s differ in more than their nodes:\n  %s", e.First, e.Other, strings.Join(e.Diff, "\n  "))
+// make makes a campaign of the map, in the folder that is held open.
+func (m *Map) make(p Plan) (*Campaign, error) {
+	dir := MapMember(m.dir, p.Topology.Nodes)
+	name := filepath.Base(dir)
+	err := m.folder.Mkdir(name, 0o755)
+	made := err == nil
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("map %s: %w", m.dir, err)
+	}
+	folder, err := m.folder.OpenRoot(name)
+	if err != nil {
+		return nil, fmt.Errorf("map %s: %w", m.dir, err)
+	}
+	c, err := create(folder, p)
+	if made && err != nil {
+		_ = m.folder.Remove(name)
+	}
+	if made && err == nil {
+		c.createdDirs = []string{dir}
+	}
+	return c, err
 }
 
-// SortMap sorts campaigns by their numbers of nodes. The error is a *NotOneMapError if two
-// have the same number, or differ in more than that and their sizes.
-func SortMap(campaigns []*Campaign) error {
-	slices.SortStableFunc(campaigns, func(a, b *Campaign) int {
-		return cmp.Compare(a.plan.Topology.Nodes, b.plan.Topology.Nodes)
-	})
-	for i := 1; i < len(campaigns); i++ {
-		first, before, c := campaigns[0], campaigns[i-1], campaigns[i]
-		if n := c.plan.Topology.Nodes; n == before.plan.Topology.Nodes {
-			return &NotOneMapError{before.dir, c.dir, []string{fmt.Sprintf("nodes: %d in both", n)}}
-		}
-		if diff := first.plan.anyNodes().differ(c.plan.anyNodes(), "in the first", "in the other"); diff != nil {
-			return &NotOneMapError{first.dir, c.dir, diff}
+// has reports whether a number of nodes has a campaign in the folder. The error is about what
+// stands in its place.
+func (m *Map) has(n int) (bool, error) {
+	name := filepath.Base(MapMember("", n))
+	info, err := m.folder.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("map %s: %w", m.dir, err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return false, &MapError{m.dir, name + " is a link: a map's campaigns are folders of its own: move the campaign there"}
+	case !info.IsDir():
+		return false, &MapError{m.dir, name + " is no folder: put the campaign there back"}
+	}
+	_, err = m.folder.Lstat(filepath.Join(name, planFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// lostError names campaigns that were made and are not there, and what makes them again.
+func (m *Map) lostError(lost []int) error {
+	text := membersText(lost) + ": missing, and the map is of " + nodesText(m.list.nodes) + ": put it back"
+	var plans []Plan // of the others
+	for _, e := range m.entries() {
+		n, listed := m.listedAs(e)
+		p, err := m.planIn(e)
+		switch {
+		case err != nil:
+		case slices.Contains(lost, p.Topology.Nodes) && !listed:
+			text += fmt.Sprintf(" (%s holds the campaign of %s)", safe.Path(filepath.Join(m.dir, e)), units.Count(p.Topology.Nodes, "node"))
+		case listed && n == p.Topology.Nodes:
+			plans = append(plans, p)
 		}
 	}
-	return nil
-}
-
-// anyNodes returns the plan without what depends on the number of nodes: nodes, ranks, the
-// topology's hash, sizes, and the text of files of measured times. Counts are replaced by the
-// name of their traffic.
-func (p Plan) anyNodes() Plan {
-	ranks := p.Topology.Ranks
-	p.Topology.Nodes, p.Topology.Ranks, p.Topology.Hash, p.Sizes = 0, 0, "", nil
-	p.Files = slices.Clone(p.Files)
-	for i := range p.Files {
-		switch f := &p.Files[i]; f.Kind {
-		case "counts":
-			if counts, err := collective.ParseCounts(f.Name, []byte(f.Text)); err == nil && len(counts) == collective.CountsOf(p.Collective, ranks) {
-				f.Text = collective.TrafficName(p.Collective, counts)
-			}
-		case "baseline", "library", "learn-from":
-			f.Text = ""
+	for _, n := range lost {
+		if _, err := m.folder.Lstat(filepath.Base(MapMember("", n))); err == nil {
+			text += fmt.Sprintf(", or remove what is left in %s", MapMember(m.dir, n))
 		}
 	}
-	return p
+	if len(plans) > 0 {
+		text += fmt.Sprintf("; the search makes it anew: %s --campaign %s", commandOn(plans, m.list.nodes), safe.Path(m.dir))
+	}
+	return &MapError{m.dir, text}
 }
 
-// MapCommand returns the command line that makes the plans, as Plan.Command does for one.
-func MapCommand(plans []Plan) string {
-	all := plans[0]
-	var nodes []string
-	for _, p := range plans {
-		nodes = append(nodes, strconv.Itoa(p.Topology.Nodes))
-		all.Sizes = slices.Concat(all.Sizes, p.Sizes)
+// entries names the folders in the map's.
+func (m *Map) entries() (names []string) {
+	all, _ := list(m.folder, ".")
+	for _, e := range all {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
 	}
-	return all.command(strings.Join(nodes, ","))
+	slices.Sort(names)
+	return names
+}
+
+// listedAs returns the number of nodes whose campaign is to be in a folder.
+func (m *Map) listedAs(name string) (n int, listed bool) {
+	i := slices.IndexFunc(m.list.nodes, func(n int) bool { return MapMember("", n) == name })
+	if i < 0 {
+		return 0, false
+	}
+	return m.list.nodes[i], true
+}
+
+// planIn reads the plan of the campaign in a folder of the map's.
+func (m *Map) planIn(name string) (Plan, error) {
+	folder, err := m.folder.OpenRoot(name)
+	if err != nil {
+		return Plan{}, err
+	}
+	defer folder.Close()
+	text, err := readPlan(folder)
+	if err != nil {
+		return Plan{}, err
+	}
+	return parsePlan(string(text))
+}
+
+// write replaces the list.
+func (m *Map) write(l mapList) error {
+	text := l.encode()
+	if len(text) > maxPlan {
+		return &MapError{m.dir, fmt.Sprintf("its plans have more than %d bytes together: want shorter files", maxPlan)}
+	}
+	if err := writeWhole(m.folder, mapFile, text); err != nil {
+		return fmt.Errorf("map %s: %w", m.dir, err)
+	}
+	m.list, m.listed = l, true
+	same, err := m.inPlace()
+	if err == nil && !same {
+		err = &MovedError{m.dir, "the folder", ""}
+	}
+	return err
+}
+
+// inPlace reports whether the map's path still leads to the folder that is held open.
+func (m *Map) inPlace() (bool, error) {
+	return sameFile(func() (fs.FileInfo, error) { return os.Stat(m.dir) }, func() (fs.FileInfo, error) { return m.folder.Stat(".") })
+}
+
+// Campaigns lists the map's campaigns that were opened, by rising number of nodes.
+func (m *Map) Campaigns() []*Campaign { return m.campaigns }
+
+// Remarks returns notes on the map and its campaigns, a line each.
+func (m *Map) Remarks() []string {
+	lines := m.remarks
+	for _, c := range m.campaigns {
+		lines = append(lines, c.Remarks()...)
+	}
+	return lines
+}
+
+func (m *Map) remark(format string, args ...any) {
+	m.remarks = append(m.remarks, fmt.Sprintf(format, args...))
+}
+
+// Close closes the campaigns and the folder, and releases its lock. Closing again does nothing.
+func (m *Map) Close() (err error) {
+	for _, c := range m.campaigns {
+		err = errors.Join(err, c.Close())
+	}
+	if m.lock != nil {
+		err = errors.Join(err, m.lock.Close())
+		m.lock = nil
+	}
+	return errors.Join(err, m.folder.Close())
+}
+
+// membersText names the folders of numbers of nodes, but no more than anybody would read.
+func membersText(nodes []int) string {
+	var names []string
+	for i, n := range nodes {
+		if i == maxNamed {
+			names = append(names, fmt.Sprintf("… (%d)", len(nodes)))
+			break
+		}
+		names = append(names, MapMember("", n))
+	}
+	return strings.Join(names, ", ")
+}
+
+// nodesText lists numbers of nodes.
+func nodesText(nodes []int) string {
+	text := joinInts(nodes)
+	if len(text) > 80 {
+		text = text[:80] + "…"
+	}
+	if text == "1" {
+		return "1 node"
+	}
+	return text + " nodes"
+}
+
+func joinInts(all []int) string {
+	words := make([]string, len(all))
+	for i, n := range all {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ",")
 }

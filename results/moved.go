@@ -85,8 +85,11 @@ func (c *Campaign) explainMove(err error) error {
 }
 
 // list lists a folder of the campaign.
-func (c *Campaign) list(name string) ([]fs.DirEntry, error) {
-	d, err := c.folder.Open(name)
+func (c *Campaign) list(name string) ([]fs.DirEntry, error) { return list(c.folder, name) }
+
+// list lists a folder below an open one.
+func list(folder *os.Root, name string) ([]fs.DirEntry, error) {
+	d, err := folder.Open(name)
 	if err != nil {
 		return nil, err
 	}

@@ -25,39 +25,64 @@ func Create(dir string, p Plan) (*Campaign, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("campaign folder: %w", err)
 	}
-	if err := refuseForeign(dir); err != nil {
+	folder, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, openError(dir, err)
+	}
+	c, err := create(folder, p)
+	if err != nil {
+		removeDirs(made)
 		return nil, err
 	}
-	folder, held, err := holdFolder(dir)
-	if err != nil {
+	c.createdDirs = made
+	return c, nil
+}
+
+// create is Create in an open folder, which it closes after an error.
+func create(folder *os.Root, p Plan) (*Campaign, error) {
+	if err := refuseForeign(folder); err != nil {
+		folder.Close()
 		return nil, err
+	}
+	held, err := lock(folder)
+	if err != nil {
+		folder.Close()
+		return nil, openError(folder.Name(), err)
 	}
 	c, err := open(folder, held)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = writePlan(folder, p.encode()); err == nil {
+		if err = writeWhole(folder, planFile, p.encode()); err == nil {
 			c, err = open(folder, held)
 		}
 		if err == nil {
-			c.new, c.createdDirs = true, made
+			c.new = true
+		} else {
+			removeFiles(folder, journalFile, planFile, lockFile)
 		}
 	}
 	if err != nil {
-		return nil, openError(dir, errors.Join(err, held.Close(), folder.Close()))
+		return nil, openError(folder.Name(), errors.Join(err, held.Close(), folder.Close()))
 	}
-	diff := c.plan.Diff(p)
-	if (diff != nil || c.plan.Memory != p.Memory) && c.empty() {
-		err := c.replacePlan(p)
-		if err == nil {
-			return c, nil
-		}
+	if err := c.adopt(p); err != nil {
 		c.Close()
-		return nil, fmt.Errorf("campaign %s: %w", dir, err)
-	}
-	if diff != nil {
-		c.Close()
-		return nil, &OtherPlanError{Dir: dir, Diff: diff}
+		return nil, err
 	}
 	return c, nil
+}
+
+// adopt replaces the plan of a campaign in which nothing was measured, if it is another. With
+// trials the error is then an *OtherPlanError.
+func (c *Campaign) adopt(p Plan) error {
+	diff := c.plan.Diff(p)
+	switch {
+	case (diff != nil || c.plan.Memory != p.Memory) && c.empty():
+		if err := c.replacePlan(p); err != nil {
+			return fmt.Errorf("campaign %s: %w", c.dir, err)
+		}
+	case diff != nil:
+		return &OtherPlanError{Dir: c.dir, Diff: diff}
+	}
+	return nil
 }
 
 // missingDirs lists the folders that must be made before dir exists, innermost first.
@@ -78,15 +103,7 @@ func Open(dir string) (*Campaign, error) {
 	if err := checkPresent(dir); err != nil {
 		return nil, err
 	}
-	folder, held, err := holdFolder(dir)
-	if err != nil {
-		return nil, err
-	}
-	c, err := open(folder, held)
-	if err != nil {
-		return nil, openError(dir, errors.Join(err, held.Close(), folder.Close()))
-	}
-	return c, nil
+	return openAt(dir, true)
 }
 
 // OpenReadOnly reads the campaign in dir as it is now, while another process may be
@@ -95,13 +112,30 @@ func OpenReadOnly(dir string) (*Campaign, error) {
 	if err := checkPresent(dir); err != nil {
 		return nil, err
 	}
+	return openAt(dir, false)
+}
+
+func openAt(dir string, write bool) (*Campaign, error) {
 	folder, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, openError(dir, err)
 	}
-	c, err := open(folder, nil)
+	return openFolder(folder, write)
+}
+
+// openFolder opens the campaign in a folder, which it closes after an error.
+func openFolder(folder *os.Root, write bool) (c *Campaign, err error) {
+	var held *os.File // closing none does nothing
+	if write {
+		held, err = lock(folder)
+	}
+	if err == nil {
+		c, err = open(folder, held)
+	}
 	if err != nil {
-		return nil, openError(dir, errors.Join(err, folder.Close()))
+		held.Close()
+		folder.Close()
+		return nil, openError(folder.Name(), err)
 	}
 	return c, nil
 }
@@ -147,23 +181,9 @@ func open(folder *os.Root, held *os.File) (*Campaign, error) {
 	return c, nil
 }
 
-// holdFolder opens a campaign's folder and takes its lock.
-func holdFolder(dir string) (*os.Root, *os.File, error) {
-	folder, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, nil, openError(dir, err)
-	}
-	held, err := lock(folder)
-	if err != nil {
-		folder.Close()
-		return nil, nil, openError(dir, err)
-	}
-	return folder, held, nil
-}
-
-// writePlan writes campaign.toml.
-func writePlan(folder *os.Root, text []byte) error {
-	err := atomicfile.WriteIn(folder, planFile, 0o644, func(w io.Writer) error {
+// writeWhole writes a file of a folder, whole or not at all, and returns when it is on disk.
+func writeWhole(folder *os.Root, name string, text []byte) error {
+	err := atomicfile.WriteIn(folder, name, 0o644, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
@@ -182,8 +202,8 @@ func openError(dir string, err error) error {
 }
 
 // refuseForeign keeps campaigns out of folders that hold something else.
-func refuseForeign(dir string) error {
-	entries, err := os.ReadDir(dir)
+func refuseForeign(folder *os.Root) error {
+	entries, err := list(folder, ".")
 	if err != nil {
 		return fmt.Errorf("campaign folder: %w", err)
 	}
@@ -195,7 +215,7 @@ func refuseForeign(dir string) error {
 		if e.Name() == lockFile || len(e.Name()) > 0 && e.Name()[0] == '.' {
 			continue
 		}
-		return fmt.Errorf("campaign folder %s: holds %s and no %s; give an empty or a new folder", dir, e.Name(), planFile)
+		return fmt.Errorf("campaign folder %s: holds %s and no %s; give an empty or a new folder", folder.Name(), e.Name(), planFile)
 	}
 	return nil
 }
@@ -249,7 +269,7 @@ func (c *Campaign) replacePlan(p Plan) error {
 		return err
 	}
 	c.executor, c.tally = nil, nil
-	if err := writePlan(c.folder, text); err != nil {
+	if err := writeWhole(c.folder, planFile, text); err != nil {
 		return err
 	}
 	c.plan = p.normal()
@@ -284,21 +304,34 @@ func (c *Campaign) Remove() error {
 	if dir, at := c.folder.Lstat(cacheDir); at == nil && dir.IsDir() {
 		_ = c.folder.Remove(cacheDir) // unless others keep files there
 	}
-	for _, name := range []string{journalFile, planFile, lockFile} {
-		if gone := c.folder.Remove(name); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
-	}
+	err = errors.Join(err, removeFiles(c.folder, journalFile, planFile, lockFile))
 	made := c.createdDirs
 	if !c.new { // an earlier run made it
 		made = []string{c.dir}
 	}
-	for _, dir := range made {
-		if moved || os.Remove(dir) != nil {
-			break // others keep files there
-		}
+	if !moved {
+		removeDirs(made)
 	}
 	return errors.Join(err, c.Close())
+}
+
+// removeFiles removes files of a folder, as far as they are there.
+func removeFiles(folder *os.Root, names ...string) (err error) {
+	for _, name := range names {
+		if gone := folder.Remove(name); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
+
+// removeDirs removes folders, innermost first, up to one in which others keep files.
+func removeDirs(dirs []string) {
+	for _, dir := range dirs {
+		if os.Remove(dir) != nil {
+			return
+		}
+	}
 }
 
 // empty reports whether nothing was measured in the campaign or kept for it. Such a

@@ -17,12 +17,15 @@ import (
 	"github.com/colltune/colltune/search"
 )
 
-// openCampaign opens a campaign that a user named, with results.Open or
-// results.OpenReadOnly, and prints remarks on its journal. The caller closes it.
-func openCampaign(cmd *cobra.Command, open func(string) (*results.Campaign, error), dir string) (*results.Campaign, error) {
+// opened is what a user may name: a campaign, or a map.
+type opened interface{ Remarks() []string }
+
+// openCampaign opens a campaign or a map that a user named, with a function of package
+// results, and prints remarks on it. The caller closes it.
+func openCampaign[O opened](cmd *cobra.Command, open func(string) (O, error), dir string) (O, error) {
 	c, err := open(dir)
 	var locked *results.LockedError
-	if err != nil && !errors.As(err, &locked) && !accessDenied(err) {
+	if err != nil && !errors.As(err, &locked) && !accessDenied(err) && !errors.Is(err, syscall.ENOSPC) {
 		err = usage(err) // the folder is not a campaign, or is damaged
 	}
 	if err == nil {
@@ -31,8 +34,8 @@ func openCampaign(cmd *cobra.Command, open func(string) (*results.Campaign, erro
 	return c, err
 }
 
-// printRemarks prints remarks on a campaign's journal, such as a torn last line.
-func printRemarks(cmd *cobra.Command, c *results.Campaign) {
+// printRemarks prints remarks on a campaign's journal, such as a torn last line, or on a map.
+func printRemarks(cmd *cobra.Command, c opened) {
 	for _, line := range c.Remarks() {
 		fmt.Fprintln(cmd.ErrOrStderr(), line)
 	}
@@ -70,23 +73,26 @@ func checkWinners(c *results.Campaign, rows []table.Row) (err error) {
 // openCampaigns opens for reading the campaigns that a user named: one, or those of a map, by
 // their folders or its own. close closes them.
 func openCampaigns(cmd *cobra.Command, dirs []string) (all []*results.Campaign, close func(), err error) {
+	var closers []func() error
 	close = func() {
-		for _, c := range all {
-			c.Close()
+		for _, one := range closers {
+			_ = one()
 		}
 	}
 	for _, dir := range dirs {
-		members := results.MapMembers(dir)
-		if len(members) == 0 {
-			members = []string{dir}
-		}
-		for _, member := range members {
-			c, err := openCampaign(cmd, results.OpenReadOnly, member)
+		if results.IsMap(dir) {
+			m, err := openCampaign(cmd, results.OpenMapReadOnly, dir)
 			if err != nil {
 				return all, close, err
 			}
-			all = append(all, c)
+			all, closers = append(all, m.Campaigns()...), append(closers, m.Close)
+			continue
 		}
+		c, err := openCampaign(cmd, results.OpenReadOnly, dir)
+		if err != nil {
+			return all, close, err
+		}
+		all, closers = append(all, c), append(closers, c.Close)
 	}
 	return all, close, usage(results.SortMap(all))
 }

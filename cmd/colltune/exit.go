@@ -75,6 +75,7 @@ var exitCodes = []struct {
 	{exitUsage, as[*script.Error]},
 	{exitUsage, as[*lang.Error]},
 	{exitUsage, as[*results.OtherPlanError]},
+	{exitUsage, as[*results.MapError]},
 	{exitUsage, as[*results.LineError]},
 	{exitUsage, as[*msccl.FolderError]},
 	{exitUsage, as[*results.ProgramError]},

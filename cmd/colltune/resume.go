@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -28,8 +27,13 @@ if you have run it for this folder before, or name it with --executor.
 
   colltune resume campaigns/dgx-a100-1x-allreduce
   colltune resume campaigns/dgx-a100-1x-allreduce --budget 10m`,
-		Args:              exactArgs("the campaign's folder DIR"),
-		RunE:              func(cmd *cobra.Command, args []string) error { return resume(cmd, args[0], results.Open) },
+		Args: exactArgs("the campaign's folder DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if results.IsMap(args[0]) {
+				return resumeMap(cmd, args[0], results.OpenMap)
+			}
+			return resume(cmd, args[0], results.Open)
+		},
 		ValidArgsFunction: firstArg(completeFolder),
 	}
 	runFlags(cmd)
@@ -42,9 +46,6 @@ if you have run it for this folder before, or name it with --executor.
 // resume continues the campaign in dir, which open opens for writing. It prints a
 // finished campaign even where it cannot be written.
 func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign, error)) error {
-	if members := results.MapMembers(dir); len(members) > 0 {
-		return resumeMap(cmd, dir, members, open)
-	}
 	c, openErr := openCampaign(cmd, open, dir)
 	if accessDenied(openErr) {
 		var err error
@@ -104,19 +105,19 @@ func goesOn(c *results.Campaign, effort search.Effort) bool {
 }
 
 // resumeMap continues the campaigns of the map in dir, each in turn, as resume does one.
-func resumeMap(cmd *cobra.Command, dir string, members []string, open func(string) (*results.Campaign, error)) error {
+func resumeMap(cmd *cobra.Command, dir string, open func(string) (*results.Map, error)) error {
 	m := &mapSearch{dir: dir, schema: "results"}
-	defer m.close()
-	var openErr error // of writing to one
-	for _, member := range members {
-		c, err := openCampaign(cmd, open, member)
-		if accessDenied(err) {
-			openErr = cmp.Or(openErr, err)
-			c, err = openCampaign(cmd, results.OpenReadOnly, member)
-		}
-		if err != nil {
+	var openErr, err error // openErr is of writing to it
+	m.opened, openErr = openCampaign(cmd, open, dir)
+	if accessDenied(openErr) {
+		if m.opened, err = openCampaign(cmd, results.OpenMapReadOnly, dir); err != nil {
 			return err
 		}
+	} else if openErr != nil {
+		return openErr
+	}
+	defer m.opened.Close()
+	for _, c := range m.opened.Campaigns() {
 		m.members = append(m.members, &mapMember{campaign: c})
 	}
 	all := m.campaigns()

@@ -24,6 +24,7 @@ import (
 // after another.
 type mapSearch struct {
 	dir     string
+	opened  *results.Map
 	members []*mapMember // by rising number of nodes
 	schema  string       // NAME in colltune.NAME/v1
 }
@@ -41,34 +42,27 @@ func (m *mapMember) nodes() int { return m.campaign.Plan().Topology.Nodes }
 // from the beginning, and searches.
 func searchMap(cmd *cobra.Command, all []*searchRequest) error {
 	m := &mapSearch{dir: filepath.Dir(all[0].dir), schema: "search"}
-	defer m.close()
-	if c, err := results.OpenReadOnly(m.dir); err == nil {
-		c.Close()
-		return usagef("%s is a campaign of one number of nodes: give another folder with --campaign", m.dir)
+	var err error
+	if m.opened, err = results.CreateMap(m.dir, plansOf(all)); err != nil {
+		sayResumable(cmd, m.dir, "")
+		return err
 	}
-	for _, r := range all {
-		c, err := createCampaign(cmd, r)
-		if err != nil {
-			return errors.Join(err, m.discard())
-		}
-		m.members = append(m.members, &mapMember{request: r, campaign: c})
+	defer m.opened.Close()
+	printRemarks(cmd, m.opened)
+	for i, c := range m.opened.Campaigns() {
+		m.members = append(m.members, &mapMember{request: all[i], campaign: c})
 	}
 	return m.run(cmd)
 }
 
 // mapCommand is the command line of a map's search.
-func mapCommand(all []*searchRequest) string {
-	var plans []results.Plan
+func mapCommand(all []*searchRequest) string { return results.MapCommand(plansOf(all)) }
+
+func plansOf(all []*searchRequest) (plans []results.Plan) {
 	for _, r := range all {
 		plans = append(plans, r.plan)
 	}
-	return results.MapCommand(plans)
-}
-
-func (m *mapSearch) close() {
-	for _, one := range m.members {
-		one.campaign.Close()
-	}
+	return plans
 }
 
 func (m *mapSearch) campaigns() (all []*results.Campaign) {
@@ -78,21 +72,11 @@ func (m *mapSearch) campaigns() (all []*results.Campaign) {
 	return all
 }
 
-// measured reports whether any campaign has a trial.
-func (m *mapSearch) measured() bool {
-	return slices.ContainsFunc(m.members, func(one *mapMember) bool { return len(one.campaign.Trials()) > 0 })
-}
-
-// discard removes the campaigns that were just made, the last first, unless the map has
-// trials: then resume goes on with all.
-func (m *mapSearch) discard() (err error) {
-	if m.measured() {
-		return nil
+// sayResumable says how to go on with a map that an error has left behind, if it has.
+func sayResumable(cmd *cobra.Command, dir, flags string) {
+	if results.IsMap(dir) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "the map is kept; continue with: colltune resume %s%s\n", safe.Path(dir), flags)
 	}
-	for _, one := range slices.Backward(m.members) {
-		err = errors.Join(err, one.campaign.Discard())
-	}
-	return err
 }
 
 // run searches to the end, a limit of the whole map or an interrupt, and prints the joined
@@ -103,19 +87,18 @@ func (m *mapSearch) run(cmd *cobra.Command) error {
 	for _, one := range m.members {
 		remembered = rememberExecutor(cmd, one.campaign) && remembered
 	}
-	resumeWith := "colltune resume " + safe.Path(m.dir) + executorFlagsAgain(cmd, remembered)
+	flags := executorFlagsAgain(cmd, remembered)
 	err := m.search(cmd)
 	if err != nil && !leavesResults(err) {
-		if m.measured() {
-			say("measurements so far are kept; continue with: %s", resumeWith)
-		}
-		return errors.Join(err, m.discard())
+		err = errors.Join(err, m.opened.Discard())
+		sayResumable(cmd, m.dir, flags)
+		return err
 	}
 	if printed := printTable(cmd, m.schema, m.campaigns()...); printed != nil {
 		return errors.Join(err, printed)
 	}
 	if err != nil {
-		say("saved; continue with: %s", resumeWith)
+		say("saved; continue with: colltune resume %s%s", safe.Path(m.dir), flags)
 		return err
 	}
 	say("map: %s", m.dir)
@@ -162,10 +145,10 @@ func (m *mapSearch) search(cmd *cobra.Command) error {
 			case as[*search.NothingFound](err):
 				fmt.Fprintln(cmd.ErrOrStderr(), ofNodes(true, one.nodes(), err))
 				nothing = cmp.Or(nothing, ofNodes(true, one.nodes(), err))
-				m.members = slices.DeleteFunc(m.members, func(other *mapMember) bool { return other == one })
-				if err := one.campaign.Remove(); err != nil {
+				if err := m.opened.Leave(one.campaign); err != nil {
 					return err
 				}
+				m.members = slices.DeleteFunc(m.members, func(left *mapMember) bool { return !slices.Contains(m.opened.Campaigns(), left.campaign) })
 			default:
 				return ofNodes(true, one.nodes(), err)
 			}
