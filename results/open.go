@@ -85,6 +85,30 @@ func (c *Campaign) adopt(p Plan) error {
 	return nil
 }
 
+// Check returns the error with which Create would refuse dir for a plan, without writing
+// anything: what is there is another search's, damaged, or no campaign.
+func Check(dir string, p Plan) error {
+	folder, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return openError(dir, err)
+	}
+	defer folder.Close()
+	c, err := open(folder, nil)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return refuseForeign(folder)
+	case err != nil:
+		return openError(dir, err)
+	}
+	if diff := c.plan.Diff(p); diff != nil && !c.empty() {
+		return &OtherPlanError{Dir: dir, Diff: diff}
+	}
+	return nil
+}
+
 // missingDirs lists the folders that must be made before dir exists, innermost first.
 func missingDirs(dir string) (folders []string) {
 	for {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -43,16 +45,19 @@ func exportDispatcher(cmd *cobra.Command, campaigns []*results.Campaign, out str
 	if err != nil {
 		return report, err
 	}
-	between := d.Middles()
-	if typed(cmd, "nodes") {
-		between, _ = cmd.Flags().GetIntSlice("nodes")
+	if err := results.SortMap(slices.Concat(campaigns, others)); err != nil {
+		return report, usage(err)
 	}
 	bar := newProgress(cmd.ErrOrStderr())
 	defer bar.done()
 	o := dispatcher.Observer{Stage: bar.stage, Notice: func(s string) { bar.pause(); fmt.Fprintln(cmd.ErrOrStderr(), s) }}
+	briefs, err := briefSearches(cmd, d, campaigns, out, o)
+	if err != nil {
+		return report, err
+	}
 	all := campaigns
-	for _, nodes := range between {
-		c, err := briefly(cmd, d, nodes, results.MapMember(filepath.Join(out, "between"), nodes), o)
+	for _, b := range briefs {
+		c, err := searchBriefly(cmd, d, b, out, o)
 		if err != nil {
 			return report, err
 		}
@@ -90,35 +95,73 @@ func exportDispatcher(cmd *cobra.Command, campaigns []*results.Campaign, out str
 	if err != nil {
 		return report, err
 	}
-	notes, err := export.WriteFiles(out, `colltune-.*-dispatcher\.json`, []tuning.File{{Name: document.Name(), Text: text}})
+	notes, err := export.WriteFiles(out, `colltune-.*-dispatcher\.json`, []tuning.File{{Name: d.FileName(), Text: text}})
 	if err != nil {
 		return report, err
 	}
-	report.Files = append([]export.File{{Name: document.Name()}}, programs.Files...)
+	report.Files = append([]export.File{{Name: d.FileName()}}, programs.Files...)
 	report.Notes = append(regretNote("each inner number of nodes of the map left out", leftOut), regretNote("held out", heldOut)...)
 	report.Notes = append(append(report.Notes, programs.Notes...), notes...)
 	report.Warnings = append(report.Warnings, programs.Warnings...)
-	report.Load = []string{fmt.Sprintf("%s lists rules[] with min_nodes, max_nodes, min_bytes and max_bytes (both included; 0: no end), and what to run there", filepath.Join(out, document.Name()))}
+	report.Load = []string{fmt.Sprintf("%s lists rules[] with min_nodes, max_nodes, min_bytes and max_bytes (both included; 0: no end), and what to run there", filepath.Join(out, d.FileName()))}
 	return report, nil
 }
 
-// briefly adds the rows of a number of nodes between two of the map.
-func briefly(cmd *cobra.Command, d *dispatcher.Dispatcher, nodes int, dir string, o dispatcher.Observer) (*results.Campaign, error) {
-	jobs, _ := cmd.Flags().GetInt("jobs")
-	if jobs < 1 {
+// briefSearches prepares the short searches of a dispatcher. Whatever refuses the export, such as
+// another's file in the place of one that it may have to write, does so here, before anything is
+// written.
+func briefSearches(cmd *cobra.Command, d *dispatcher.Dispatcher, campaigns []*results.Campaign, out string, o dispatcher.Observer) (briefs []*dispatcher.Brief, err error) {
+	if jobs, _ := cmd.Flags().GetInt("jobs"); jobs < 1 {
 		return nil, usagef("--jobs %d: want at least 1", jobs)
 	}
+	if err := export.CheckFiles(out, regexp.QuoteMeta(d.FileName())); err != nil {
+		return nil, err
+	}
+	for _, c := range campaigns {
+		if err := export.Check(results.MapMember(out, c.Plan().Topology.Nodes), c.Plan()); err != nil {
+			return nil, err
+		}
+	}
+	between := d.Middles()
+	if typed(cmd, "nodes") {
+		between, _ = cmd.Flags().GetIntSlice("nodes")
+		slices.Sort(between)
+		between = slices.Compact(between)
+	}
+	for _, nodes := range between {
+		b, err := d.Between(cmd.Context(), nodes, o)
+		switch {
+		case as[*dispatcher.NotBetweenError](err):
+			return nil, usagef("--nodes: %w", err)
+		case err != nil:
+			return nil, err
+		case b == nil:
+			continue
+		}
+		if err := export.Check(results.MapMember(out, nodes), b.Plan); err != nil {
+			return nil, err
+		}
+		if err := results.Check(briefFolder(out, nodes), b.Plan); err != nil {
+			return nil, err
+		}
+		briefs = append(briefs, b)
+	}
+	return briefs, nil
+}
+
+// briefFolder is the campaign of the short search on a number of nodes.
+func briefFolder(out string, nodes int) string {
+	return results.MapMember(filepath.Join(out, "between"), nodes)
+}
+
+// searchBriefly makes a short search.
+func searchBriefly(cmd *cobra.Command, d *dispatcher.Dispatcher, b *dispatcher.Brief, out string, o dispatcher.Observer) (*results.Campaign, error) {
+	jobs, _ := cmd.Flags().GetInt("jobs")
 	h := host.Options{Memory: memoryLimit(cmd) / 10 * 9, Identity: new(host.Identity)}
 	how := search.Effort{Jobs: jobs, Executors: executor.NewPool(func() (executor.Executor, error) { return host.Start(cmd.Context(), "sim", h) })}
-	c, err := d.Between(cmd.Context(), nodes, dir, how, o)
+	c, err := d.Search(cmd.Context(), b, briefFolder(out, b.Nodes), how, o)
 	if closed := how.Executors.Close(); err == nil {
 		err = closed
-	}
-	switch {
-	case as[*dispatcher.NotBetweenError](err):
-		return nil, usagef("--nodes: %w", err)
-	case as[*results.OtherPlanError](err):
-		return nil, usage(err)
 	}
 	return c, err
 }

@@ -125,11 +125,9 @@ func Write(c *results.Campaign, o Options) (Report, error) {
 		if o.Out == "" {
 			return Report{}, fmt.Errorf("export to %s: no folder to write to", o.To)
 		}
-		executor, _ := c.Executor()
-		topology := c.Plan().Topology
-		place := executor.PlaceNote(topology.Ranks, topology.Name)
-		if executor.SharedGPUs(topology.Ranks) > 0 && !o.SharedGPU {
-			return Report{}, fmt.Errorf("campaign %s: %s: %w", c.Dir(), place, ErrSharedGPU)
+		place, err := placeOf(c, o)
+		if err != nil {
+			return Report{}, err
 		}
 		report := Report{Format: f.name, Files: []File{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
 		if err := f.write(c, o, &report); err != nil {
@@ -145,6 +143,17 @@ func Write(c *results.Campaign, o Options) (Report, error) {
 		return report, nil
 	}
 	return Report{}, fmt.Errorf("unknown export format %q: want one of %s", o.To, strings.Join(Formats(), ", "))
+}
+
+// placeOf returns the note on what a campaign's times are of. The error wraps ErrSharedGPU.
+func placeOf(c *results.Campaign, o Options) (note string, err error) {
+	executor, _ := c.Executor()
+	topology := c.Plan().Topology
+	note = executor.PlaceNote(topology.Ranks, topology.Name)
+	if executor.SharedGPUs(topology.Ranks) > 0 && !o.SharedGPU {
+		return "", fmt.Errorf("campaign %s: %s: %w", c.Dir(), note, ErrSharedGPU)
+	}
+	return note, nil
 }
 
 // symmetricKernels is the note on a campaign that measured NCCL's symmetric kernels.

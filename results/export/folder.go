@@ -119,6 +119,29 @@ func WriteFiles(dir, pattern string, files []tuning.File) (notes []string, err e
 	return there.notes(), err
 }
 
+// Check returns a *ForeignFileError if dir has a file that is named as an export of the plan's
+// calls and that no export wrote, whether or not one would replace it. It writes nothing.
+func Check(dir string, p results.Plan) error { return newFolder(dir, p, `.*`).check() }
+
+// CheckFiles is Check for names of a pattern.
+func CheckFiles(dir, pattern string) error {
+	return (&folder{dir: dir, ours: regexp.MustCompile(`^` + pattern + `$`)}).check()
+}
+
+func (f *folder) check() error {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("export folder: %w", err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(f.dir, e.Name())
+		if info, err := os.Lstat(path); f.ours.MatchString(e.Name()) && err == nil && !isExport(path, info, false) {
+			return &ForeignFileError{path}
+		}
+	}
+	return nil
+}
+
 // Provenance begins the provenance of every file that WriteFiles writes.
 func Provenance(version string) string { return madeBy + version }
 

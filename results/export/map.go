@@ -12,19 +12,30 @@ import (
 // WriteMap writes the winners of a map's campaigns, each number of nodes into a folder of its
 // own: nodes-4, … A number of nodes without anything that the format can say is a note; the
 // error wraps ErrNothingFits if all are such. options returns those of a campaign, without
-// the folder. Other errors are Write's.
+// the folder. Other errors are Write's; it is a *ForeignFileError also where Check finds one in
+// any of the folders, before the first is written.
 func WriteMap(campaigns []*results.Campaign, out string, options func(*results.Campaign) (Options, error)) (Report, error) {
 	all := Report{Files: []File{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}, Warnings: []string{}}
 	var nothing error
 	written := 0
-	for _, c := range campaigns {
-		nodes := c.Plan().Topology.Nodes
-		of := units.Count(nodes, "node")
+	each := make([]Options, len(campaigns))
+	for i, c := range campaigns {
 		o, err := options(c)
 		if err != nil {
 			return Report{}, err
 		}
-		o.Out = results.MapMember(out, nodes)
+		o.Out = results.MapMember(out, c.Plan().Topology.Nodes)
+		if _, err := placeOf(c, o); err != nil {
+			return Report{}, err
+		}
+		if err := Check(o.Out, c.Plan()); err != nil {
+			return Report{}, err
+		}
+		each[i] = o
+	}
+	for i, c := range campaigns {
+		nodes, o := c.Plan().Topology.Nodes, each[i]
+		of := units.Count(nodes, "node")
 		one, err := Write(c, o)
 		if errors.Is(err, ErrNothingFits) {
 			all.note(fmt.Sprintf("%s: %v", of, err))

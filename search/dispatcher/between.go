@@ -16,12 +16,20 @@ import (
 	"github.com/colltune/colltune/search"
 )
 
-// Between adds the rows of a number of nodes between two of the map. On the simulator the
-// promising routings are searched there, in a campaign in dir, which goes on with one that is
-// there; it is returned, and the caller closes it. On other executors the recipes with the
-// least expected times are taken as they are, and there is no campaign, nor is there one where
-// nothing is found. how is what the search may use; the caller closes its executors.
-func (d *Dispatcher) Between(ctx context.Context, nodes int, dir string, how search.Effort, o Observer) (*results.Campaign, error) {
+// Brief is a short search on a number of nodes between two of the map, which Search makes.
+type Brief struct {
+	Nodes   int
+	Plan    results.Plan
+	problem search.Problem
+	options search.Options
+	kept    int // routings
+}
+
+// Between prepares the rows of a number of nodes between two of the map, and writes nothing. On
+// the simulator that is a short search of the promising routings there. On other executors the
+// recipes with the least expected times are taken as they are, and the result is nil, as it is
+// where there is nothing to search.
+func (d *Dispatcher) Between(ctx context.Context, nodes int, o Observer) (*Brief, error) {
 	if _, _, _, ok := d.sides(nodes); !ok || d.rows[nodes] != nil {
 		return nil, &NotBetweenError{nodes, d.counts()}
 	}
@@ -37,17 +45,43 @@ func (d *Dispatcher) Between(ctx context.Context, nodes int, dir string, how sea
 		d.rows[nodes], err = d.byEstimate(nodes, predicted)
 		return nil, err
 	}
+	b := &Brief{Nodes: nodes}
+	if b.Plan, err = d.plan(nodes); err != nil {
+		return nil, err
+	}
 	kept := slices.Sorted(maps.Keys(promising(predicted)))
-	o.notice(fmt.Sprintf("%s: searching %s", units.Count(nodes, "node"), units.Count(len(kept), "routing")))
-	c, t, err := d.shortSearch(ctx, nodes, dir, kept, how, o)
-	if nothing := (*search.NothingFound)(nil); errors.As(err, &nothing) {
-		o.notice(units.Count(nodes, "node") + ": " + nothing.Error())
-		return nil, nil
+	b.kept = len(kept)
+	for _, routing := range kept {
+		b.Plan.Flags = append(b.Plan.Flags, results.Flag{Name: "routing", Value: routing})
 	}
+	b.problem, b.options, err = search.FromPlan(b.Plan)
+	return b, err
+}
+
+// Search makes a short search in a campaign in dir, which goes on with one that is there, and
+// adds its rows. It returns the campaign, which the caller closes; nil: nothing is found. how is
+// what the search may use; the caller closes its executors.
+func (d *Dispatcher) Search(ctx context.Context, b *Brief, dir string, how search.Effort, o Observer) (*results.Campaign, error) {
+	of := units.Count(b.Nodes, "node")
+	o.notice(fmt.Sprintf("%s: searching %s", of, units.Count(b.kept, "routing")))
+	b.options.Observer.Stage, b.options.Observer.Notice = o.Stage, o.Notice
+	c, err := results.Create(dir, b.Plan)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", units.Count(nodes, "node"), err)
+		return nil, fmt.Errorf("%s: %w", of, err)
 	}
-	d.rows[nodes] = commanded(c.Plan(), rowsOf(t, Short))
+	if _, err = search.Run(ctx, b.problem, b.options, c, how); err != nil {
+		err = errors.Join(err, c.Discard())
+		if nothing := (*search.NothingFound)(nil); errors.As(err, &nothing) {
+			o.notice(of + ": " + nothing.Error())
+			return nil, nil
+		}
+		return nil, fmt.Errorf("%s: %w", of, err)
+	}
+	t, err := table.Build(c)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	d.rows[b.Nodes] = commanded(b.Plan, rowsOf(t, Short))
 	return c, nil
 }
 
@@ -60,34 +94,6 @@ type NotBetweenError struct {
 // Error names the numbers of nodes.
 func (e *NotBetweenError) Error() string {
 	return fmt.Sprintf("%d nodes: there are rows of %v: want another number between these", e.Nodes, e.Has)
-}
-
-// shortSearch searches the routings kept, and returns the campaign with its winning table.
-func (d *Dispatcher) shortSearch(ctx context.Context, nodes int, dir string, kept []string, how search.Effort, o Observer) (*results.Campaign, *table.Table, error) {
-	plan, err := d.plan(nodes)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, routing := range kept {
-		plan.Flags = append(plan.Flags, results.Flag{Name: "routing", Value: routing})
-	}
-	p, options, err := search.FromPlan(plan)
-	if err != nil {
-		return nil, nil, err
-	}
-	options.Observer.Stage, options.Observer.Notice = o.Stage, o.Notice
-	c, err := results.Create(dir, plan)
-	if err != nil {
-		return nil, nil, err
-	}
-	if _, err = search.Run(ctx, p, options, c, how); err != nil {
-		return nil, nil, errors.Join(err, c.Discard())
-	}
-	t, err := table.Build(c)
-	if err != nil {
-		return nil, nil, errors.Join(err, c.Close())
-	}
-	return c, t, nil
 }
 
 // plan is that of the map's search on another number of nodes: the sizes of all campaigns, as

@@ -75,9 +75,10 @@ func (d *Dispatcher) Document(provenance []string, file func(*Row) string) *File
 	return f
 }
 
-// Name is the name of the file.
-func (f *File) Name() string {
-	return fmt.Sprintf("colltune-%s-%s-dispatcher.json", word(f.Collective), word(f.Topology))
+// FileName is the name of the file.
+func (d *Dispatcher) FileName() string {
+	plan := d.campaigns[0].Plan()
+	return fmt.Sprintf("colltune-%s-%s-dispatcher.json", word(plan.Collective), word(plan.Topology.Name))
 }
 
 // word makes a name fit for a part of a file's name.
