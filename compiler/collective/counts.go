@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/colltune/colltune/internal/files"
 )
 
 // maxCountsFile is the largest length of a text of counts, in bytes.
@@ -22,7 +24,7 @@ func ParseCounts(name string, text []byte) ([]int, error) {
 		return nil, fmt.Errorf("%s: %d bytes: want at most %d", name, len(text), maxCountsFile)
 	}
 	var counts, lines []int
-	for i, line := range strings.Split(string(text), "\n") {
+	for i, line := range strings.Split(string(files.TrimMark(text)), "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\r' }) {
 			n, err := strconv.Atoi(word)

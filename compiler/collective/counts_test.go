@@ -7,7 +7,7 @@ import (
 )
 
 func TestParseCounts(t *testing.T) {
-	got, err := ParseCounts("c", []byte("# what they have\n4096, 0\t8192 # two\r\n\n4096\n"))
+	got, err := ParseCounts("c", []byte("\ufeff# what they have\n4096, 0\t8192 # two\r\n\n4096\n"))
 	if err != nil || !slices.Equal(got, []int{1, 0, 2, 1}) {
 		t.Errorf("counts %v, %v", got, err)
 	}

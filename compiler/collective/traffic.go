@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/colltune/colltune/internal/units"
 )
 
 // Traffic returns the counts of a vector form over n ranks whose traffic is balanced, or
@@ -24,7 +26,7 @@ func Traffic(name string, n int, traffic string) ([]int, error) {
 	case vectors[name].plain == "":
 		return nil, fmt.Errorf("%s has no traffic of its own: want one of %s", name, strings.Join(VectorForms(), ", "))
 	}
-	f, err := strconv.ParseFloat(factor, 64)
+	f, err := units.ParseDecimal(factor)
 	if err != nil || !(f >= 1 && f <= float64(n)) || n < 2 {
 		return nil, fmt.Errorf("traffic %.40q over %d ranks: want skew:F with F from 1 to the ranks", traffic, n)
 	}

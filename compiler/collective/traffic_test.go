@@ -23,7 +23,7 @@ func TestTraffic(t *testing.T) {
 			t.Errorf("%s of %d, %s: %v, %v: want %v", c.name, c.n, c.traffic, got, err, c.want)
 		}
 	}
-	for traffic, want := range map[string]string{"skew:5": "from 1 to the ranks", "skew:0.5": "from 1", "skew:x": "want skew:F", "heavy": "want balanced, or skew:F"} {
+	for traffic, want := range map[string]string{"skew:5": "from 1 to the ranks", "skew:0.5": "from 1", "skew:x": "want skew:F", "skew:0x1p1": "want skew:F", "skew:1_0": "want skew:F", "heavy": "want balanced, or skew:F"} {
 		if _, err := Traffic("alltoallv", 4, traffic); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v: want %q", traffic, err, want)
 		}
