@@ -1,6 +1,7 @@
 package libraries
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -17,6 +18,10 @@ func (r *reader) readNCCLTests(text []byte) error {
 		return r.errorf(at.Line, "%s", at.Msg)
 	} else if err != nil {
 		return err
+	}
+	if _, err := plain(report.Library); err != nil {
+		before := text[:max(0, bytes.Index(text, []byte(report.Library)))]
+		return r.errorf(1+bytes.Count(before, []byte("\n")), "the library's version: %v", err)
 	}
 	wrong := 0
 	for i := range report.Tables {

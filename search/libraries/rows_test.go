@@ -138,8 +138,8 @@ func TestRowsRefused(t *testing.T) {
 		{"f,ranks=8", moe + "sglang,0.5\x1b[2J,deepep,128,8,256,7168,1,35,67\n", `f:2: version: "sglang-0.5\x1b[2J": want text that can be printed`},
 		{"f,ranks=8", moe + "sglang,0.5,deepep,1.5,8,256,7168,1,35,67\n", `f:2: column num_token: "1.5": want a whole number from 1`},
 		{"f,ranks=8", moe + "sglang,0.5,deepep,1099511627776,1048576,256,7168,1,35,67\n", "f:2: ranks, tokens, top-k and hidden size: 8 × 1099511627776 × 1048576 × 7168: want"},
-		{"f,ranks=8", "RCCL version : =cmd|calc\n" + ncclText, `f:5: version: "=cmd|calc": want a word that begins with`},
-		{"f,ranks=8", "RCCL version : " + strings.Repeat("x", 300) + "\n" + ncclText, "f:5: version: \"xxxxxxxxxxxxxxxxxxxx\"… has 300 bytes: want at most 200"},
+		{"f,ranks=8", "a line\nRCCL version : =cmd|calc\n" + ncclText, `f:2: the library's version: "=cmd|calc": want a word that begins with`},
+		{"f,ranks=8", "RCCL version : " + strings.Repeat("x", 300) + "\n" + ncclText, "f:1: the library's version: \"xxxxxxxxxxxxxxxxxxxx\"… has 300 bytes: want at most 200"},
 		{"x=f,ranks=8", strings.Replace(ncclText, "  1024 ", " 9223372036854775807 ", 1), "f:4: size 9223372036854775807, count 32: want 0 to 1125899906842624, a PiB"},
 		{"x=f,ranks=8", strings.Replace(ncclJSON, "4096", "9223372036854775807", 1), "size 9223372036854775807, count 1024: want 0 to"},
 	} {
