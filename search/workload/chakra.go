@@ -120,7 +120,7 @@ func (t *tracer) chakraOp(f File, n *chakraNode, calls *int) (op Op, isOp bool, 
 	}
 	us := 0.0
 	if n.Duration != "" {
-		if us, err = strconv.ParseFloat(string(n.Duration), 64); err != nil || !(us >= 0 && us < 1e15) {
+		if us, err = units.ParseDecimal(string(n.Duration)); err != nil || !(us >= 0 && us < 1e15) {
 			return fail("node %.20s: durationMicros %.20s: want 0 or more", n.ID, n.Duration)
 		}
 	}

@@ -32,6 +32,7 @@ func TestTraceSizes(t *testing.T) {
 		{profile(kernel("nccl", 7, 1, 1e13, collectiveArgs("allreduce", "Half", 1, 1, 2))), "rank0:4: time_us: time of 1e+13 us: want 1e-06 to 1e+12"},
 		{chakraText(1, "COMM_COLL_NODE", "", 1, comm(2, 1<<50)), "rank0:8: node 1: comm_size: 1125899906842624 × 8: want"},
 		{chakraText(1, "COMM_COLL_NODE", "", 1, comm(0, 1<<50+1)), "rank0:8: node 1: comm_size: 1125899906842625: want"},
+		{strings.Replace(chakraText(1, "COMM_COLL_NODE", "", 1, comm(0, 8)), `"durationMicros": "1"`, `"durationMicros": "0x1p3"`, 1), "rank0:8: node 1: durationMicros 0x1p3: want 0 or more"},
 		{"", "rank0:1: is empty: want a step in TOML, or a trace"},
 		{"\ufeff\r\n", "rank0:1: is empty: want a step in TOML, or a trace"},
 		{"# nothing\n", "rank0:1: name is missing"},
