@@ -48,8 +48,13 @@ each number of nodes below PATH.
 			if err != nil {
 				return err
 			}
+			bar := newProgress(cmd.ErrOrStderr())
+			defer bar.done()
 			options := func(c *results.Campaign) (export.Options, error) {
 				o := export.Options{To: to, Runtime: flagValue(cmd, "runtime"), Out: out}
+				if bar.bar != nil { // on a terminal only
+					o.Stage = bar.stage
+				}
 				o.SharedGPU, _ = cmd.Flags().GetBool("shared-gpu")
 				problem, _, err := search.FromPlan(c.Plan())
 				switch {
@@ -72,6 +77,7 @@ each number of nodes below PATH.
 				}
 				report, err = export.Write(all[0], o)
 			}
+			bar.done()
 			if errors.Is(err, export.ErrSharedGPU) {
 				return usagef("%w: want --shared-gpu to export it anyway", err)
 			}

@@ -33,6 +33,8 @@ type Options struct {
 	Node func(rank int) int
 	// SharedGPU asks for the export of a campaign whose ranks shared GPUs.
 	SharedGPU bool
+	// Stage, unless it is nil, is told what takes long, and how far it is.
+	Stage func(what string, done, of int)
 }
 
 // Report lists the files of an export, and the sizes at which they are slower than the

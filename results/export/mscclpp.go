@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/compiler/mscclpp"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/internal/safe"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
 )
@@ -19,7 +21,10 @@ import (
 // it is one-sided, and its tiles are the passes of a pipeline. So it is verified
 // as a plan, and its times are those of the program that it was made from.
 func exportPlans(c *results.Campaign, o Options, report *Report) error {
-	e := &planExport{programs: programs{campaign: c}, plan: c.Plan(), node: o.Node, verdicts: map[fileKey]planVerdict{}}
+	e := &planExport{programs: programs{campaign: c}, plan: c.Plan(), node: o.Node, stage: o.Stage, verdicts: map[fileKey]planVerdict{}}
+	if e.stage == nil {
+		e.stage = func(string, int, int) {}
+	}
 	if why := e.lacks(); why != "" {
 		return fmt.Errorf("%s: %w", why, ErrNothingFits)
 	}
@@ -40,6 +45,7 @@ type planExport struct {
 	programs
 	plan     results.Plan
 	node     func(rank int) int
+	stage    func(what string, done, of int)
 	verdicts map[fileKey]planVerdict
 }
 
@@ -69,6 +75,8 @@ func (e *planExport) refuses(m *table.Measured) (string, error) {
 	of := planReader{}.fileKey(m.Trial)
 	verdict, asked := e.verdicts[of]
 	if !asked {
+		cells := table.Cells(e.plan)
+		e.stage("verifying plans for "+units.Bytes(m.Bytes).String(), slices.Index(cells, table.Cell{Placement: m.Placement, Bytes: m.Bytes}), len(cells))
 		plan, err := e.lower(m, "plan", 0, 0)
 		var refused *notPlanned
 		switch {
@@ -137,7 +145,8 @@ func judge(v *mscclpp.Verdict) error {
 func (e *planExport) write(out string, served []servedRange, report *Report) error {
 	f := newFolder(out, e.plan, `\d+-.*\.plan\.json`)
 	called := namesFor(e.plan)
-	for _, s := range served {
+	for i, s := range served {
+		e.stage("verifying and writing plans", i, len(served))
 		name := called.next(&s) // the runtime tells plans apart by their names
 		plan, err := e.lower(&s.Measured, name, s.min, s.max)
 		if err != nil {

@@ -2,8 +2,10 @@ package export
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,9 +30,19 @@ func TestExportPlans(t *testing.T) {
 		resultstest.Trial(t, c, wide, "wide", "Simple", 4096, 16<<20, 30),
 	)
 	out := t.TempDir()
-	r, err := Write(c, Options{To: "mscclpp-json", Out: out})
+	var stages []string
+	r, err := Write(c, Options{To: "mscclpp-json", Out: out, Stage: func(what string, done, of int) {
+		stages = append(stages, fmt.Sprintf("%s: %d of %d", what, done, of))
+	}})
 	if err != nil {
 		t.Fatal(err)
+	}
+	wantStages := []string{
+		"verifying plans for 1K: 0 of 5", "verifying plans for 1M: 2 of 5", "verifying plans for 4M: 3 of 5",
+		"verifying and writing plans: 0 of 3", "verifying and writing plans: 1 of 3", "verifying and writing plans: 2 of 3",
+	}
+	if !slices.Equal(stages, wantStages) {
+		t.Errorf("stages %q; want %q", stages, wantStages)
 	}
 	want := []struct {
 		name     string
