@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/colltune/colltune/constraints/rings"
@@ -58,8 +57,6 @@ func (e *enumeration) rings(ctx context.Context, t *topologies.Topology, q quest
 		return nil, nil // the family's own are used
 	case err != nil:
 		return nil, err
-	case repeated(orders):
-		return nil, nil // more instances of fewer rings do the same
 	case q.open && rings.Width(t, orders) <= rings.Width(t, inSequence(t, q.count)):
 		return nil, nil
 	}
@@ -82,20 +79,6 @@ func inSequence(t *topologies.Topology, count int) (rings [][]int) {
 		rings = append(rings, ring)
 	}
 	return rings
-}
-
-// repeated reports whether each list is there n times, for one n > 1.
-func repeated(lists [][]int) bool {
-	times := func(l []int) (n int) {
-		for _, other := range lists {
-			if slices.Equal(l, other) {
-				n++
-			}
-		}
-		return n
-	}
-	first := times(lists[0])
-	return first > 1 && !slices.ContainsFunc(lists, func(l []int) bool { return times(l) != first })
 }
 
 // ringWork limits the solvers' work on the rings of a hole. The rings of the

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -132,41 +133,52 @@ func TestRingsByBlocksAlone(t *testing.T) {
 	}
 }
 
-// TestRepeatedRings: rings that repeat fewer ones are no candidates.
-func TestRepeatedRings(t *testing.T) {
+func TestDistinct(t *testing.T) {
 	a, b := []int{0, 1, 2, 3}, []int{0, 3, 2, 1}
 	for _, c := range []struct {
-		orders [][]int
-		want   bool
+		lists [][]int
+		want  int
 	}{
-		{[][]int{a}, false},
-		{[][]int{a, b}, false},
-		{[][]int{a, a}, true},
-		{[][]int{a, a, b}, false},
-		{[][]int{a, b, a, b}, true},
-		{[][]int{a, a, b, b}, true},
-		{[][]int{a, a, a, b}, false},
+		{nil, 0},
+		{[][]int{a}, 1},
+		{[][]int{a, b}, 2},
+		{[][]int{a, a}, 1},
+		{[][]int{a, a, b}, 3},
+		{[][]int{a, b, a, b}, 2},
+		{[][]int{a, a, b, b}, 2},
+		{[][]int{a, a, a, b}, 4},
 	} {
-		if got := repeated(c.orders); got != c.want {
-			t.Errorf("%v: %t", c.orders, got)
+		if got := distinct(c.lists); got != c.want {
+			t.Errorf("%v: %d, want %d", c.lists, got, c.want)
 		}
 	}
-	topology, err := topologies.Resolve("perlmutter", topologies.Options{Nodes: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+}
+
+// Rings that repeat fewer ones are candidates only where the fewer are not: a node of
+// perlmutter has two different rings.
+func TestRepeatedRings(t *testing.T) {
+	topology := topotest.Resolve(t, "perlmutter", 2)
 	p := Problem{Topology: topology, Call: collective.Call{Collective: "allgather", DType: "f32"}, InPlace: true, Sizes: []int64{1 << 26}}
-	space, err := Enumerate(context.Background(), p, Options{Families: []string{"multi-level"}, Executor: "sim"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	counts := map[any]int{}
-	for _, c := range space.Candidates {
-		if c.Algorithm == "multi-level" { // not the library's
-			counts[c.Parameters["rings"]]++
+	for _, c := range []struct {
+		fixed map[string]string
+		want  []int
+	}{
+		{nil, []int{1, 2}},
+		{map[string]string{"rings": "2"}, []int{2}},
+		{map[string]string{"rings": "4"}, []int{4}},
+	} {
+		space, err := Enumerate(context.Background(), p, Options{Families: []string{"multi-level"}, Parameters: c.fixed, Executor: "sim", Instances: 1})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if counts[1] == 0 || counts[2] == 0 || counts[4] != 0 {
-		t.Errorf("candidates by number of rings: %v; want one and two: a node of perlmutter has two different rings", counts)
+		counts := map[int]bool{}
+		for _, c := range space.Candidates {
+			if c.Algorithm == "multi-level" { // not the library's
+				counts[c.Parameters["rings"].(int)] = true
+			}
+		}
+		if got := slices.Sorted(maps.Keys(counts)); !slices.Equal(got, c.want) {
+			t.Errorf("%v: candidates of %v rings, want %v", c.fixed, got, c.want)
+		}
 	}
 }

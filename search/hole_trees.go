@@ -58,8 +58,6 @@ func (e *enumeration) parents(ctx context.Context, q question) ([][]int, error) 
 		return nil, &Refusal{Reason: NoHole, Detail: err.Error()}
 	case err != nil:
 		return nil, err
-	case repeated(found):
-		return nil, nil // more instances of fewer trees do the same
 	}
 	return found, nil
 }

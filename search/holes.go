@@ -60,7 +60,8 @@ type way struct {
 // fill returns the ways to fill a hole, one for each number of lists that the
 // family can use.
 func (e *enumeration) fill(ctx context.Context, f *templates.Family, hole string, by filler, w way) (ways []way, refused []Refusal, err error) {
-	for _, n := range counts(f, by.counted, w.fixed) {
+	tried := counts(f, by.counted, w.fixed)
+	for _, n := range tried {
 		open := func(p script.Params) bool { return p[hole] == nil && countOf(p, by.counted) == n }
 		lists, err := by.fill(e, ctx, question{family: f, count: n, open: slices.ContainsFunc(w.grid, open)})
 		var refusal *Refusal
@@ -75,8 +76,8 @@ func (e *enumeration) fill(ctx context.Context, f *templates.Family, hole string
 		if err != nil {
 			return nil, nil, err
 		}
-		if lists == nil {
-			continue
+		if fewer := distinct(lists); lists == nil || fewer < n && slices.Contains(tried, fewer) {
+			continue // more instances of the fewer lists do the same
 		}
 		filled := maps.Clone(w.fixed)
 		filled[hole] = script.FormatValue(lists)
@@ -108,6 +109,21 @@ func counts(f *templates.Family, counted string, fixed map[string]string) []int 
 		all = append(all, v.(int))
 	}
 	return all
+}
+
+// distinct returns how many lists there are, counting those once that are all there as
+// many times.
+func distinct(lists [][]int) int {
+	times := map[string]int{}
+	for _, l := range lists {
+		times[fmt.Sprint(l)]++
+	}
+	for _, n := range times {
+		if n*len(times) != len(lists) {
+			return len(lists)
+		}
+	}
+	return len(times)
 }
 
 // countOf is how many lists a set of parameters asks for.
