@@ -430,12 +430,6 @@ func FuzzReadTable(f *testing.F) {
 			}
 			return
 		}
-		var b bytes.Buffer
-		if err := table.Write(&b, "v"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := libraries.ReadTable("f", b.Bytes()); err != nil {
-			t.Fatalf("%v\n%s", err, &b)
-		}
+		readBack(t, table.Rows)
 	})
 }
