@@ -70,7 +70,7 @@ func (w *orderTracker) sync(t int) {
 	}
 	s.phase++
 	s.start = clock{next.strong.with(t, s.phase), next.weak.with(t, s.phase)}
-	w.work += int64(2 * (len(next.strong) + countsInPage))
+	w.work += int64(2 * (len(next.strong) + countPages + countsInPage))
 	clear(s.lanes)
 	s.lanes, s.weakly = s.lanes[:0], nil
 	s.taken, s.acted, s.unsure = nil, false, nobody
