@@ -47,6 +47,7 @@ var removals = map[string]string{
 	"results/journal.go append Truncate":                       "what was written of a record that could not be written whole",
 	"results/journal.go openJournal Truncate":                  "what a killed search left of a record, after the records that are whole",
 	"results/journal.go reset Truncate":                        "the records of a journal that has been read, which another plan replaces",
+	"results/lock.go lock Remove":                              "a file that isLock recognises, which is locked and now empty",
 	"results/lock.go lock Truncate":                            "a file that isLock recognises, or that was made empty a few lines above",
 	"results/map.go make Remove":                               "a campaign's folder that it has just made, if it is empty",
 	"results/mapmake.go Discard Remove":                        "campaigns that CreateMap has just made, as Remove does",

@@ -54,13 +54,11 @@ func lock(folder *os.Root) (*os.File, error) {
 		host = "this host"
 	}
 	line := fmt.Sprintf("process %d on %s\n", os.Getpid(), host)
-	if err := f.Truncate(0); err == nil {
+	if err = f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(line), 0)
-		if err != nil {
-			f.Close()
-			return nil, err
-		}
-	} else {
+	}
+	if err != nil {
+		_ = folder.Remove(lockFile) // on a full disk it may be all that is there
 		f.Close()
 		return nil, err
 	}

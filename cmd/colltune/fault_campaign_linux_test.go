@@ -17,16 +17,17 @@ import (
 	"time"
 )
 
-// A fault campaign: rounds of a small search, its resumption, an export or a
-// report, each of which meets one fault. After a round, whatever has happened,
-// either everything is as if nothing had, or an error names the file or the folder.
+// A fault campaign: rounds of a small search, of one number of nodes or of a map, its
+// resumption, or what is made from it, each of which meets one fault. After a round, whatever
+// has happened, either everything is as if nothing had, or an error names the file or the folder.
 
 // fault is a row of the table, to be read as a sentence: while colltune VICTIMS, it
 // NAME; it may end with an error that SAYS.
 type fault struct {
 	name    string
-	victims string         // which commands meet it, of search, resume, export, report
+	victims string         // which commands meet it, of search, resume, export, report, table, workload
 	from    string         // in which campaigns: nothing, half or whole
+	scene   string         // of which scene; "": of any
 	before  func(r *round) // the fault, if it comes before the command
 	during  func(r *round) // or at a random moment of it
 	after   func(r *round) // undoes it, before the user tries again
@@ -41,12 +42,12 @@ type fault struct {
 const (
 	anywhere = "nothing half whole"
 	writers  = "search resume"
-	all      = "search resume export report"
+	all      = "search resume export report table workload"
 )
 
 // somewhere is how an error names what it is about: the campaign's folder, one of
 // its files, or the place that is written to.
-const somewhere = `\bc\b|\bout\b|page\.html`
+const somewhere = `\bc\b|\bout\b|page\.html|times\.table|step\.json`
 
 var faults = []fault{
 	{name: "is left alone", victims: all, from: anywhere},
@@ -62,14 +63,20 @@ var faults = []fault{
 	{name: "loses the folder", victims: all, from: anywhere, during: (*round).remove, gone: true,
 		says: somewhere, may: []int{1, 2}},
 	{name: "meets a second process", victims: all, from: anywhere, before: (*round).second,
-		says: `\bc: in use by`, may: []int{1}},
+		says: `\b(c|nodes-3): in use by`, may: []int{1}},
 	{name: "finds a flipped byte", victims: all, from: "half whole", before: (*round).flip, lasting: true,
-		says: `trials\.jsonl:\d+|campaign\.toml|programs/`, may: []int{1, 2}},
+		says: `trials\.jsonl:\d+|campaign\.toml|programs/|map\.toml`, may: []int{1, 2}},
 	{name: "finds a doubled line", victims: all, from: "half whole", before: (*round).double, lasting: true,
 		says: `trials\.jsonl:\d+`, may: []int{2}},
 	{name: "finds a line missing", victims: all, from: "half whole", before: (*round).cutLine, lasting: true,
 		says: `trials\.jsonl:\d+`, may: []int{2}},
 	{name: "finds the last line torn", victims: writers, from: "half whole", before: (*round).tear},
+	{name: "finds a campaign of the map missing", victims: "resume export report", from: "half whole", scene: "map", before: (*round).loseMember, lasting: true,
+		says: `\bc: nodes-\d: missing, and the map is of 1,2,4 nodes`, may: []int{2}},
+	{name: "finds a link in the place of one", victims: all, from: "half whole", scene: "map", before: (*round).linkMember, lasting: true,
+		says: `\bc: nodes-\d is a link`, may: []int{2}},
+	{name: "finds another's file in the place of one of its own", victims: "export", from: "whole", scene: "map", before: (*round).block, after: (*round).unblock,
+		says: `\bout/.*: colltune did not write this`, may: []int{1}},
 }
 
 // command is what a round runs, and what of it must not change.
@@ -80,15 +87,57 @@ type command struct {
 	made string // the file or folder that it writes, whose content is the result; "": its output is
 }
 
-var theSearch = []string{"search", "-t", "fullmesh:4", "-c", "allreduce", "-b", "1K", "-e", "16K", "-f", "4", "--protocol", "LL", "--instances", "1",
-	"--family", "ring,all-pairs,recursive-doubling", "--campaign", "c", "--jobs", "2", "-o", "json"}
-
-var faultCommands = []command{
-	{"search", anywhere, theSearch, ""},
-	{"resume", "half whole", []string{"resume", "c", "-o", "json"}, ""},
-	{"export", "whole", []string{"export", "c", "--to", "msccl-xml", "--out", "out"}, "out"},
-	{"report", "whole", []string{"report", "c", "--out", "page.html"}, "page.html"},
+// scene is a search, with what is made from it.
+type scene struct {
+	name     string
+	file     string // which the folder has once there is something
+	trials   int    // of half a search
+	disk     int64  // bytes, up to which the disk has room for a command
+	commands []command
 }
+
+func (s *scene) search() command { return s.commands[0] }
+
+// again are the commands of a user who tries again: resume, or else the search, and all that
+// is made from it.
+func (s *scene) again(there bool) []command {
+	first := s.search()
+	if there {
+		first = s.commands[1]
+	}
+	return slices.Concat([]command{first, {"results", "", []string{"results", "c", "-o", "json"}, ""}}, s.commands[2:])
+}
+
+var scenes = []*scene{
+	{"campaign", "campaign.toml", 8, 24 << 10, []command{
+		{"search", anywhere, []string{"search", "-t", "fullmesh:4", "-c", "allreduce", "-b", "1K", "-e", "16K", "-f", "4", "--protocol", "LL", "--instances", "1",
+			"--family", "ring,all-pairs,recursive-doubling", "--campaign", "c", "--jobs", "2", "-o", "json"}, ""},
+		{"resume", "half whole", []string{"resume", "c", "-o", "json"}, ""},
+		{"export", "whole", []string{"export", "c", "--to", "msccl-xml", "--out", "out"}, "out"},
+		{"report", "whole", []string{"report", "c", "--out", "page.html"}, "page.html"},
+		{"table", "whole", []string{"table", "build", "--library", "ours=c", "--out", "times.table"}, "times.table"},
+		{"workload", "whole", []string{"workload", "step.toml", "--campaign", "ours=c", "--fallback", "none", "-o", "json", "--out", "step.json"}, "step.json"},
+	}},
+	{"map", "map.toml", 9, 128 << 10, []command{
+		{"search", anywhere, []string{"search", "-t", "dgx-a100", "--gpus", "0,1,2", "--nodes", "1,2,4", "-c", "allgather", "-b", "1K", "-e", "4K", "-f", "4", "--protocol", "LL", "--instances", "1",
+			"--family", "ring,all-pairs", "--campaign", "c", "--jobs", "2", "-o", "json"}, ""},
+		{"resume", "half whole", []string{"resume", "c", "-o", "json"}, ""},
+		{"export", "whole", []string{"export", "c", "--to", "dispatcher", "--jobs", "2", "--out", "out"}, "out"},
+		{"report", "whole", []string{"report", "c", "--out", "page.html"}, "page.html"},
+	}},
+}
+
+// theStep is the step of the command workload.
+const theStep = `name = "step"
+ranks = 4
+dtype = "f32"
+
+[[block]]
+[[block.op]]
+name = "average"
+call = "allreduce"
+bytes = "4K"
+`
 
 // TestFaultCampaign runs the rounds: one for each row of the table, and 500 drawn at
 // random with COLLTUNE_LONG. COLLTUNE_FAULT_SEED=N repeats round N alone, or the
@@ -105,6 +154,7 @@ func TestFaultCampaign(t *testing.T) {
 	if n, err := strconv.ParseUint(os.Getenv("COLLTUNE_FAULT_ROUNDS"), 10, 64); err == nil {
 		rounds = n
 	}
+	w.fillDisks(t)
 	counts := newFaultCounts()
 	t.Run("rounds", func(t *testing.T) {
 		for seed := first; seed < first+rounds; seed++ {
@@ -112,11 +162,29 @@ func TestFaultCampaign(t *testing.T) {
 				t.Parallel()
 				r := w.newRound(t, seed)
 				defer r.clean()
-				counts.add(r.fault.name, r.run())
+				counts.add(r.fault.name, r.scene.name, r.run())
 			})
 		}
 	})
 	t.Logf("rounds by fault and outcome, of %d:\n%s", rounds, counts)
+}
+
+// fillDisks runs the search of a map on disks of too little room: for its list, for some of its
+// campaigns, for all but what is found out of the first. It is the fault that takes most
+// moments to meet.
+func (w *faultWorld) fillDisks(t *testing.T) {
+	full := faults[slices.IndexFunc(faults, func(f fault) bool { return f.disk })]
+	s := scenes[slices.IndexFunc(scenes, func(s *scene) bool { return s.name == "map" })]
+	for _, room := range []int64{4, 40, 64, 80} {
+		t.Run(fmt.Sprintf("a disk of %d KiB", room), func(t *testing.T) {
+			f := full
+			f.before = func(r *round) { r.leaveRoom(room << 10) }
+			r := &round{T: t, faultWorld: w, rand: rand.New(rand.NewPCG(0, 0)), fault: &f, scene: s, command: s.search(), from: "nothing", top: filepath.Join(w.top, fmt.Sprint("disk", room))}
+			r.work = filepath.Join(r.top, "w")
+			defer r.clean()
+			t.Log(r.run())
+		})
+	}
 }
 
 // round is one round. Everything random in it comes from its seed.
@@ -126,6 +194,7 @@ type round struct {
 	seed    uint64
 	rand    *rand.Rand
 	fault   *fault
+	scene   *scene
 	command command
 	from    string // which campaign it begins with
 
@@ -136,16 +205,18 @@ type round struct {
 	other   *running // of a second process
 	planted map[string]planted
 	moved   bool
-	torn    bool // something was really damaged
+	torn    bool   // something was really damaged
+	blocked string // a file in the place of one of the export's
 }
 
 func (w *faultWorld) newRound(t *testing.T, seed uint64) *round {
 	r := &round{T: t, faultWorld: w, seed: seed, rand: rand.New(rand.NewPCG(seed, 14))}
 	r.fault = &faults[seed%uint64(len(faults))] // so that all come equally often
 	for r.command.name == "" {
-		c := faultCommands[r.rand.IntN(len(faultCommands))]
+		r.scene = scenes[r.rand.IntN(len(scenes))]
+		c := r.scene.commands[r.rand.IntN(len(r.scene.commands))]
 		state := strings.Fields(c.from)[r.rand.IntN(len(strings.Fields(c.from)))]
-		if strings.Contains(r.fault.victims, c.name) && strings.Contains(r.fault.from, state) {
+		if strings.Contains(r.fault.victims, c.name) && strings.Contains(r.fault.from, state) && (r.fault.scene == "" || r.fault.scene == r.scene.name) {
 			r.command, r.from = c, state
 		}
 	}
@@ -156,7 +227,7 @@ func (w *faultWorld) newRound(t *testing.T, seed uint64) *round {
 
 // story is the round in a line, for people who repeat it.
 func (r *round) story() string {
-	return fmt.Sprintf("seed %d: %s of %s campaign %s", r.seed, r.command.name, map[string]string{"nothing": "no", "half": "a half", "whole": "a whole"}[r.from], r.fault.name)
+	return fmt.Sprintf("seed %d: %s of %s %s %s", r.seed, r.command.name, map[string]string{"nothing": "no", "half": "a half", "whole": "a whole"}[r.from], r.scene.name, r.fault.name)
 }
 
 // run runs the round, and returns a summary of its outcome.
@@ -192,13 +263,8 @@ func (r *round) run() (outcome string) {
 	if r.fault.after != nil {
 		r.fault.after(r)
 	}
-	again := command{"resume", "", []string{"resume", "c", "-o", "json"}, ""}
-	if !exists(r.path("c", "campaign.toml")) {
-		again = faultCommands[0]
-	}
-	then := []command{again, {"results", "", []string{"results", "c", "-o", "json"}, ""}, faultCommands[2], faultCommands[3]}
 	ends := "then all is the same"
-	for _, c := range then {
+	for _, c := range r.scene.again(exists(r.path("c", r.scene.file))) {
 		got := r.judgeAgain(c, r.start(c.args...).wait())
 		if got != same {
 			ends = "then " + got
@@ -241,7 +307,7 @@ func (r *round) judgeAgain(c command, got commandEnd) string {
 // asEver wants a command to have given what it gives without faults.
 func (r *round) asEver(c command, got commandEnd) string {
 	have := r.result(c, got)
-	if want := r.results[resultName(c)]; have != want {
+	if want := r.results[r.resultName(c)]; have != want {
 		r.Errorf("%s: a silent difference:\n%s", c.name, difference(want, have))
 	}
 	return same
@@ -254,9 +320,12 @@ func (r *round) result(c command, got commandEnd) string {
 	}
 	var all strings.Builder
 	_ = filepath.WalkDir(r.path(c.made), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "between" { // of short searches, whose journals have seconds
+			return fs.SkipDir
+		}
 		if _, foreign := r.planted[path]; err == nil && !d.IsDir() && !foreign {
 			text, _ := os.ReadFile(path)
-			fmt.Fprintf(&all, "%s:\n%s\n", filepath.Base(path), text)
+			fmt.Fprintf(&all, "%s:\n%s\n", strings.TrimPrefix(path, r.work), text)
 		}
 		return err
 	})
@@ -267,11 +336,11 @@ var changing = regexp.MustCompile(`"(seconds|schema)": [^\n]*`)
 
 func plainJSON(text string) string { return changing.ReplaceAllString(text, "") }
 
-func resultName(c command) string {
+func (r *round) resultName(c command) string {
 	if c.made == "" {
-		return "table"
+		return r.scene.name + "'s table"
 	}
-	return c.made
+	return r.scene.name + "'s " + c.made
 }
 
 // difference shows the first lines that differ.
@@ -301,11 +370,13 @@ func (r *round) pause() {
 }
 
 // shrinkDisk leaves the disk with less room than the command needs, most of the time.
-func (r *round) shrinkDisk() {
+func (r *round) shrinkDisk() { r.leaveRoom(r.rand.Int64N(r.scene.disk)) }
+
+func (r *round) leaveRoom(bytes int64) {
 	var s syscall.Statfs_t
 	r.check(syscall.Statfs(r.work, &s))
 	used := int64(s.Blocks-s.Bfree) * int64(s.Bsize)
-	r.resize(used + r.rand.Int64N(24<<10)&^4095)
+	r.resize(used + bytes&^4095)
 }
 
 func (r *round) growDisk() { r.resize(64 << 20) }
@@ -320,11 +391,15 @@ func (r *round) forbidWriting() { r.setWriting(0o555) }
 func (r *round) allowWriting()  { r.setWriting(0o755) }
 
 func (r *round) setWriting(mode fs.FileMode) {
-	for _, dir := range []string{"c/programs", "c/output", "c/candidates", "c", "out", "."} {
-		if err := os.Chmod(r.path(dir), mode); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			r.Fatal(err)
+	r.check(filepath.WalkDir(r.work, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			err = os.Chmod(path, mode)
 		}
-	}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}))
 }
 
 func (r *round) moveAway() { r.moved = os.Rename(r.path("c"), r.path("elsewhere")) == nil }
@@ -336,11 +411,7 @@ func (r *round) moveBack() {
 }
 
 func (r *round) remove() {
-	for path := range r.planted {
-		if strings.HasPrefix(path, r.path("c")+"/") {
-			delete(r.planted, path)
-		}
-	}
+	r.disown(r.path("c"))
 	for os.RemoveAll(r.path("c")) != nil { // a file was made meanwhile
 		time.Sleep(time.Millisecond)
 	}
@@ -360,7 +431,7 @@ func (r *round) flip() {
 	}))
 	path := files[r.rand.IntN(len(files))]
 	if r.rand.IntN(2) == 0 {
-		path = r.path("c", "trials.jsonl")
+		path = r.journal()
 	}
 	r.edit(path, func(text []byte) []byte {
 		i := r.rand.IntN(len(text) - 1) // without its last line break a journal is torn
@@ -396,10 +467,74 @@ func (r *round) tear() {
 }
 
 func (r *round) editJournal(edit func(lines [][]byte) [][]byte) {
-	r.edit(r.path("c", "trials.jsonl"), func(text []byte) []byte {
+	r.edit(r.journal(), func(text []byte) []byte {
 		lines := bytes.SplitAfter(text, []byte("\n"))
 		return bytes.Join(edit(lines[:len(lines)-1]), nil) // after the last line break is nothing
 	})
+}
+
+// journal is the campaign's, or that of one of the map's.
+func (r *round) journal() string {
+	if r.scene.name == "map" {
+		return filepath.Join(r.member(), "trials.jsonl")
+	}
+	return r.path("c", "trials.jsonl")
+}
+
+// member is one of the map's campaigns.
+func (r *round) member() string {
+	return r.path("c", []string{"nodes-1", "nodes-2", "nodes-4"}[r.rand.IntN(3)])
+}
+
+// loseMember removes a campaign of the map, or its plan, or renames it.
+func (r *round) loseMember() {
+	r.torn = true
+	dir := r.member()
+	switch r.rand.IntN(3) {
+	case 0:
+		r.disown(dir)
+		r.check(os.RemoveAll(dir))
+	case 1:
+		r.check(os.Remove(filepath.Join(dir, "campaign.toml")))
+	case 2:
+		r.disown(dir)
+		r.check(os.Rename(dir, r.path("c", "nodes-04")))
+	}
+}
+
+func (r *round) linkMember() {
+	r.torn = true
+	dir := r.member()
+	r.disown(dir)
+	r.check(os.Rename(dir, r.path("moved")))
+	r.check(os.Symlink("../moved", dir))
+}
+
+// disown forgets other people's files in a folder that the fault takes away.
+func (r *round) disown(dir string) {
+	for path := range r.planted {
+		if strings.HasPrefix(path, dir+"/") {
+			delete(r.planted, path)
+		}
+	}
+}
+
+// block puts another's file where the export may write, and unblock wants nothing to be written.
+func (r *round) block() {
+	names := []string{"colltune-allgather-dgx-a100-dispatcher.json", "nodes-1/colltune-allgather-3r-out-ranges.json", "nodes-3/colltune-allgather-9r-out-ranges.json", "nodes-4/colltune-allgather-12r-out-ranges.json"}
+	r.blocked = r.path("out", names[r.rand.IntN(len(names))])
+	r.makeDir(filepath.Dir(r.blocked))
+	r.check(os.WriteFile(r.blocked, []byte("mine"), 0o644))
+}
+
+func (r *round) unblock() {
+	r.check(filepath.WalkDir(r.path("out"), func(path string, d fs.DirEntry, err error) error {
+		if _, foreign := r.planted[path]; err == nil && !d.IsDir() && !foreign && path != r.blocked {
+			r.Errorf("a refused export has written %s", path)
+		}
+		return err
+	}))
+	r.check(os.Remove(r.blocked))
 }
 
 func (r *round) edit(path string, edit func([]byte) []byte) {

@@ -41,7 +41,7 @@ func newFaultWorld(t *testing.T) *faultWorld {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(w.top) })
-	r := &round{T: t, faultWorld: w, from: "nothing", top: filepath.Join(w.top, "whole"), work: filepath.Join(w.top, "whole", "w")}
+	r := &round{T: t}
 	r.check(os.Chmod(w.top, 0o755))
 	if os.Geteuid() == 0 {
 		w.user = &syscall.Credential{Uid: unprivileged, Gid: unprivileged}
@@ -59,26 +59,45 @@ func newFaultWorld(t *testing.T) *faultWorld {
 		r.check(syscall.Unmount(disk, 0))
 	}
 
-	r.prepare()
-	for _, c := range faultCommands {
+	for _, s := range scenes {
+		w.stage(t, s)
+	}
+	return w
+}
+
+// stage makes a scene's folders to begin with, and its results without faults.
+func (w *faultWorld) stage(t *testing.T, s *scene) {
+	begin := func(state string) *round {
+		r := &round{T: t, faultWorld: w, scene: s, from: "nothing", top: w.begun(s, state)}
+		r.work = filepath.Join(r.top, "w")
+		r.prepare()
+		return r
+	}
+	r := begin("whole")
+	for _, c := range s.commands {
 		began := time.Now()
 		got := r.start(c.args...).wait()
-		w.takes[c.name] = time.Since(began)
+		w.takes[s.name+c.name] = time.Since(began)
 		if got.code != 0 {
 			t.Fatalf("%s: exit code %d\n%s", c.name, got.code, got.stderr)
 		}
-		w.results[resultName(c)] = r.result(c, got)
+		if w.results[r.resultName(c)] = r.result(c, got); w.results[r.resultName(c)] == "" {
+			t.Fatalf("%s has made nothing", c.name)
+		}
 	}
-	if files := strings.Count(w.results["out"], ".xml:"); files < 2 {
-		t.Fatalf("an export of %d files", files)
+	if files := strings.Count(w.results[s.name+"'s out"], "\n/out/"); files < 1 {
+		t.Fatalf("an export of %d more files", files)
 	}
 	r.intact()
-	half := &round{T: t, faultWorld: w, from: "nothing", top: filepath.Join(w.top, "half"), work: filepath.Join(w.top, "half", "w")}
-	half.prepare()
-	if got := half.start(append(slices.Clone(theSearch), "--trials", "8")...).wait(); got.code != exitLimit {
+	half := append(slices.Clone(s.search().args), "--trials", fmt.Sprint(s.trials))
+	if got := begin("half").start(half...).wait(); got.code != exitLimit {
 		t.Fatalf("half a search: exit code %d\n%s", got.code, got.stderr)
 	}
-	return w
+}
+
+// begun is the folder of a scene's half or whole search.
+func (w *faultWorld) begun(s *scene, state string) string {
+	return filepath.Join(w.top, s.name+"-"+state)
 }
 
 func (r *round) check(err error) {
@@ -110,12 +129,13 @@ func (r *round) prepare() {
 		r.give(r.work)
 	}
 	if r.from != "nothing" {
-		r.check(os.CopyFS(r.path("c"), os.DirFS(filepath.Join(r.faultWorld.top, r.from, "w", "c"))))
+		r.check(os.CopyFS(r.path("c"), os.DirFS(filepath.Join(r.begun(r.scene, r.from), "w", "c"))))
 		r.check(filepath.WalkDir(r.path("c"), func(path string, _ fs.DirEntry, err error) error {
 			r.give(path)
 			return err
 		}))
 	}
+	r.check(os.WriteFile(r.path("step.toml"), []byte(theStep), 0o644))
 	r.plant()
 }
 
@@ -140,22 +160,24 @@ type planted struct {
 // foreign are the user's own files beside those that commands write.
 var foreign = []string{
 	"w/notes.txt", "w/.colltune-notes", "w/colltune.old/thesis.tex", "w/page.html.old", "w/.page.html1", "w/elsewhere.txt",
-	"w/out/mine.xml", "w/out/colltune-notes.xml", "w/out/colltune-allreduce-9r-in-01-1K-ring-LL.xml", "w/out/.mine", "w/out/kept/mine.xml",
+	"w/out/mine.xml", "w/out/nodes-4/mine.xml", "w/out/between/mine.txt", "w/times.table.old", "w/out/colltune-notes.xml", "w/out/colltune-allreduce-9r-in-01-1K-ring-LL.xml", "w/out/.mine", "w/out/kept/mine.xml",
 	"tmp/colltune-2026/campaign.toml", "tmp/colltune-2026/trials.jsonl", "tmp/colltune-2026/lock", "tmp/colltune-8gpus/thesis.tex",
 	"tmp/colltune-1234567890/mine", "tmp/colltune-1234567891/lock", "tmp/plugin1/mine", "tmp/mine",
 	"home/.config/colltune/notes.txt", "home/.local/state/colltune/notes.txt",
 }
 
-// foreignInside are those in a campaign that exists already.
-var foreignInside = []string{
-	"w/c/notes.txt", "w/c/.trials.jsonl1", "w/c/lock.mine", "w/c/candidates.old", "w/c/candidates/thesis.txt", "w/c/candidates/.mine", "w/c/programs/mine.json", "w/c/programs/.mine", "w/c/output/mine.txt",
+// foreignInside are those in a campaign or a map that exists already.
+var foreignInside = map[string][]string{
+	"campaign": {"w/c/notes.txt", "w/c/.trials.jsonl1", "w/c/lock.mine", "w/c/candidates.old", "w/c/candidates/thesis.txt", "w/c/candidates/.mine", "w/c/programs/mine.json", "w/c/programs/.mine", "w/c/output/mine.txt"},
+	"map": {"w/c/notes.txt", "w/c/map.toml.old", "w/c/.map.toml1", "w/c/nodes-3/thesis.tex", "w/c/nodes-8", "w/c/lock.mine",
+		"w/c/nodes-2/notes.txt", "w/c/nodes-2/candidates/thesis.txt", "w/c/nodes-4/programs/mine.json", "w/c/nodes-1/output/mine.txt"},
 }
 
 func (r *round) plant() {
 	r.planted = map[string]planted{}
 	names := foreign
 	if r.from != "nothing" {
-		names = append(slices.Clone(names), foreignInside...)
+		names = append(slices.Clone(names), foreignInside[r.scene.name]...)
 	}
 	for i, name := range names {
 		path := filepath.Join(r.top, name)
@@ -328,7 +350,7 @@ func (r *round) await() {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	time.Sleep(time.Duration(r.rand.Float64() * r.rand.Float64() * 1.3 * float64(r.takes[r.command.name]))) // early rather than late
+	time.Sleep(time.Duration(r.rand.Float64() * r.rand.Float64() * 1.3 * float64(r.takes[r.scene.name+r.command.name]))) // early rather than late
 }
 
 // holdsFolder reports whether the fault is about a folder that the command locks.
@@ -346,30 +368,43 @@ func (p *running) over() bool {
 	}
 }
 
-// faultCounts counts rounds by fault and outcome.
+// faultCounts counts rounds by fault, scene and outcome.
 type faultCounts struct {
 	sync.Mutex
-	by map[string]map[string]int
+	by map[string]map[string]int // by scene and fault; by outcome
 }
 
 func newFaultCounts() *faultCounts { return &faultCounts{by: map[string]map[string]int{}} }
 
-func (c *faultCounts) add(fault, outcome string) {
+func (c *faultCounts) add(fault, scene, outcome string) {
 	c.Lock()
 	defer c.Unlock()
 	if c.by[fault] == nil {
 		c.by[fault] = map[string]int{}
 	}
-	c.by[fault][outcome]++
+	c.by[fault][scene+": "+outcome]++
 }
 
 // String is a Markdown table.
 func (c *faultCounts) String() string {
 	var b strings.Builder
-	b.WriteString("| colltune … | and … | rounds |\n|---|---|--:|\n")
+	b.WriteString("| colltune … | and … |")
+	for _, s := range scenes {
+		fmt.Fprintf(&b, " %ss |", s.name)
+	}
+	b.WriteString("\n|---|---|--:|--:|\n")
 	for _, f := range faults {
-		for _, outcome := range slices.Sorted(maps.Keys(c.by[f.name])) {
-			fmt.Fprintf(&b, "| %s | %s | %d |\n", f.name, outcome, c.by[f.name][outcome])
+		outcomes := map[string]bool{}
+		for key := range c.by[f.name] {
+			_, outcome, _ := strings.Cut(key, ": ")
+			outcomes[outcome] = true
+		}
+		for _, outcome := range slices.Sorted(maps.Keys(outcomes)) {
+			fmt.Fprintf(&b, "| %s | %s |", f.name, outcome)
+			for _, s := range scenes {
+				fmt.Fprintf(&b, " %d |", c.by[f.name][s.name+": "+outcome])
+			}
+			b.WriteString("\n")
 		}
 	}
 	return b.String()
