@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,5 +47,34 @@ func TestResumeWhereNothingCanBeWritten(t *testing.T) {
 				t.Errorf("%s, %v: printed\n%s\nwant\n%s", c.campaign, why, &out, &table)
 			}
 		}
+	}
+}
+
+// So it does of a map; a campaign that is missing is an error there, too.
+func TestResumeMapWhereNothingCanBeWritten(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var table, out, told bytes.Buffer
+	search := []string{"search", "-t", "dgx-a100", "--gpus", "0,1,2", "--nodes", "1,2", "-c", "allgather", "-b", "1K", "-e", "1K", "--family", "ring", "--instances", "1", "--protocol", "LL", "--campaign", "m"}
+	if code := Main(search, strings.NewReader(""), &table, &told); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, &told)
+	}
+	resume := func() error {
+		out.Reset()
+		cmd := resumeCommand()
+		cmd.SetOut(&out)
+		cmd.SetErr(&told)
+		cmd.SetContext(t.Context())
+		return resumeMap(cmd, "m", func(dir string) (*results.Map, error) {
+			return nil, &fs.PathError{Op: "open", Path: dir + "/lock", Err: syscall.EROFS}
+		})
+	}
+	if err := resume(); err != nil || out.String() != table.String() {
+		t.Errorf("%v, and printed\n%s\nwant\n%s", err, &out, &table)
+	}
+	if err := os.RemoveAll(results.MapMember("m", 2)); err != nil {
+		t.Fatal(err)
+	}
+	if err := resume(); exitCode(err) != exitUsage || !strings.Contains(err.Error(), "nodes-2: missing") {
+		t.Errorf("%v", err)
 	}
 }
