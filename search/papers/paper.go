@@ -23,7 +23,7 @@ var Papers = []Paper{
 	{"PCCL", "PCCL: the big send-off (arXiv 2504.18658)",
 		"PCCL's own program on Frontier and Perlmutter, with the same knobs at every scale, over RCCL or NCCL. The text's MB and GB are simulated as MiB and GiB. The text contradicts itself at 2,048 GCDs: 7 to 24 times from 64 to 512 MB by figure 7, over 30 at 64 MB and 11.4 at 512 MB by figure 9. Of a step on 2,048 GCDs it has speedups of 70 to 80 %, and the shorter version (2025) 72 and 79 % less time, which is 3.6 and 4.8 times.", pcclClaims},
 	{"MCR-DL", "MCR-DL: mix-and-match communication runtime for deep learning (arXiv 2303.08374)",
-		"Steps that come with colltune (docs/workload.md) on Lassen and ThetaGPU. MPI is a model of messages, with OSU's latency and bandwidth of ABCI's nodes, since MVAPICH2-GDR's times on these systems are not published. An interval is that of NCCL's simulated times alone.", mcrdl},
+		"Steps that come with colltune (docs/workload.md) on Lassen and ThetaGPU, with NCCL. The mixes are of NCCL and MVAPICH2-GDR, whose times on these systems are not published, so that most claims can't be judged here.", mcrdl},
 }
 
 // Claims are those of all papers.

@@ -176,7 +176,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("the page has another text of %s: make papers UPDATE=1", c.ID)
 		}
 		switch c.ID {
-		case "sccl-allgather", "gc3-1-threadblock", "gc3-7a-ring", "gc3-7g-small", "gc3-7g-large", "mcrdl-9-nccl", "pccl-3-mpi", "pccl-9-ag-32", "pccl-11-32":
+		case "sccl-allgather", "gc3-1-threadblock", "gc3-7a-ring", "gc3-7g-small", "gc3-7g-large", "mcrdl-1-resnet", "pccl-3-mpi", "pccl-9-ag-32", "pccl-11-32":
 			quick = append(quick, c)
 		}
 	}
