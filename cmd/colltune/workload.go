@@ -92,8 +92,8 @@ func compareSteps(cmd *cobra.Command, paths []string) (results []*workload.Resul
 	if o.Parameters, err = numbersOf(cmd, "param"); err != nil {
 		return nil, err
 	}
-	if o.NodeGPUs, _ = cmd.Flags().GetInt("gpus-per-node"); o.NodeGPUs < 0 {
-		return nil, usagef("--gpus-per-node: want at least 1")
+	if o.NodeGPUs, _ = cmd.Flags().GetInt("gpus-per-node"); o.NodeGPUs < 0 || o.NodeGPUs > workload.MaxRanks {
+		return nil, usagef("--gpus-per-node: want a number from 1 to %d", workload.MaxRanks)
 	}
 	if o.DType, err = libraries.ParseCondition(libraries.DType, flagValue(cmd, "dtype")); err != nil {
 		return nil, usagef("--dtype %w", err)
@@ -122,8 +122,8 @@ func compareSteps(cmd *cobra.Command, paths []string) (results []*workload.Resul
 		using.Fallback = ""
 	}
 	scales, _ := cmd.Flags().GetIntSlice("ranks")
-	if slices.ContainsFunc(scales, func(n int) bool { return n < 1 }) {
-		return nil, usagef("--ranks: want numbers of at least 1")
+	if slices.ContainsFunc(scales, func(n int) bool { return n < 1 || n > workload.MaxRanks }) {
+		return nil, usagef("--ranks: want numbers from 1 to %d", workload.MaxRanks)
 	}
 	if len(scales) == 0 {
 		scales = []int{0}

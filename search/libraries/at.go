@@ -54,10 +54,8 @@ type Region struct {
 // of several conditions to choose.
 func (t *Table) Curves(q Query) (*Curves, error) {
 	rows := map[group][]*Row{}
-	offers := map[string]bool{}
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		offers[fmt.Sprintf("%s over %d ranks", r.Collective, r.Ranks)] = true
 		if r.Collective != q.Collective || r.Ranks != q.Ranks || !q.admits(t, r) {
 			continue
 		}
@@ -65,7 +63,7 @@ func (t *Table) Curves(q Query) (*Curves, error) {
 		rows[g] = append(rows[g], r)
 	}
 	if len(rows) != 1 {
-		return nil, q.ambiguous(t, slices.Collect(maps.Keys(rows)), slices.Sorted(maps.Keys(offers)))
+		return nil, q.ambiguous(t, slices.Collect(maps.Keys(rows)))
 	}
 	var c *Curves
 	for _, of := range rows {
@@ -108,8 +106,13 @@ func (q Query) admits(t *Table, r *Row) bool {
 var ErrNone = errors.New("the table has no")
 
 // ambiguous is the error of a query that no group answers, or several.
-func (q Query) ambiguous(t *Table, groups []group, offers []string) error {
+func (q Query) ambiguous(t *Table, groups []group) error {
 	if len(groups) == 0 {
+		has := map[string]bool{}
+		for i := range t.Rows {
+			has[fmt.Sprintf("%s over %d ranks", t.Rows[i].Collective, t.Rows[i].Ranks)] = true
+		}
+		offers := slices.Sorted(maps.Keys(has))
 		const most = 8
 		more := ""
 		if len(offers) > most {

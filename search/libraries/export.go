@@ -86,7 +86,7 @@ func (t *Table) Export(f *tuning.Format, o tuning.Options) (*Export, error) {
 		}
 		if other, taken := of[named]; taken {
 			q := Query{Collective: x.scope.Collective, Ranks: x.scope.Ranks}
-			return nil, fmt.Errorf("%s can't tell apart what differs: %w", f.Name, q.ambiguous(t, []group{other, g}, nil))
+			return nil, fmt.Errorf("%s can't tell apart what differs: %w", f.Name, q.ambiguous(t, []group{other, g}))
 		}
 		of[named] = g
 		x.choose()

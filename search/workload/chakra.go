@@ -3,7 +3,6 @@ package workload
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -54,6 +53,9 @@ func (n *chakraNode) whole(name string) (int64, bool) {
 // rank sends; the ranks of groups are not in the trace, so that all take part.
 func (t *tracer) chakra(f File) error {
 	nodes, err := chakraNodes(f)
+	if err == nil {
+		err = t.count(f, nodes[len(nodes)-1].line, len(nodes))
+	}
 	if err != nil {
 		return err
 	}
@@ -77,16 +79,16 @@ func (t *tracer) chakra(f File) error {
 			n.needs++
 		}
 	}
-	ready := &readyNodes{}
+	var open queue[ready]
 	for i, n := range nodes {
 		if n.needs == 0 {
-			heap.Push(ready, i)
+			open.push(ready(i))
 		}
 	}
 	p := Program{Name: f.Name, File: f.Name}
 	placed, calls := 0, 0
-	for ; ready.Len() > 0; placed++ {
-		n := nodes[heap.Pop(ready).(int)]
+	for ; len(open) > 0; placed++ {
+		n := nodes[open.pop()]
 		op, isOp, err := t.chakraOp(f, n, &calls)
 		if err != nil {
 			return err
@@ -102,7 +104,7 @@ func (t *tracer) chakra(f File) error {
 		}
 		for _, i := range n.feeds {
 			if nodes[i].needs--; nodes[i].needs == 0 {
-				heap.Push(ready, i)
+				open.push(ready(i))
 			}
 		}
 	}
@@ -164,17 +166,17 @@ func (t *tracer) chakraOp(f File, n *chakraNode, calls *int) (op Op, isOp bool, 
 	if bytes, err = units.Product(bytes, parts); err != nil {
 		return fail("node %.20s: comm_size: %v", n.ID, err)
 	}
-	key := ""
+	k := t.kindOf(name, "", "", bytes, ranks, nil)
+	communicator := ""
 	if name != "sendrecv" {
-		key = strconv.Itoa(*calls)
+		communicator = "all"
 		*calls++
 	}
-	k := t.kindOf(name, "", "", bytes, ranks, nil)
-	if op, err = t.call(f.Name, n.line, k, key); err != nil {
+	if op, err = t.call(f.Name, n.line, k, communicator, *calls); err != nil {
 		return op, false, err
 	}
 	op.Stream = "communication"
-	return op, true, t.recorded(f.Name, n.line, k, us)
+	return op, true, t.note(f.Name, n.line, k, us)
 }
 
 // chakraNodes reads the documents of a trace; those without a type are its head.
@@ -234,16 +236,7 @@ func chakraCycle(f File, nodes []*chakraNode, index map[text]int) error {
 	return d
 }
 
-// readyNodes is a heap of nodes, the least first.
-type readyNodes []int
+// ready is a node that waits for nothing; the least number is the first.
+type ready int
 
-func (r readyNodes) Len() int           { return len(r) }
-func (r readyNodes) Less(a, b int) bool { return r[a] < r[b] }
-func (r readyNodes) Swap(a, b int)      { r[a], r[b] = r[b], r[a] }
-func (r *readyNodes) Push(x any)        { *r = append(*r, x.(int)) }
-func (r *readyNodes) Pop() any {
-	last := len(*r) - 1
-	x := (*r)[last]
-	*r = (*r)[:last]
-	return x
-}
+func (r ready) before(o ready) bool { return r < o }

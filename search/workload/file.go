@@ -17,18 +17,21 @@ import (
 	"github.com/colltune/colltune/search/libraries"
 )
 
-// Limits on what is read: a file of a step, its ops and its ranks.
+// MaxRanks is the most ranks of a step, and the most GPUs of a node.
+const MaxRanks = 1 << 20
+
+// Limits on what is read of a step: its file, its ops in all programs, and what they wait for.
 const (
 	maxBytes = 16 << 20
 	maxOps   = 1_000_000
-	maxRanks = 1 << 20
+	maxWaits = 32_000_000
 )
 
 // Options replace what a step's file says, and say what a trace does not.
 type Options struct {
-	Ranks      int                // 0: the file's
+	Ranks      int                // to MaxRanks; 0: the file's
 	Parameters map[string]float64 // by name; each must be one of the file's
-	NodeGPUs   int                // of a trace: GPUs a node; 0: not stated
+	NodeGPUs   int                // of a trace: GPUs a node, to MaxRanks; 0: not stated
 	DType      string             // of calls that state none
 	Matrices   map[string][]int   // counts of vector forms, by the name that traffic gives them
 }
@@ -70,6 +73,7 @@ type parser struct {
 	calls    map[string][]int // by name: the call of each iteration
 	programs map[string]*naming
 	options  Options
+	ops      int // of all programs
 }
 
 // group is how many ranks make a call together, how far apart they are, and how many nodes
@@ -86,10 +90,11 @@ type naming struct {
 // placed is where the iterations of an op stand in a program.
 type placed struct{ block, first, stride, repeat int }
 
-// reference is an entry of after, to be found when all ops are known.
+// reference is an entry of after, of all iterations of an op, to be found when all ops are
+// known.
 type reference struct {
-	op, iteration, block int
-	text, key            string
+	placed
+	text, key string
 }
 
 // Parse reads a step. Errors about a line are a *libraries.Error.
@@ -185,7 +190,7 @@ func (p *parser) head(meta toml.MetaData, o Options) (err error) {
 		return p.errorf("scaling", "scaling %.40q: want weak or strong", f.Scaling)
 	}
 	if p.step.Ranks = o.Ranks; o.Ranks == 0 {
-		if p.step.Ranks, err = p.whole("ranks", f.Ranks, 1, maxRanks); err != nil {
+		if p.step.Ranks, err = p.whole("ranks", f.Ranks, 1, MaxRanks); err != nil {
 			return err
 		}
 	}
@@ -212,7 +217,7 @@ func (p *parser) head(meta toml.MetaData, o Options) (err error) {
 		}
 	}
 	if f.NodeGPUs != nil {
-		if p.nodeGPUs, err = p.whole("gpus_per_node", f.NodeGPUs, 1, maxRanks); err != nil {
+		if p.nodeGPUs, err = p.whole("gpus_per_node", f.NodeGPUs, 1, MaxRanks); err != nil {
 			return err
 		}
 		if most := min(p.nodeGPUs, p.step.Ranks); p.step.Ranks%most != 0 {
@@ -232,37 +237,36 @@ func sortedKeys[V any](m map[string]V) (all []string) {
 
 // readGroups reads [groups.NAME]; all is the group of all ranks.
 func (p *parser) readGroups(toml.MetaData, Options) (err error) {
-	p.groups["all"] = p.group(p.step.Ranks, 1)
+	p.groups["all"] = group{p.step.Ranks, 1, nodesOf(p.step.Ranks, 1, p.nodeGPUs)}
 	for _, name := range sortedKeys(p.file.Groups) {
 		f, key := p.file.Groups[name], "groups."+tomlfile.Key(name)
 		ranks, stride := 0, 1
-		if ranks, err = p.whole(key+".ranks", f.Ranks, 1, maxRanks); err != nil {
+		if ranks, err = p.whole(key+".ranks", f.Ranks, 1, MaxRanks); err != nil {
 			return err
 		}
 		if f.Stride != nil {
-			if stride, err = p.whole(key+".stride", f.Stride, 1, maxRanks); err != nil {
+			if stride, err = p.whole(key+".stride", f.Stride, 1, MaxRanks); err != nil {
 				return err
 			}
 		}
 		if p.step.Ranks%(ranks*stride) != 0 {
 			return p.errorf(key+".ranks", "group %s of %d ranks, %d apart, does not divide the %d ranks of the step", name, ranks, stride, p.step.Ranks)
 		}
-		p.groups[name] = p.group(ranks, stride)
+		p.groups[name] = group{ranks, stride, nodesOf(ranks, stride, p.nodeGPUs)}
 	}
 	return nil
 }
 
-// group counts the nodes that a group spans. Nodes have consecutive ranks.
-func (p *parser) group(ranks, stride int) group {
-	g := group{ranks: ranks, stride: stride}
-	before := -1
-	for i := 0; i < ranks && p.nodeGPUs > 0; i++ {
-		if node := i * stride / p.nodeGPUs; node != before {
-			g.nodes++
-			before = node
-		}
+// nodesOf counts the nodes that a group spans whose ranks are a stride apart, the first of
+// them a node's first; 0: it is not stated how many GPUs a node has.
+func nodesOf(ranks, stride, nodeGPUs int) int {
+	switch {
+	case nodeGPUs == 0:
+		return 0
+	case stride >= nodeGPUs:
+		return ranks // each on a node of its own
 	}
-	return g
+	return (ranks-1)*stride/nodeGPUs + 1
 }
 
 // readBlocks adds the ops of all blocks to their programs.
@@ -293,7 +297,10 @@ func (p *parser) readBlocks(toml.MetaData, Options) error {
 			return err
 		}
 		on := block.On
-		if len(on) == 0 {
+		switch {
+		case len(ops) == 0:
+			on = nil
+		case len(on) == 0:
 			on = all
 		}
 		for _, name := range on {
@@ -398,15 +405,21 @@ func (p *parser) kind(o *opRead) (int, error) {
 // place appends the iterations of a block to a program.
 func (p *parser) place(to *naming, b, repeat int, ops []opRead) error {
 	program := &p.step.Programs[to.index]
-	if len(program.Ops)+repeat*len(ops) > maxOps {
-		return p.errorf(fmt.Sprintf("block[%d]", b), "more than %d ops", maxOps)
+	if p.ops += max(repeat, 1) * len(ops); p.ops > maxOps {
+		return p.errorf(fmt.Sprintf("block[%d]", b), "more than %d ops in the step", maxOps)
 	}
 	for i := range ops {
 		name := ops[i].Name
 		if _, twice := to.named[name]; twice {
 			return p.errorf(ops[i].key+".name", "a second op %.40q: want names that differ", name)
 		}
-		to.named[name] = placed{b, len(program.Ops) + i, len(ops), repeat}
+		at := placed{b, len(program.Ops) + i, len(ops), repeat}
+		to.named[name] = at
+		if ops[i].After != nil {
+			for _, text := range *ops[i].After {
+				to.open = append(to.open, reference{at, text, ops[i].key + ".after"})
+			}
+		}
 	}
 	for iteration := range repeat {
 		for i := range ops {
@@ -424,10 +437,6 @@ func (p *parser) place(to *naming, b, repeat int, ops []opRead) error {
 			}
 			if o.After == nil && at > 0 {
 				op.After = []int{at - 1}
-			} else if o.After != nil {
-				for _, text := range *o.After {
-					to.open = append(to.open, reference{at, iteration, b, text, o.key + ".after"})
-				}
 			}
 			program.Ops = append(program.Ops, op)
 		}
@@ -441,7 +450,11 @@ func (p *parser) call(o *opRead, iteration, line int) (int, error) {
 	if iteration == len(made) {
 		i := len(p.step.Calls)
 		p.calls[o.Name] = append(made, i)
-		p.step.Calls = append(p.step.Calls, Call{Op: o.Name, Iteration: iteration, Kind: o.kind, Line: line})
+		c := Call{Op: o.Name, Iteration: iteration, Kind: o.kind, Line: line}
+		if p.step.Kinds[o.kind].Collective != "sendrecv" {
+			c.Communicator = cmp.Or(o.Group, "all")
+		}
+		p.step.Calls = append(p.step.Calls, c)
 		return i, nil
 	}
 	i := made[iteration]
@@ -453,32 +466,45 @@ func (p *parser) call(o *opRead, iteration, line int) (int, error) {
 
 // resolve finds the ops that after names.
 func (p *parser) resolve() error {
+	waits := 0
 	for i := range p.step.Programs {
 		program := &p.step.Programs[i]
 		names := p.programs[program.Name]
 		for _, r := range names.open {
-			name, back, relative := strings.Cut(r.text, "@")
-			of, known := names.named[name]
-			if !known {
-				return p.errorf(r.key, "after %.40q: no such op%s", r.text, suggest.DidYouMean(name, sortedKeys(names.named)))
+			of, back, err := p.find(names, &r)
+			if err != nil {
+				return err
 			}
-			iteration := of.repeat - 1
-			if of.block == r.block {
-				iteration = r.iteration
+			if waits += r.repeat; waits > maxWaits {
+				return p.errorf(r.key, "more than %d waits for other ops in the step", maxWaits)
 			}
-			if relative {
-				n, err := strconv.Atoi(back)
-				if err != nil || n >= 0 || n < -maxOps || of.block != r.block {
-					return p.errorf(r.key, "after %.40q: want an op of the same block with an earlier iteration, such as %s@-1", r.text, name)
+			for iteration := range r.repeat {
+				to := of.repeat - 1
+				if of.block == r.block {
+					to = iteration + back
 				}
-				iteration += n
+				if to < 0 {
+					continue // before the first, or of a block that is not done at all
+				}
+				op := &program.Ops[r.first+iteration*r.stride]
+				op.After = append(op.After, of.first+to*of.stride)
 			}
-			if iteration < 0 {
-				continue // before the first, or of a block that is not done at all
-			}
-			to := of.first + iteration*of.stride
-			program.Ops[r.op].After = append(program.Ops[r.op].After, to)
 		}
 	}
 	return nil
+}
+
+// find returns the op that a reference names, and the iteration relative to its own.
+func (p *parser) find(names *naming, r *reference) (of placed, back int, err error) {
+	name, text, relative := strings.Cut(r.text, "@")
+	of, known := names.named[name]
+	if !known {
+		return of, 0, p.errorf(r.key, "after %.40q: no such op%s", r.text, suggest.DidYouMean(name, sortedKeys(names.named)))
+	}
+	if relative {
+		if back, err = strconv.Atoi(text); err != nil || back >= 0 || back < -maxOps || of.block != r.block {
+			return of, 0, p.errorf(r.key, "after %.40q: want an op of the same block with an earlier iteration, such as %s@-1", r.text, name)
+		}
+	}
+	return of, back, nil
 }

@@ -34,7 +34,7 @@ type logged struct {
 type rankLog struct {
 	index   int            // of Step.Programs
 	numbers map[string]int // calls by communicator
-	streams []string
+	streams map[string]int
 	open    []logged // sends and receives that are one call
 }
 
@@ -70,13 +70,13 @@ func (t *tracer) ncclLog(f File) error {
 		c.peer, errs[2] = strconv.Atoi(string(m[7]))
 		c.ranks, errs[3] = strconv.Atoi(string(m[9]))
 		for _, e := range errs {
-			if e != nil || c.dtype >= len(ncclTypes) || c.ranks < 1 || c.ranks > maxRanks {
+			if e != nil || c.dtype >= len(ncclTypes) || c.ranks < 1 || c.ranks > MaxRanks {
 				return &libraries.Error{File: f.Name, Line: n, Msg: fmt.Sprintf("count %s, datatype %s, nranks %s: want numbers that NCCL prints", m[5], m[6], m[9])}
 			}
 		}
 		r := ranks[c.program]
 		if r == nil {
-			r = &rankLog{index: len(t.step.Programs), numbers: map[string]int{}}
+			r = &rankLog{index: len(t.step.Programs), numbers: map[string]int{}, streams: map[string]int{}}
 			ranks[c.program] = r
 			order = append(order, r)
 			t.step.Programs = append(t.step.Programs, Program{Name: c.program, File: f.Name})
@@ -102,7 +102,7 @@ func (t *tracer) logged(f File, r *rankLog, c logged) error {
 		}
 	}
 	if p2p {
-		if len(r.open) > 2*maxRanks {
+		if len(r.open) > 2*MaxRanks {
 			return &libraries.Error{File: f.Name, Line: c.line, Msg: "too many sends and receives in one group"}
 		}
 		r.open = append(r.open, c)
@@ -157,27 +157,24 @@ func (t *tracer) issue(f File, r *rankLog, c logged, name, traffic string, ranks
 		return &libraries.Error{File: f.Name, Line: c.line, Msg: "count: " + err.Error()}
 	}
 	k := t.kindOf(name, dtype, traffic, bytes, ranks, nil)
-	key := fmt.Sprintf("%s %d", c.comm, r.numbers[c.comm])
+	number := r.numbers[c.comm]
 	r.numbers[c.comm]++
 	if name == "sendrecv" {
-		key = "" // its other end is another rank's call of its own
+		c.comm = "" // its other end is another rank's call of its own
 	}
-	op, err := t.call(f.Name, c.line, k, key)
+	op, err := t.call(f.Name, c.line, k, c.comm, number)
 	if err != nil {
 		return err
 	}
-	i := slices.Index(r.streams, c.stream)
-	if i < 0 {
+	i, known := r.streams[c.stream]
+	if !known {
 		if i = len(r.streams); i == maxStreams {
 			return &libraries.Error{File: f.Name, Line: c.line, Msg: fmt.Sprintf("more than %d streams", maxStreams)}
 		}
-		r.streams = append(r.streams, c.stream)
+		r.streams[c.stream] = i
 	}
 	op.Stream = fmt.Sprintf("stream %d", i)
 	p := &t.step.Programs[r.index]
-	if len(p.Ops) == maxEvents {
-		return &libraries.Error{File: f.Name, Line: c.line, Msg: fmt.Sprintf("more than %d calls", maxEvents)}
-	}
 	p.Ops = append(p.Ops, op)
-	return nil
+	return t.count(f, c.line, 1)
 }

@@ -51,93 +51,114 @@ type profilerEvent struct {
 	line int
 }
 
+// maxStreams is the most streams of a trace.
+const maxStreams = 1000
+
 // pytorch reads a profiler's trace of one rank. An op waits for those that had ended when it
 // began, and begins as long after them as it did: with the calls' own times, the step takes
 // what was recorded.
 func (t *tracer) pytorch(f File) error {
 	events, err := profilerEvents(f)
+	if err == nil {
+		err = t.count(f, events[len(events)-1].line, len(events))
+	}
 	if err != nil {
 		return err
 	}
 	slices.SortStableFunc(events, func(a, b *profilerEvent) int { return cmp.Compare(a.TS, b.TS) })
 	p := Program{Name: f.Name, File: f.Name}
 	numbers := map[string]int{} // calls by group
-	var streams []*recordedStream
+	streams := map[string]int{}
+	var last []int // by stream: its op
+	past := past{last: events[0].TS}
 	for _, e := range events {
-		name := string(cmp.Or(e.Args.Stream, e.TID))
-		var op Op
+		op := Op{}
 		if e.isCall() {
 			k, err := t.profilerKind(e)
 			if err != nil {
 				return &libraries.Error{File: f.Name, Line: e.line, Msg: err.Error()}
 			}
 			group := fmt.Sprintf("%s %s", e.Args.Group, e.Args.Members)
-			key := fmt.Sprintf("%s %d", group, numbers[group])
+			number := numbers[group]
 			numbers[group]++
 			if k.Collective == "sendrecv" {
-				key = "" // its other end is known by no name
+				group = "" // its other end is known by no name
 			}
-			if op, err = t.call(f.Name, e.line, k, key); err != nil {
+			if op, err = t.call(f.Name, e.line, k, group, number); err != nil {
 				return err
 			}
-			if err := t.recorded(f.Name, e.line, k, e.Dur); err != nil {
+			if err := t.note(f.Name, e.line, k, e.Dur); err != nil {
 				return err
 			}
 		} else {
 			op = t.compute(e.Name, e.Dur, e.line)
 		}
-		op.Stream = "stream " + name
-		i := slices.IndexFunc(streams, func(s *recordedStream) bool { return s.name == op.Stream })
-		if i < 0 {
-			if i = len(streams); i == maxStreams {
+		op.Stream = "stream " + string(cmp.Or(e.Args.Stream, e.TID))
+		latest := past.advance(e.TS)
+		i, known := streams[op.Stream]
+		if known {
+			before := events[last[i]]
+			latest = max(latest, before.TS+before.Dur)
+			last[i] = len(p.Ops)
+		} else {
+			if i = len(last); i == maxStreams {
 				return &libraries.Error{File: f.Name, Line: e.line, Msg: fmt.Sprintf("more than %d streams", maxStreams)}
 			}
-			streams = append(streams, &recordedStream{name: op.Stream, waited: map[int]int{}})
+			streams[op.Stream] = i
+			last = append(last, len(p.Ops))
 		}
-		op.After, op.DelayUS = waits(streams, i, e.TS, events[0].TS)
-		s := streams[i]
-		s.ops, s.ends = append(s.ops, len(p.Ops)), append(s.ends, e.TS+e.Dur)
+		for _, o := range past.recent {
+			if o.stream != i {
+				op.After = append(op.After, o.op)
+			}
+		}
+		if t.waits += len(past.recent); t.waits > maxWaits {
+			return &libraries.Error{File: f.Name, Line: e.line, Msg: fmt.Sprintf("more than %d waits of a stream for another: want a trace of fewer kernels, or of fewer streams at a time", maxWaits)}
+		}
+		op.DelayUS = max(0, e.TS-latest)
+		past.open.push(interval{i, len(p.Ops), e.TS, e.TS + e.Dur})
 		p.Ops = append(p.Ops, op)
 	}
 	t.step.Programs = append(t.step.Programs, p)
 	return nil
 }
 
-// maxStreams is the most streams of a trace.
-const maxStreams = 1000
-
-// recordedStream is the ops of a stream and when they ended. ended is how many of them had
-// ended when the last event of all streams began, and waited how many of each other stream
-// this one has waited for.
-type recordedStream struct {
-	name   string
-	ops    []int
-	ends   []float64
-	ended  int
-	waited map[int]int
+// interval is when an op was recorded to run.
+type interval struct {
+	stream, op int
+	begin, end float64
 }
 
-// waits returns what an op that began at a time on a stream waits for, and how long after
-// that it began. Times are relative to the first event.
-func waits(streams []*recordedStream, on int, begin, first float64) (after []int, delay float64) {
-	last := first
-	for i, s := range streams {
-		for s.ended < len(s.ops) && s.ends[s.ended] <= begin {
-			s.ended++
+func (i interval) before(o interval) bool { return i.end < o.end }
+
+// past is the ops that had begun by a moment. All that had ended by then are waited for, but
+// only recent ones need be named: the others had ended when the latest of these began.
+type past struct {
+	open   queue[interval]
+	recent []interval // ended, one a stream
+	latest interval   // the recent op that began last
+	last   float64    // when the last op ended, or the trace began
+}
+
+// advance moves on to a later moment, and returns when the last op had ended by then.
+func (p *past) advance(to float64) float64 {
+	moved := false
+	for len(p.open) > 0 && p.open[0].end <= to {
+		o := p.open.pop()
+		p.last = o.end
+		if i := slices.IndexFunc(p.recent, func(r interval) bool { return r.stream == o.stream }); i < 0 {
+			p.recent = append(p.recent, o)
+		} else if p.recent[i].op < o.op {
+			p.recent[i] = o
 		}
-		if s.ended == 0 {
-			continue
-		}
-		last = max(last, s.ends[s.ended-1])
-		if i != on && streams[on].waited[i] < s.ended {
-			streams[on].waited[i] = s.ended
-			after = append(after, s.ops[s.ended-1])
+		if len(p.recent) == 1 || o.op > p.latest.op {
+			p.latest, moved = o, true
 		}
 	}
-	if s := streams[on]; len(s.ends) > 0 {
-		last = max(last, s.ends[len(s.ends)-1])
+	if moved {
+		p.recent = slices.DeleteFunc(p.recent, func(o interval) bool { return o.end <= p.latest.begin && o.op != p.latest.op })
 	}
-	return after, max(0, begin-last)
+	return p.last
 }
 
 func (e *profilerEvent) isCall() bool {
@@ -227,7 +248,7 @@ func (t *tracer) profilerKind(e *profilerEvent) (Kind, error) {
 		return Kind{}, err
 	}
 	width := libraries.DTypeBytes(dtype)
-	if width == 0 || a.In < 0 || a.Out < 0 || a.Ranks < 1 || a.Ranks > maxRanks {
+	if width == 0 || a.In < 0 || a.Out < 0 || a.Ranks < 1 || a.Ranks > MaxRanks {
 		return Kind{}, fmt.Errorf("%.40q of %d elements in, %d out, of type %.20q, over %d ranks: want all of them", a.Collective, a.In, a.Out, a.DType, a.Ranks)
 	}
 	elements, parts, traffic := a.In, int64(1), ""

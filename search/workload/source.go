@@ -49,12 +49,15 @@ func merged(times, more []libraries.Time) []libraries.Time {
 type tableSource struct {
 	table  *libraries.Table
 	system string
+	curves map[Kind]*libraries.Curves // by a kind of no size; nil: the table has none
 }
 
 // FromTable supplies the times of a table; system chooses among several. Between two sizes
 // that were measured a time is that of Curves.At; below a library's least size it is the
 // time there, and beyond its greatest the library has none.
-func FromTable(t *libraries.Table, system string) Source { return tableSource{t, system} }
+func FromTable(t *libraries.Table, system string) Source {
+	return tableSource{t, system, map[Kind]*libraries.Curves{}}
+}
 
 // A library that has no times of an alltoallv whose traffic is balanced makes it as the
 // all-to-all that it is.
@@ -73,24 +76,40 @@ func (s tableSource) Times(k Kind) ([]libraries.Time, error) {
 
 // own are the times of a kind as it stands.
 func (s tableSource) own(k Kind) ([]libraries.Time, error) {
+	curves, err := s.of(k)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", k, err)
+	}
+	if curves == nil {
+		return nil, nil
+	}
+	return curves.AtOrAbove(k.Bytes), nil
+}
+
+// of are the curves of a kind over sizes; nil: the table has none.
+func (s tableSource) of(k Kind) (curves *libraries.Curves, err error) {
+	k.Bytes, k.Stride = 0, 0
+	if curves, known := s.curves[k]; known {
+		return curves, nil
+	}
 	q := libraries.Query{Collective: k.Collective, Ranks: k.Ranks}
 	q.Conditions[libraries.System], q.Conditions[libraries.DType] = s.system, k.DType
 	q.Conditions[libraries.SMs], q.Conditions[libraries.Traffic] = k.SMs, k.Traffic
 	if k.Nodes > 0 {
 		q.Conditions[libraries.Nodes] = strconv.Itoa(k.Nodes)
 	}
-	curves, err := s.table.Curves(q)
+	curves, err = s.table.Curves(q)
 	if errors.Is(err, libraries.ErrNone) && k.Nodes > 0 { // rows that do not state their nodes
 		q.Conditions[libraries.Nodes] = ""
 		if curves, err = s.table.Curves(q); err == nil && curves.Stated(libraries.Nodes) {
-			return nil, nil
+			curves = nil
 		}
 	}
-	switch {
-	case errors.Is(err, libraries.ErrNone):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", k, err)
+	if errors.Is(err, libraries.ErrNone) {
+		curves, err = nil, nil
 	}
-	return curves.AtOrAbove(k.Bytes), nil
+	if err == nil {
+		s.curves[k] = curves
+	}
+	return curves, err
 }

@@ -49,6 +49,9 @@ type Call struct {
 	Iteration int    // of its block, from 0
 	Kind      int    // of Step.Kinds
 	Line      int
+	// Communicator names the group that makes it: a library's calls of one are made one
+	// after another. Empty: of a pair alone, or not known.
+	Communicator string
 }
 
 // Program is the ops of some ranks, in the order in which the host issues them.

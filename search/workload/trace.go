@@ -27,7 +27,7 @@ func (f File) unmarked() File {
 	return f
 }
 
-// MaxTraceBytes is the longest trace that is read, and maxEvents the most ops of one.
+// MaxTraceBytes is the longest trace that is read, and maxEvents the most ops of all of them.
 const (
 	MaxTraceBytes = 2 << 30
 	maxEvents     = 4_000_000
@@ -50,7 +50,7 @@ func isJSON(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []
 // ranks. The rows are what the calls of traces took, as a library named recorded; none where
 // no times were recorded.
 func Read(files []File, o Options) (*Step, []libraries.Row, error) {
-	t := &tracer{step: &Step{Name: files[0].Name, File: files[0].Name}, options: o, kinds: map[Kind]int{}, joined: map[string]joint{}, counts: map[string]int{}}
+	t := &tracer{step: &Step{Name: files[0].Name, File: files[0].Name}, options: o, kinds: map[Kind]int{}, joined: map[joint]seen{}, counts: map[string]int{}}
 	for _, f := range files {
 		f = f.unmarked()
 		i := 0
@@ -86,36 +86,53 @@ type tracer struct {
 	step    *Step
 	options Options
 	kinds   map[Kind]int
-	joined  map[string]joint // by communicator and number: the call that ranks meet in
-	counts  map[string]int   // iterations by name
-	ranks   int              // of the largest group
+	joined  map[joint]seen
+	counts  map[string]int // iterations by name
+	ranks   int            // of the largest group
+	ops     int            // of all traces
+	waits   int            // of all ops
 	rows    []libraries.Row
 }
 
-// joint is a call, and where it was first seen.
+// joint is a call in which the ranks of a communicator meet, by its number there.
 type joint struct {
+	communicator string
+	number       int
+}
+
+// seen is a call, and where it was first seen.
+type seen struct {
 	call int
 	file string
 	line int
 }
 
-// call returns the op of a call. key names the communicator and the call's number on it, by
-// which ranks meet; "": they do not.
-func (t *tracer) call(f string, line int, k Kind, key string) (Op, error) {
+// count adds to the ops of the traces.
+func (t *tracer) count(f File, line, ops int) error {
+	if t.ops += ops; t.ops > maxEvents {
+		return &libraries.Error{File: f.Name, Line: line, Msg: fmt.Sprintf("more than %d ops in all traces", maxEvents)}
+	}
+	return nil
+}
+
+// call returns the op of a call. By its communicator and its number there ranks meet; those
+// of a communicator "" do not.
+func (t *tracer) call(f string, line int, k Kind, communicator string, number int) (Op, error) {
 	kind := t.step.kind(t.kinds, k)
+	key := joint{communicator, number}
 	t.ranks = max(t.ranks, k.Ranks)
-	if j, met := t.joined[key]; key != "" && met {
+	if j, met := t.joined[key]; communicator != "" && met {
 		c := &t.step.Calls[j.call]
 		if c.Kind != kind {
 			return Op{}, &libraries.Error{File: f, Line: line, Msg: fmt.Sprintf("%s, where another rank makes %s of the same communicator at %s:%d", k, t.step.Kinds[c.Kind], j.file, j.line)}
 		}
 		return Op{Name: c.Op, Iteration: c.Iteration, Call: j.call, Line: line}, nil
 	}
-	c := Call{Op: fmt.Sprintf("%s %s of %d", k.Collective, units.Bytes(k.Bytes), k.Ranks), Kind: kind, Line: line}
+	c := Call{Op: fmt.Sprintf("%s %s of %d", k.Collective, units.Bytes(k.Bytes), k.Ranks), Kind: kind, Line: line, Communicator: communicator}
 	c.Iteration = t.counts[c.Op]
 	t.counts[c.Op]++
-	if key != "" {
-		t.joined[key] = joint{len(t.step.Calls), f, line}
+	if communicator != "" {
+		t.joined[key] = seen{len(t.step.Calls), f, line}
 	}
 	t.step.Calls = append(t.step.Calls, c)
 	return Op{Name: c.Op, Iteration: c.Iteration, Call: len(t.step.Calls) - 1, Line: line}, nil
@@ -132,12 +149,15 @@ func (t *tracer) compute(name string, us float64, line int) Op {
 	return op
 }
 
-// recorded notes what a call took.
-func (t *tracer) recorded(f string, line int, k Kind, us float64) error {
+// recorded is the library of a trace's own times, which hold beside what ran meanwhile.
+const recorded = "recorded"
+
+// note keeps what a call took.
+func (t *tracer) note(f string, line int, k Kind, us float64) error {
 	if us <= 0 {
 		return nil
 	}
-	r := libraries.Row{Collective: k.Collective, Ranks: k.Ranks, Bytes: k.Bytes, Library: "recorded", TimeUS: us, Source: libraries.SourceOf(f, line)}
+	r := libraries.Row{Collective: k.Collective, Ranks: k.Ranks, Bytes: k.Bytes, Library: recorded, TimeUS: us, Source: libraries.SourceOf(f, line)}
 	r.Conditions[libraries.DType], r.Conditions[libraries.Traffic] = k.DType, k.Traffic
 	if k.Nodes > 0 {
 		r.Conditions[libraries.Nodes] = strconv.Itoa(k.Nodes)
@@ -155,10 +175,7 @@ func (t *tracer) kindOf(collective, dtype, traffic string, bytes int64, ranks in
 	if len(members) > 1 {
 		k.Stride = max(1, members[1]-members[0])
 	}
-	if t.options.NodeGPUs > 0 {
-		p := parser{nodeGPUs: t.options.NodeGPUs}
-		k.Nodes = p.group(ranks, k.Stride).nodes
-	}
+	k.Nodes = nodesOf(ranks, k.Stride, t.options.NodeGPUs)
 	return k
 }
 

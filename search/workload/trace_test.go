@@ -68,7 +68,7 @@ func TestProfile(t *testing.T) {
 	for _, x := range r.Fine.Schedule() {
 		got = append(got, fmt.Sprintf("%s %s %v %g", x.Name, x.Stream, x.Waits, x.BeginUS))
 	}
-	if want := "gemm stream 7 [] 0|gelu stream 7 [] 50|allreduce 2K of 4 stream 20/recorded [gemm] 55|allgather 2K of 4 stream 20/recorded [] 90|reducescatter 4K of 4 stream 20/recorded [gelu] 160|alltoallv 1600 of 4 stream 21/recorded [gelu reducescatter 4K of 4] 200"; strings.Join(got, "|") != want {
+	if want := "gemm stream 7 [] 0|gelu stream 7 [] 50|allreduce 2K of 4 stream 20/recorded [gemm] 55|allgather 2K of 4 stream 20/recorded [] 90|reducescatter 4K of 4 stream 20/recorded [gelu] 160|alltoallv 1600 of 4 stream 21/recorded [reducescatter 4K of 4] 200"; strings.Join(got, "|") != want {
 		t.Errorf("%s\nwant %s", strings.Join(got, "|"), want)
 	}
 }
@@ -251,24 +251,59 @@ func TestLargeProfile(t *testing.T) {
 	}
 }
 
+// A stream waits for those that ended last, not for all: 100 streams whose kernels take
+// turns make one wait a kernel.
+func TestWaitsAreFew(t *testing.T) {
+	var events []string
+	for i := range 5_000 {
+		args := ""
+		if i == 0 {
+			args = collectiveArgs("allreduce", "Half", 1024, 1024, 4)
+		}
+		events = append(events, kernel("k", i%100, float64(10*i), 5, args))
+	}
+	s, _, err := read(t, Options{}, profile(events...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := 0
+	for _, op := range s.Programs[0].Ops {
+		waits += len(op.After)
+	}
+	if n := len(events); waits >= n {
+		t.Errorf("%d waits of %d kernels", waits, n)
+	}
+}
+
+// Limits hold for all files of a step together.
+func TestLimitsOfTheStep(t *testing.T) {
+	tr := &tracer{}
+	if err := tr.count(File{Name: "a"}, 3, maxEvents); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.count(File{Name: "b"}, 4, 1); err == nil || err.Error() != "b:4: more than 4000000 ops in all traces" {
+		t.Error(err)
+	}
+}
+
 func FuzzTrace(f *testing.F) {
-	f.Add(profile(kernel("gemm", 7, 100, 50, ""), kernel("nccl", 20, 155, 30, collectiveArgs("all_to_allv", "Byte", 400, 400, 4)+`, "In split size": "[100, 200, 50, 50]"`)))
-	f.Add(chakraHead + chakraText(3, "COMM_COLL_NODE", `"1"`, 7, comm(2, 1024)) + chakraText(1, "COMP_NODE", "", 10, ""))
-	f.Add(ncclRank(0, [2]string{"AllReduce", "a"}, [2]string{"Send", "b"}) + ncclRank(1, [2]string{"AllReduce", "a"}))
-	f.Add(logLine("AllToAll", "70368744177664", 7, 262144))
-	f.Add(logLine("Send", "9223372036854775807", 0, 2) + logLine("Send", "9223372036854775807", 0, 2))
-	f.Add("\ufeff" + profile(kernel("nccl", 7, 1, 1, collectiveArgs("all_to_allv", "Half", 1<<46, 1, 1<<18)+`, "In split size": "[3, 1, 0, 0]"`)))
-	f.Add(chakraText(1, "COMM_COLL_NODE", "", 1, comm(2, 1<<50)))
-	f.Fuzz(func(t *testing.T, text string) {
-		s, _, err := Read([]File{{"f", []byte(text)}}, Options{Ranks: 4, NodeGPUs: 2})
+	profiled := profile(kernel("gemm", 7, 100, 50, ""), kernel("nccl", 20, 155, 30, collectiveArgs("all_to_allv", "Byte", 400, 400, 4)+`, "In split size": "[100, 200, 50, 50]"`), kernel("nccl", 21, 160, 30, collectiveArgs("allreduce", "Half", 1, 1, MaxRanks)))
+	f.Add(profiled, 4, 2)
+	f.Add(profiled, MaxRanks, 1)
+	f.Add(strings.Replace(profiled, "[0, 1, 2", "[0, 9223372036854775807, 2", 1), 1, MaxRanks)
+	f.Add(chakraHead+chakraText(3, "COMM_COLL_NODE", `"1"`, 7, comm(2, 1024))+chakraText(1, "COMP_NODE", "", 10, ""), 1000, 8)
+	f.Add(ncclRank(0, [2]string{"AllReduce", "a"}, [2]string{"Send", "b"})+ncclRank(1, [2]string{"AllReduce", "a"}), 4, 0)
+	f.Add(logLine("AllToAll", "70368744177664", 7, 262144), 4, 2)
+	f.Add(logLine("Send", "9223372036854775807", 0, 2)+logLine("Send", "9223372036854775807", 0, 2), 4, 2)
+	f.Add("\ufeff"+profile(kernel("nccl", 7, 1, 1, collectiveArgs("all_to_allv", "Half", 1<<46, 1, 1<<18)+`, "In split size": "[3, 1, 0, 0]"`)), 4, 2)
+	f.Add(chakraText(1, "COMM_COLL_NODE", "", 1, comm(2, 1<<50)), 4, 2)
+	f.Fuzz(func(t *testing.T, text string, ranks, gpus int) {
+		o := Options{Ranks: int(uint(ranks) % (MaxRanks + 1)), NodeGPUs: int(uint(gpus) % (MaxRanks + 1))}
+		s, _, err := Read([]File{{"f", []byte(text)}}, o)
 		if err != nil {
 			return
 		}
-		for _, k := range s.Kinds {
-			if k.Bytes < 1 || k.Bytes > 1<<50 {
-				t.Fatalf("%v", k)
-			}
-		}
+		boundStep(t, s, len(text), o.NodeGPUs)
 		if _, err := Compare(s, two, Libraries{Fallback: "nccl"}); err != nil {
 			var d *Deadlock
 			if !errors.As(err, &d) {
@@ -276,4 +311,30 @@ func FuzzTrace(f *testing.F) {
 			}
 		}
 	})
+}
+
+// boundStep holds the size of a step that a trace of some bytes makes to bounds: an op takes
+// some text, it waits for one op a stream, or for those that Chakra lists, and calls have sizes
+// and nodes that their ranks allow.
+func boundStep(t *testing.T, s *Step, bytes, nodeGPUs int) {
+	t.Helper()
+	ops, waits, streams := 0, 0, map[string]bool{}
+	for _, p := range s.Programs {
+		ops += len(p.Ops)
+		for i := range p.Ops {
+			waits += len(p.Ops[i].After)
+			streams[p.Ops[i].Stream] = true
+		}
+	}
+	if waits > ops*len(streams)+bytes/3 {
+		t.Fatalf("%d waits of %d ops on %d streams", waits, ops, len(streams))
+	}
+	if ops > bytes/16 {
+		t.Fatalf("%d ops of %d bytes", ops, bytes)
+	}
+	for _, k := range s.Kinds {
+		if least := (k.Ranks + max(nodeGPUs, 1) - 1) / max(nodeGPUs, 1); k.Bytes < 1 || k.Bytes > 1<<50 || k.Ranks > MaxRanks || k.Nodes > k.Ranks || (nodeGPUs == 0) != (k.Nodes == 0) || nodeGPUs > 0 && k.Nodes < least {
+			t.Fatalf("%s on nodes of %d", k, nodeGPUs)
+		}
+	}
 }

@@ -119,6 +119,9 @@ func TestParseErrors(t *testing.T) {
 		{block("name = \"x\"\ncompute_us = 2\nafter = [\"x@1\"]"), "want an op of the same block with an earlier iteration"},
 		{head + "[[block]]\nrepeat = 10000000\n[[block.op]]\nname = \"x\"\ncompute_us = 1\n", "want a whole number from 0 to 1000000"},
 		{head + "[[block]]\nrepeat = 1000000\n[[block.op]]\nname = \"x\"\ncompute_us = 1\n[[block.op]]\nname = \"y\"\ncompute_us = 1\n", "more than 1000000 ops"},
+		// Limits are those of the step, not of a program or an op.
+		{head + "[[block]]\nrepeat = 600000\non = [\"a\", \"b\"]\n[[block.op]]\nname = \"x\"\ncompute_us = 1\n", "s.toml:3: more than 1000000 ops in the step"},
+		{head + "[[block]]\nrepeat = 1000000\n[[block.op]]\nname = \"x\"\ncompute_us = 1\nafter = [" + strings.Repeat("\"x@-1\", ", 40) + "]\n", "s.toml:8: more than 32000000 waits for other ops"},
 		{head + "[[block]]\non = [\"a\"]\n[[block.op]]\nname = \"x\"\ncall = \"sendrecv\"\nbytes = 1\n[[block]]\non = [\"b\"]\n[[block.op]]\nname = \"x\"\ncall = \"sendrecv\"\nbytes = 2\n", "s.toml:11: x is sendrecv of 2 over 8 ranks here, and sendrecv of 1 over 8 ranks in line 5: want one call"},
 		{"name = s\n", "s.toml:1: a value without quotes"},
 	} {
@@ -136,11 +139,24 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// Groups of neighbours and of ranks that are apart span the nodes that they lie on.
+// Groups of neighbours and of ranks that are apart span the nodes that they lie on, however
+// many ranks they have.
 func TestGroupsSpanNodes(t *testing.T) {
-	p := parser{step: &Step{}, nodeGPUs: 4}
+	rapid.Check(t, func(t *rapid.T) {
+		ranks, stride, gpus := rapid.IntRange(1, 100).Draw(t, "ranks"), rapid.IntRange(1, 20).Draw(t, "stride"), rapid.IntRange(1, 20).Draw(t, "gpus")
+		nodes := map[int]bool{}
+		for i := range ranks {
+			nodes[i*stride/gpus] = true
+		}
+		if got := nodesOf(ranks, stride, gpus); got != len(nodes) {
+			t.Fatalf("%d nodes, want %d", got, len(nodes))
+		}
+	})
+	if got := nodesOf(1<<40, 1, 8); got != 1<<37 { // counted one by one it would take an hour
+		t.Errorf("%d nodes", got)
+	}
 	for _, c := range []struct{ ranks, stride, nodes int }{{2, 1, 1}, {4, 1, 1}, {8, 1, 2}, {4, 2, 2}, {4, 4, 4}, {2, 8, 2}, {6, 1, 2}, {16, 2, 8}} {
-		if got := p.group(c.ranks, c.stride).nodes; got != c.nodes {
+		if got := nodesOf(c.ranks, c.stride, 4); got != c.nodes {
 			t.Errorf("%d ranks, %d apart, on nodes of 4: %d nodes, want %d", c.ranks, c.stride, got, c.nodes)
 		}
 	}
@@ -291,8 +307,9 @@ func randomStep(t *rapid.T) *Step {
 	return s
 }
 
-// The mixes are never slower than a library alone; intervals hold the times; and streams
-// that run only by the schedule's order and events run the ops when the graph does.
+// The mixes are never slower than a library alone where calls share nothing; intervals hold
+// the times; and streams that run only by the schedule's order and events run the ops when
+// the graph does.
 func TestRandomSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := randomStep(t)
@@ -301,7 +318,7 @@ func TestRandomSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range append(r.Singles, r.Coarse) {
-			if c.TotalUS < r.Fine.TotalUS-1e-9 || c.CommunicationUS < r.Fine.CommunicationUS-1e-9 {
+			if c.LowUS < r.Fine.LowUS-1e-9 || c.CommunicationUS < r.Fine.CommunicationUS-1e-9 {
 				t.Fatalf("%s takes %g us, the fine mix %g", c.Name, c.TotalUS, r.Fine.TotalUS)
 			}
 			if c.LowUS > c.TotalUS || c.HighUS < c.TotalUS || c.ExposedUS < 0 || c.ExposedUS > c.TotalUS {
