@@ -14,25 +14,25 @@ import (
 // callDocument is the calls of one op that are of one kind, in JSON: as the fine mix makes
 // them.
 type callDocument struct {
-	Name         string     `json:"name"`
-	Collective   string     `json:"collective"`
-	Bytes        int64      `json:"bytes"`
-	Ranks        int        `json:"ranks"`
-	Nodes        int        `json:"nodes"` // 0: not stated
-	Traffic      string     `json:"traffic"`
-	Count        int        `json:"count"`
-	Library      string     `json:"library"`
-	Version      string     `json:"version"`
-	Kernel       string     `json:"kernel"`
-	TimeUS       float64    `json:"time_us"`
-	IntervalUS   [2]float64 `json:"interval_us"`
-	Interpolated bool       `json:"interpolated"`
-	Evidence     string     `json:"evidence"`
-	Alone        *string    `json:"alone"` // who makes it in the best single case
-	AloneTimeUS  *float64   `json:"alone_time_us"`
-	Changed      bool       `json:"changed"`
-	WorthUS      float64    `json:"worth_us"`
-	Lacking      []string   `json:"lacking"`
+	Name         string      `json:"name"`
+	Collective   string      `json:"collective"`
+	Bytes        int64       `json:"bytes"`
+	Ranks        int         `json:"ranks"`
+	Nodes        int         `json:"nodes"` // 0: not stated
+	Traffic      string      `json:"traffic"`
+	Count        int         `json:"count"`
+	Library      string      `json:"library"`
+	Version      string      `json:"version"`
+	Kernel       string      `json:"kernel"`
+	TimeUS       float64     `json:"time_us"`
+	IntervalUS   *[2]float64 `json:"interval_us"` // null: modelled
+	Interpolated bool        `json:"interpolated"`
+	Evidence     string      `json:"evidence"`
+	Alone        *string     `json:"alone"` // who makes it in the best single case
+	AloneTimeUS  *float64    `json:"alone_time_us"`
+	Changed      bool        `json:"changed"`
+	WorthUS      float64     `json:"worth_us"`
+	Lacking      []string    `json:"lacking"`
 }
 
 // caseDocument is a case in JSON; its times are null where there is none.
@@ -41,11 +41,13 @@ type caseDocument struct {
 	TotalUS         *float64          `json:"total_us"`
 	IntervalUS      *[2]float64       `json:"interval_us"`
 	ExposedUS       *float64          `json:"exposed_us"`
-	Takes           *float64          `json:"takes"` // times as long as the fine mix
+	Takes           *float64          `json:"takes"` // times as long as the fine mix; null: left out
 	TakesInterval   *[2]float64       `json:"takes_interval"`
 	Efficiency      *float64          `json:"efficiency"` // null: the file states no scaling
 	Libraries       map[string]string `json:"libraries,omitempty"`
 	Borrowed        int               `json:"borrowed"` // calls made by the fallback
+	Modelled        int               `json:"modelled"` // calls of which no measurement supports the time
+	LeftOut         bool              `json:"left_out"` // of the mixes, as modelled where others are not
 	Lacks           string            `json:"lacks,omitempty"`
 }
 
@@ -93,8 +95,11 @@ func callDocumentOf(r *workload.Result, c *workload.CallRow) callDocument {
 	k, t := r.Step.Kinds[c.Kind], &r.Fine.Times[c.Kind]
 	d := callDocument{
 		Name: c.Op, Collective: k.Collective, Bytes: k.Bytes, Ranks: k.Ranks, Nodes: k.Nodes, Traffic: k.Traffic, Count: c.Count,
-		Library: t.Library, Version: t.Version, Kernel: t.Conditions[libraries.Kernel], TimeUS: t.TimeUS, IntervalUS: [2]float64{t.LowUS, t.HighUS},
+		Library: t.Library, Version: t.Version, Kernel: t.Conditions[libraries.Kernel], TimeUS: t.TimeUS, IntervalUS: &[2]float64{t.LowUS, t.HighUS},
 		Interpolated: t.Interpolated, Evidence: t.Conditions[libraries.Evidence], Changed: c.Changed, WorthUS: c.WorthUS, Lacking: append([]string{}, c.Lacking...),
+	}
+	if workload.Modelled(t) {
+		d.IntervalUS, d.Evidence = nil, "modelled"
 	}
 	if r.Best != nil {
 		alone := &r.Best.Times[c.Kind]
@@ -120,13 +125,21 @@ func casesOf(first, r *workload.Result) casesDocument {
 }
 
 func caseDocumentOf(r *workload.Result, c *workload.Case, efficiency float64) caseDocument {
-	d := caseDocument{Lacks: c.Lacks, Borrowed: borrowed(r, c)}
+	d := caseDocument{Lacks: c.Lacks, Borrowed: borrowed(r, c), Modelled: c.Modelled, LeftOut: c.LeftOut}
 	if c.Lacks != "" {
 		return d
 	}
 	takes, low, high := r.Gain(c)
 	d.CommunicationUS, d.TotalUS, d.ExposedUS = &c.CommunicationUS, &c.TotalUS, &c.ExposedUS
-	d.IntervalUS, d.Takes, d.TakesInterval = &[2]float64{c.LowUS, c.HighUS}, &takes, &[2]float64{low, high}
+	if !c.LeftOut {
+		d.Takes = &takes
+	}
+	if c.Modelled == 0 {
+		d.IntervalUS = &[2]float64{c.LowUS, c.HighUS}
+	}
+	if low > 0 {
+		d.TakesInterval = &[2]float64{low, high}
+	}
 	if efficiency > 0 {
 		d.Efficiency = &efficiency
 	}
@@ -183,12 +196,18 @@ func caseSheet(results []*workload.Result) sheet {
 				s.add(strconv.Itoa(r.Step.Ranks), name, "", "", "", "", "", "", "", "", c.Lacks)
 				return
 			}
-			takes, _, _ := r.Gain(c)
-			share := ""
+			takes, share, least, most := "", "", "", ""
+			if !c.LeftOut {
+				x, _, _ := r.Gain(c)
+				takes = fmt.Sprintf("%.3f", x)
+			}
+			if c.Modelled == 0 {
+				least, most = fixed(c.LowUS), fixed(c.HighUS)
+			}
 			if e := efficiency(results[0], r, c.Name); e > 0 && len(results) > 1 {
 				share = fmt.Sprintf("%.1f", 100*e)
 			}
-			s.add(strconv.Itoa(r.Step.Ranks), name, fixed(c.CommunicationUS), fixed(c.ExposedUS), fixed(c.TotalUS), fixed(c.LowUS), fixed(c.HighUS), fmt.Sprintf("%.3f", takes), share, strconv.Itoa(borrowed(r, c)), note)
+			s.add(strconv.Itoa(r.Step.Ranks), name, fixed(c.CommunicationUS), fixed(c.ExposedUS), fixed(c.TotalUS), least, most, takes, share, strconv.Itoa(borrowed(r, c)), strings.TrimPrefix(note+modelledNote(r, c), "; "))
 		}
 		for i := range r.Singles {
 			add(&r.Singles[i], r.Singles[i].Name+" alone", "")
@@ -207,6 +226,19 @@ func caseSheet(results []*workload.Result) sheet {
 		return err
 	}
 	return s
+}
+
+// modelledNote says how many calls of a case have no time that measurements support.
+func modelledNote(r *workload.Result, c *workload.Case) string {
+	switch {
+	case c.Modelled == 0:
+		return ""
+	case c.LeftOut:
+		return "; modelled: left out of the mixes"
+	case c.Modelled < len(r.Step.Calls):
+		return fmt.Sprintf("; modelled: %d of %s", c.Modelled, units.Count(len(r.Step.Calls), "call"))
+	}
+	return "; modelled"
 }
 
 // coarseNote says who makes which collective.
@@ -245,12 +277,26 @@ func summary(r *workload.Result) string {
 		case changed == 0:
 			fmt.Fprintf(&b, "mixing gains nothing: %s is the fastest for each call\n", r.Best.Name)
 		default:
-			fmt.Fprintf(&b, "%s alone takes %.3f times as long as the fine mix (%.3f to %.3f)", r.Best.Name, takes, low, high)
-			if low <= 1 && takes >= 1 {
-				b.WriteString(": no more than their intervals allow by chance")
+			fmt.Fprintf(&b, "%s alone takes %.3f times as long as the fine mix", r.Best.Name, takes)
+			switch {
+			case low == 0:
+				b.WriteString(" (modelled)")
+			case low <= 1 && takes >= 1:
+				fmt.Fprintf(&b, " (%.3f to %.3f): no more than their intervals allow by chance", low, high)
+			default:
+				fmt.Fprintf(&b, " (%.3f to %.3f)", low, high)
 			}
 			fmt.Fprintf(&b, "; %d of %s change sides: %s\n", changed, units.Count(of, "call"), shortList(names))
 		}
+	}
+	var leftOut []string
+	for i := range r.Singles {
+		if r.Singles[i].LeftOut {
+			leftOut = append(leftOut, r.Singles[i].Name)
+		}
+	}
+	if len(leftOut) > 0 {
+		fmt.Fprintf(&b, "left out of the mixes, as no measurement supports their times: %s\n", shortList(leftOut))
 	}
 	if c := r.Worth(); c != nil {
 		k := r.Step.Kinds[c.Kind]
@@ -276,7 +322,10 @@ func callSheet(r *workload.Result) sheet {
 	s := sheet{columns: []column{text("call"), text("collective"), number("bytes"), number("ranks"), number("nodes"), text("traffic"), number("count"), text("library"), text("kernel"), number("time us"), number("low us"), number("high us"), text("alone"), number("alone us"), text("changed"), number("worth us"), text("lacking"), text("evidence")}}
 	for i := range r.Calls {
 		d := callDocumentOf(r, &r.Calls[i])
-		alone, us, changed, nodes := "", "", "no", ""
+		alone, us, changed, nodes, least, most := "", "", "no", "", "", ""
+		if d.IntervalUS != nil {
+			least, most = fixed(d.IntervalUS[0]), fixed(d.IntervalUS[1])
+		}
 		if d.Alone != nil {
 			alone, us = *d.Alone, fixed(*d.AloneTimeUS)
 		}
@@ -287,7 +336,7 @@ func callSheet(r *workload.Result) sheet {
 			nodes = strconv.Itoa(d.Nodes)
 		}
 		s.add(d.Name, d.Collective, strconv.FormatInt(d.Bytes, 10), strconv.Itoa(d.Ranks), nodes, d.Traffic, strconv.Itoa(d.Count), strings.TrimSpace(d.Library+" "+d.Version), d.Kernel,
-			fixed(d.TimeUS), fixed(d.IntervalUS[0]), fixed(d.IntervalUS[1]), alone, us, changed, fixed(d.WorthUS), strings.Join(d.Lacking, ", "), d.Evidence)
+			fixed(d.TimeUS), least, most, alone, us, changed, fixed(d.WorthUS), strings.Join(d.Lacking, ", "), d.Evidence)
 	}
 	return s
 }

@@ -17,6 +17,9 @@ func timelineOf(r *workload.Result) *report.Timeline {
 		Notes: append([]string{fmt.Sprintf("%s on %s, computes of %s us.", units.Count(len(r.Step.Calls), "call"), units.Count(r.Step.Ranks, "rank"), fixed(r.Step.ComputeUS()))}, strings.Split(strings.TrimSpace(summary(r)), "\n")...),
 	}
 	add := func(name string, c *workload.Case) {
+		if c.Modelled > 0 {
+			name += ", modelled"
+		}
 		if c.Lacks == "" {
 			page.Totals = append(page.Totals, report.Total{Label: name, RestUS: c.TotalUS - c.ExposedUS, ExposedUS: c.ExposedUS, LowUS: c.LowUS, HighUS: c.HighUS})
 		}

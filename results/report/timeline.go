@@ -26,7 +26,7 @@ type Timeline struct {
 type Total struct {
 	Label             string
 	RestUS, ExposedUS float64 // the sum is the total: computes, and what communication adds
-	LowUS, HighUS     float64 // of the total
+	LowUS, HighUS     float64 // of the total; 0: not known
 }
 
 // Lanes is what happens on some streams.
@@ -156,12 +156,17 @@ func (t *Timeline) drawTotals(longest float64) laneChart {
 	d := laneChart{Title: "What each takes", Width: lanesWidth, Height: len(t.Totals)*totalHeight + lanesAxis, Legend: []laneText{{Text: "without communication", Class: "p3"}, {Text: "what communication adds", Class: "c2"}, {Text: "from the least to the greatest times", Class: "c0"}}}
 	for i, total := range t.Totals {
 		y := float64(i * totalHeight)
-		title := fmt.Sprintf("%s: %.2f us, from %.2f to %.2f", safe.Line(total.Label), total.RestUS+total.ExposedUS, total.LowUS, total.HighUS)
+		title := fmt.Sprintf("%s: %.2f us", safe.Line(total.Label), total.RestUS+total.ExposedUS)
+		if total.HighUS > 0 {
+			title += fmt.Sprintf(", from %.2f to %.2f", total.LowUS, total.HighUS)
+		}
 		d.Names = append(d.Names, laneText{Y: y + 16, Text: short(total.Label)})
 		d.Boxes = append(d.Boxes,
 			laneBox{X: across(0, longest), Y: y + 3, Width: across(total.RestUS, longest) - across(0, longest), Height: totalHeight - 8, Class: "p3", Title: title},
-			laneBox{X: across(total.RestUS, longest), Y: y + 3, Width: across(total.RestUS+total.ExposedUS, longest) - across(total.RestUS, longest), Height: totalHeight - 8, Class: "c2", Title: title},
-			laneBox{X: across(total.LowUS, longest), Y: y + 10, Width: across(total.HighUS, longest) - across(total.LowUS, longest), Height: 2, Class: "c0", Title: title})
+			laneBox{X: across(total.RestUS, longest), Y: y + 3, Width: across(total.RestUS+total.ExposedUS, longest) - across(total.RestUS, longest), Height: totalHeight - 8, Class: "c2", Title: title})
+		if total.HighUS > 0 {
+			d.Boxes = append(d.Boxes, laneBox{X: across(total.LowUS, longest), Y: y + 10, Width: across(total.HighUS, longest) - across(total.LowUS, longest), Height: 2, Class: "c0", Title: title})
+		}
 	}
 	d.Ticks = ticks(longest, float64(d.Height-6))
 	return d

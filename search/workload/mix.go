@@ -30,12 +30,15 @@ type Case struct {
 	Lacks    string           // why there is no such case; empty: there is
 
 	CommunicationUS float64 // the sum of the calls' times, of the program with most
-	TotalUS         float64
-	LowUS, HighUS   float64 // the total where all calls take the least, and the most
+	TotalUS         float64 // where calls in progress at the same time share their links, but for their latencies
+	LowUS, HighUS   float64 // the total where all calls take the least and share nothing, and where they take the most and share; 0 of a case with modelled calls
 	ExposedUS       float64 // by how much shorter the step were if its calls took no time
+	Modelled        int     // calls whose time is modelled
+	LeftOut         bool    // some of these have supported times of others, so that the case is no rival
 
-	graph *graph
-	times times
+	mixer        *mixer
+	latencies    []float64  // per kind; of its time alone
+	free, shared [2]float64 // the totals with the least and the greatest times of calls that share nothing, and that share
 }
 
 // Result compares the cases of a step.
@@ -73,20 +76,23 @@ func (e *MissingError) Error() string {
 
 // mixer compares the cases of a step.
 type mixer struct {
-	step   *Step
-	using  *Libraries
-	times  [][]libraries.Time // per kind, by rising time
-	counts []int              // per kind: its calls
-	plain  *graph             // of libraries that are all aware of streams
+	step    *Step
+	from    Source
+	using   *Libraries
+	times   [][]libraries.Time // per kind, by rising time
+	rivals  [][]libraries.Time // per kind: those of which the mixes choose
+	entries []string           // libraries that make some call, by name
+	counts  []int              // per kind: its calls
+	plain   *graph             // of one library that is aware of streams
 }
 
 // Compare gives the step's calls to each library alone, to one library for each
 // collective, and each to the fastest (MCR-DL, section VI-B). A step that can't be
 // scheduled is a *Deadlock, and calls that no library makes a *MissingError.
 func Compare(s *Step, from Source, using Libraries) (*Result, error) {
-	m := &mixer{step: s, using: &using, counts: make([]int, len(s.Kinds))}
+	m := &mixer{step: s, from: from, using: &using, counts: make([]int, len(s.Kinds))}
 	var err error
-	if m.plain, err = newGraph(s, func(int) bool { return false }); err != nil {
+	if m.plain, err = newGraph(s, func(int) maker { return maker{} }); err != nil {
 		return nil, err
 	}
 	lines := make([]int, len(s.Kinds))
@@ -111,12 +117,20 @@ func Compare(s *Step, from Source, using Libraries) (*Result, error) {
 	if len(missing.Calls) > 0 {
 		return nil, missing
 	}
+	m.entries = entriesOf(m.times)
+	for k, times := range m.times {
+		rivals, err := m.rivalsOf(times)
+		if err != nil {
+			return nil, &libraries.Error{File: s.File, Line: lines[k], Msg: fmt.Sprintf("%s: %v", s.Kinds[k], err)}
+		}
+		m.rivals = append(m.rivals, rivals)
+	}
 	return m.compare()
 }
 
 func (m *mixer) compare() (*Result, error) {
 	r := &Result{Step: m.step}
-	for _, name := range m.entries() {
+	for _, name := range m.entries {
 		c, err := m.evaluate(m.single(name))
 		if err != nil {
 			return nil, err
@@ -124,7 +138,7 @@ func (m *mixer) compare() (*Result, error) {
 		r.Singles = append(r.Singles, c)
 	}
 	for i := range r.Singles {
-		if c := &r.Singles[i]; c.Lacks == "" && (r.Best == nil || c.TotalUS < r.Best.TotalUS) {
+		if c := &r.Singles[i]; c.Lacks == "" && !c.LeftOut && (r.Best == nil || c.TotalUS < r.Best.TotalUS) {
 			r.Best = c
 		}
 	}
@@ -135,14 +149,18 @@ func (m *mixer) compare() (*Result, error) {
 	if r.Fine, err = m.evaluate(m.fine()); err != nil {
 		return nil, err
 	}
-	r.Calls = m.rows(r)
+	g, err := r.Fine.graph()
+	if err != nil {
+		return nil, err
+	}
+	r.Calls = m.rows(r, g)
 	return r, nil
 }
 
-// entries are the libraries that make some call, by name.
-func (m *mixer) entries() []string {
+// entriesOf are the libraries that make some call, by name.
+func entriesOf(kinds [][]libraries.Time) []string {
 	all := map[string]bool{}
-	for _, times := range m.times {
+	for _, times := range kinds {
 		for i := range times {
 			all[times[i].Entry()] = true
 		}
@@ -150,24 +168,46 @@ func (m *mixer) entries() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// of is an entry's time for a kind of call, or the fallback's.
-func (m *mixer) of(entry string, kind int) (t libraries.Time, borrowed, ok bool) {
-	own := func(t libraries.Time) bool { return t.Entry() == entry }
-	fallback := func(t libraries.Time) bool {
-		return m.using.Fallback != "" && (t.Library == m.using.Fallback || t.Entry() == m.using.Fallback)
+// Modelled reports whether no measurement supports a time: it is simulated, and nothing says
+// how far it may be off.
+func Modelled(t *libraries.Time) bool {
+	return t.Simulated() && t.LowUS == t.TimeUS && t.HighUS == t.TimeUS
+}
+
+// rivalsOf are the times of which the mixes choose: a modelled one never beats another. It
+// stands in where it is the only one, or, of several, the fallback's.
+func (m *mixer) rivalsOf(times []libraries.Time) ([]libraries.Time, error) {
+	supported := slices.DeleteFunc(slices.Clone(times), func(t libraries.Time) bool { return Modelled(&t) })
+	if len(supported) > 0 {
+		return supported, nil
 	}
-	if i := slices.IndexFunc(m.times[kind], own); i >= 0 {
-		return m.times[kind][i], false, true
+	if len(times) == 1 {
+		return times, nil
 	}
-	if i := slices.IndexFunc(m.times[kind], fallback); i >= 0 {
-		return m.times[kind][i], true, true
+	if i := slices.IndexFunc(times, m.isFallback); i >= 0 {
+		return times[i : i+1], nil
+	}
+	return nil, fmt.Errorf("the times of %s are only modelled, and no measurement says which is faster: let one of them be the fallback, or the only one", strings.Join(entriesOf([][]libraries.Time{times}), " and "))
+}
+
+func (m *mixer) isFallback(t libraries.Time) bool {
+	return m.using.Fallback != "" && (t.Library == m.using.Fallback || t.Entry() == m.using.Fallback)
+}
+
+// of is an entry's time of those of a kind of call, or the fallback's.
+func (m *mixer) of(entry string, times []libraries.Time) (t libraries.Time, borrowed, ok bool) {
+	if i := slices.IndexFunc(times, func(t libraries.Time) bool { return t.Entry() == entry }); i >= 0 {
+		return times[i], false, true
+	}
+	if i := slices.IndexFunc(times, m.isFallback); i >= 0 {
+		return times[i], true, true
 	}
 	return t, false, false
 }
 
 // give adds the time of an entry for a kind to a case.
-func (m *mixer) give(c *Case, entry string, kind int) {
-	t, borrowed, ok := m.of(entry, kind)
+func (m *mixer) give(c *Case, entry string, kind int, times []libraries.Time) {
+	t, borrowed, ok := m.of(entry, times)
 	if !ok && c.Lacks == "" {
 		c.Lacks = fmt.Sprintf("%s has no time for %s", entry, m.step.Kinds[kind])
 		if m.using.Fallback != "" {
@@ -179,8 +219,11 @@ func (m *mixer) give(c *Case, entry string, kind int) {
 
 func (m *mixer) single(entry string) Case {
 	c := Case{Name: entry}
-	for k := range m.times {
-		m.give(&c, entry, k)
+	for k, times := range m.times {
+		m.give(&c, entry, k, times)
+		if t := &c.Times[k]; Modelled(t) && !slices.ContainsFunc(m.rivals[k], func(o libraries.Time) bool { return o.Entry() == t.Entry() }) {
+			c.LeftOut = true
+		}
 	}
 	return c
 }
@@ -195,8 +238,8 @@ func (m *mixer) coarse() Case {
 			chosen[k.Collective] = m.cheapest(k.Collective)
 		}
 	}
-	for k := range m.times {
-		m.give(&c, chosen[m.step.Kinds[k].Collective], k)
+	for k, times := range m.rivals {
+		m.give(&c, chosen[m.step.Kinds[k].Collective], k, times)
 	}
 	return c
 }
@@ -210,13 +253,13 @@ func (m *mixer) cheapest(collective string) string {
 		us      float64
 	}
 	var all []cost
-	for _, entry := range m.entries() {
+	for _, entry := range m.entries {
 		x := cost{entry: entry}
-		for k := range m.times {
+		for k, times := range m.rivals {
 			if m.step.Kinds[k].Collective != collective {
 				continue
 			}
-			t, borrowed, ok := m.of(entry, k)
+			t, borrowed, ok := m.of(entry, times)
 			x.us += t.TimeUS * float64(m.counts[k])
 			if borrowed {
 				x.lent++
@@ -235,7 +278,7 @@ func (m *mixer) cheapest(collective string) string {
 // fine gives each call to the fastest.
 func (m *mixer) fine() Case {
 	c := Case{Name: "fine", Borrowed: make([]bool, len(m.times))}
-	for _, times := range m.times {
+	for _, times := range m.rivals {
 		c.Times = append(c.Times, times[0])
 	}
 	return c
@@ -243,29 +286,28 @@ func (m *mixer) fine() Case {
 
 // evaluate schedules a case.
 func (m *mixer) evaluate(c Case) (Case, error) {
+	c.mixer = m
 	if c.Lacks != "" {
 		return c, nil
 	}
-	onHost := func(call int) bool {
-		t := &c.Times[m.step.Calls[call].Kind]
-		return slices.Contains(m.using.OnHost, t.Library) || slices.Contains(m.using.OnHost, t.Entry())
+	g, err := c.graph()
+	if err != nil {
+		return c, fmt.Errorf("%s: %w", c.Name, err)
 	}
-	c.graph = m.plain
-	if len(m.using.OnHost) > 0 {
-		g, err := newGraph(m.step, onHost)
-		if err != nil {
-			return c, fmt.Errorf("%s: %w", c.Name, err)
+	for k := range c.Times {
+		latency := 0.0
+		if g.overlap {
+			if latency, err = m.latency(k, &c.Times[k]); err != nil {
+				return c, err
+			}
 		}
-		c.graph = g
+		c.latencies = append(c.latencies, latency)
 	}
-	total := func(us func(*libraries.Time) float64) float64 {
-		return c.graph.run(func(call int) float64 { return us(&c.Times[m.step.Calls[call].Kind]) }).total
+	for i, us := range []func(*libraries.Time) float64{func(t *libraries.Time) float64 { return t.LowUS }, func(t *libraries.Time) float64 { return t.HighUS }} {
+		c.free[i], c.shared[i] = g.run(c.callUS(us)).total, g.runShared(c.callUS(us), noLatency).total
 	}
-	c.times = c.graph.run(func(call int) float64 { return c.Times[m.step.Calls[call].Kind].TimeUS })
-	c.TotalUS = c.times.total
-	c.LowUS = total(func(t *libraries.Time) float64 { return t.LowUS })
-	c.HighUS = total(func(t *libraries.Time) float64 { return t.HighUS })
-	c.ExposedUS = c.TotalUS - total(func(*libraries.Time) float64 { return 0 })
+	c.TotalUS = c.run(g).total
+	c.ExposedUS = c.TotalUS - g.run(func(int) float64 { return 0 }).total
 	for i := range m.step.Programs {
 		sum := 0.0
 		for _, call := range m.step.Programs[i].calls() {
@@ -273,14 +315,66 @@ func (m *mixer) evaluate(c Case) (Case, error) {
 		}
 		c.CommunicationUS = max(c.CommunicationUS, sum)
 	}
+	for k, n := range m.counts {
+		if Modelled(&c.Times[k]) {
+			c.Modelled += n
+		}
+	}
+	if c.Modelled == 0 {
+		c.LowUS, c.HighUS = min(c.free[0], c.TotalUS), max(c.shared[1], c.TotalUS)
+	}
 	return c, nil
 }
 
-// mostWorths is the most rows whose worth is computed, of those with most time.
-const mostWorths = 200
+// graph is what waits for what with the libraries of a case.
+func (c *Case) graph() (*graph, error) {
+	m := c.mixer
+	if len(m.using.OnHost) == 0 && !m.plain.overlap {
+		return m.plain, nil
+	}
+	return newGraph(m.step, func(call int) maker {
+		t := &c.Times[m.step.Calls[call].Kind]
+		return maker{t.Entry(), slices.Contains(m.using.OnHost, t.Library) || slices.Contains(m.using.OnHost, t.Entry()), t.Library == recorded}
+	})
+}
+
+func timeUS(t *libraries.Time) float64 { return t.TimeUS }
+
+// latency is the part of a call's time that does not grow with its size, by the time of half
+// the size; 0 where that is not known.
+func (m *mixer) latency(kind int, t *libraries.Time) (float64, error) {
+	k := m.step.Kinds[kind]
+	k.Bytes = (k.Bytes + 1) / 2
+	times, err := m.from.Times(k)
+	if err != nil {
+		return 0, err
+	}
+	half, _, known := m.of(t.Entry(), times)
+	if !known || half.Entry() != t.Entry() || half.Bytes > t.Bytes/2+1 {
+		return 0, nil
+	}
+	return min(max(0, 2*half.TimeUS-t.TimeUS), t.TimeUS), nil
+}
+
+// run is when the ops of a case run.
+func (c *Case) run(g *graph) times { return g.runShared(c.callUS(timeUS), c.latency) }
+
+func (c *Case) latency(call int) float64 { return c.latencies[c.mixer.step.Calls[call].Kind] }
+
+// callUS is what calls take by one of the times of their kinds.
+func (c *Case) callUS(us func(*libraries.Time) float64) func(call int) float64 {
+	return func(call int) float64 { return us(&c.Times[c.mixer.step.Calls[call].Kind]) }
+}
+
+// mostWorths is the most rows whose worth is computed, of those with most time, and mostWork
+// the most nodes and edges that this may visit.
+const (
+	mostWorths = 200
+	mostWork   = 100_000_000
+)
 
 // rows are the calls by op and kind, in the order of the step.
-func (m *mixer) rows(r *Result) (rows []CallRow) {
+func (m *mixer) rows(r *Result, g *graph) (rows []CallRow) {
 	type key struct {
 		op   string
 		kind int
@@ -305,21 +399,22 @@ func (m *mixer) rows(r *Result) (rows []CallRow) {
 	}
 	us := func(row int) float64 { return r.Fine.Times[rows[row].Kind].TimeUS * float64(rows[row].Count) }
 	slices.SortStableFunc(byTime, func(a, b int) int { return cmp.Compare(us(b), us(a)) })
-	for _, row := range byTime[:min(len(byTime), mostWorths)] {
-		without := r.Fine.graph.run(func(call int) float64 {
+	most := min(len(byTime), mostWorths, 1+mostWork/g.work())
+	for _, row := range byTime[:most] {
+		without := func(call int) float64 {
 			if of[call] == row {
 				return 0
 			}
 			return r.Fine.Times[m.step.Calls[call].Kind].TimeUS
-		})
-		rows[row].WorthUS = r.Fine.TotalUS - without.total
+		}
+		rows[row].WorthUS = max(0, r.Fine.TotalUS-g.runShared(without, r.Fine.latency).total)
 	}
 	return rows
 }
 
 // lacking are the entries that have no time for a kind.
 func (m *mixer) lacking(kind int) (names []string) {
-	for _, entry := range m.entries() {
+	for _, entry := range m.entries {
 		if !slices.ContainsFunc(m.times[kind], func(t libraries.Time) bool { return t.Entry() == entry }) {
 			names = append(names, entry)
 		}
@@ -339,10 +434,17 @@ func (r *Result) Worth() *CallRow {
 }
 
 // Gain is how many times as long a case takes as the fine mix, and the interval in which
-// that lies whatever the times within theirs.
+// that lies with all times within theirs, whether calls share links in both or in neither; 0
+// where one of them is modelled.
 func (r *Result) Gain(c *Case) (ratio, low, high float64) {
-	if c.Lacks != "" || r.Fine.LowUS <= 0 {
+	f := &r.Fine
+	if c.Lacks != "" || f.LowUS <= 0 && f.Modelled == 0 {
 		return 0, 0, 0
 	}
-	return c.TotalUS / r.Fine.TotalUS, c.LowUS / r.Fine.HighUS, c.HighUS / r.Fine.LowUS
+	ratio = c.TotalUS / f.TotalUS
+	if c.Modelled == 0 && f.Modelled == 0 {
+		low = min(ratio, c.free[0]/f.free[1], c.shared[0]/f.shared[1])
+		high = max(ratio, c.free[1]/f.free[0], c.shared[1]/f.shared[0])
+	}
+	return ratio, low, high
 }

@@ -25,8 +25,13 @@ type Issued struct {
 // file orders across streams is ordered by events. A wait that an earlier one of the stream
 // implies is left out.
 func (c *Case) Schedule() (all []Issued) {
-	g, s := c.graph, c.graph.step
-	critical := g.critical(c.times)
+	s := c.mixer.step
+	g, err := c.graph()
+	if err != nil {
+		return nil // of a case that lacks calls
+	}
+	times := c.run(g)
+	critical := g.critical(times)
 	compute := int32(len(s.Calls))
 	for i := range s.Programs {
 		p := &s.Programs[i]
@@ -41,6 +46,7 @@ func (c *Case) Schedule() (all []Issued) {
 				compute++
 			}
 		}
+		serial := g.serial(i)
 		last := map[string]int{}              // by stream of the file: the op before
 		waited := map[string]map[string]int{} // by stream, then stream waited for: the last op
 		for j := range p.Ops {
@@ -50,6 +56,9 @@ func (c *Case) Schedule() (all []Issued) {
 				needs = append(needs, before)
 			}
 			last[op.Stream] = j
+			if serial[j] >= 0 {
+				needs = append(needs, serial[j])
+			}
 			on := waited[streams[j]]
 			if on == nil {
 				on = map[string]int{}
@@ -64,7 +73,7 @@ func (c *Case) Schedule() (all []Issued) {
 				}
 			}
 			slices.Reverse(waits)
-			x := Issued{Program: p.Name, Name: title(op.Name, op.Iteration), Call: op.Call, Stream: streams[j], Waits: waits, BeginUS: c.times.begin[node], EndUS: c.times.end[node], Critical: critical[node]}
+			x := Issued{Program: p.Name, Name: title(op.Name, op.Iteration), Call: op.Call, Stream: streams[j], Waits: waits, BeginUS: times.begin[node], EndUS: times.end[node], Critical: critical[node]}
 			if op.isCall() {
 				x.Time = &c.Times[s.Calls[op.Call].Kind]
 			}
@@ -87,11 +96,7 @@ func (g *graph) critical(t times) []bool {
 			continue
 		}
 		for _, u := range g.preds[v] {
-			delay := 0.0
-			if int(v) < g.hosts {
-				delay = g.op(v).DelayUS
-			}
-			if t.end[u] >= t.begin[v]-delay-t.total*rounding {
+			if t.end[u] >= t.begin[v]-g.delay(v)-t.total*rounding {
 				marks[u] = true
 			}
 		}

@@ -33,7 +33,7 @@ func TestShippedSteps(t *testing.T) {
 			if s.Name != name {
 				t.Errorf("%s is called %s", name, s.Name)
 			}
-			if _, err := newGraph(s, func(int) bool { return true }); err != nil {
+			if _, err := newGraph(s, func(int) maker { return maker{onHost: true} }); err != nil {
 				t.Error(err)
 			}
 		}
