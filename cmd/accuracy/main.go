@@ -78,8 +78,14 @@ func (o *options) run(ctx context.Context) error {
 		}
 	}
 	fmt.Print(accuracy.Sheet(verdicts, unused))
+	table := intervals.Shipped()
 	if o.update {
-		return update(ctx, m, append(accuracy.Thin(m, whole), kept...))
+		if table, err = update(ctx, m, append(accuracy.Once(m, whole), kept...)); err != nil {
+			return err
+		}
+	}
+	if unheld := accuracy.Unheld(compared, table); len(unheld) > 0 && !o.shipped {
+		return fmt.Errorf("%s holds too few rows: make accuracy UPDATE=1 writes it anew\n%s", zonesFile, strings.Join(unheld, "\n"))
 	}
 	return nil
 }
@@ -127,11 +133,11 @@ func (o *options) read(m *accuracy.Manifest) (whole, kept []accuracy.Row, err er
 	return whole, kept, nil
 }
 
-// update writes the repository's rows, and what follows from them.
-func update(ctx context.Context, m *accuracy.Manifest, rows []accuracy.Row) error {
+// update writes the repository's rows, and what follows from them. It returns the intervals.
+func update(ctx context.Context, m *accuracy.Manifest, rows []accuracy.Row) (*intervals.Table, error) {
 	compared, _, err := accuracy.Compare(ctx, m, rows, runtime.NumCPU())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows = rows[:0:0]
 	for _, c := range compared { // those of which no program is known are of no use there
@@ -140,22 +146,22 @@ func update(ctx context.Context, m *accuracy.Manifest, rows []accuracy.Row) erro
 	table := intervals.Estimate(accuracy.Residuals(compared))
 	var rowsText, zonesText bytes.Buffer
 	if err := errors.Join(accuracy.WriteRows(&rowsText, rows), table.Write(&zonesText)); err != nil {
-		return err
+		return nil, err
 	}
 	page, err := os.ReadFile(pageFile)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	before, rest, ok := strings.Cut(string(page), accuracy.PageBegin)
 	_, after, ok2 := strings.Cut(rest, accuracy.PageEnd)
 	if !ok || !ok2 {
-		return fmt.Errorf("%s: no part to write between %q and %q", pageFile, accuracy.PageBegin, accuracy.PageEnd)
+		return nil, fmt.Errorf("%s: no part to write between %q and %q", pageFile, accuracy.PageBegin, accuracy.PageEnd)
 	}
 	text := before + accuracy.PageBegin + accuracy.Page(m, compared) + accuracy.PageEnd + after
 	for name, text := range map[string]string{rowsFile: rowsText.String(), zonesFile: zonesText.String(), pageFile: text} {
 		if err := atomicfile.Write(name, []byte(text), 0o644); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return table, nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -91,6 +92,9 @@ func TestAsShipped(t *testing.T) {
 	if line := differsIn(got.String(), want.String()); line != "" {
 		t.Errorf("results/intervals/zones.csv says otherwise than %s: make accuracy UPDATE=1 writes it", line)
 	}
+	for _, line := range Unheld(compared, intervals.Shipped()) {
+		t.Error(line)
+	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "simulator.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -99,6 +103,63 @@ func TestAsShipped(t *testing.T) {
 	page, _, _ = strings.Cut(page, PageEnd)
 	if line := differsIn(Page(m, compared), page); line != "" {
 		t.Errorf("docs/simulator.md says otherwise than %s: make accuracy UPDATE=1 writes it", line)
+	}
+}
+
+// The sets of libraries were measured at each power of two: none is left out.
+func TestEverySize(t *testing.T) {
+	_, rows := repository(t)
+	type curve struct {
+		set, collective string
+		gpus            int
+	}
+	sizes := map[curve][]int64{}
+	for _, r := range rows {
+		if strings.HasPrefix(r.Set, "libraries/") {
+			c := curve{r.Set, r.Collective, r.GPUs}
+			sizes[c] = append(sizes[c], r.Bytes)
+		}
+	}
+	for c, of := range sizes {
+		for i, n := range of[1:] {
+			if n != 2*of[i] {
+				t.Errorf("%v: %d bytes follow %d", c, n, of[i])
+			}
+		}
+	}
+	if len(sizes) == 0 {
+		t.Error("no set of libraries")
+	}
+}
+
+// A table that was estimated without a size does not hold what is measured there.
+func TestUnheld(t *testing.T) {
+	var all, without []Compared
+	for _, set := range []string{"a", "b", "c", "d"} {
+		for gpus := 2; gpus <= 6; gpus++ {
+			for size := int64(1 << 20); size < 16<<20; size *= 2 {
+				c := Compared{
+					Row:         Row{Set: set, Collective: "alltoall", Nodes: 1, GPUs: gpus, Bytes: size, TimeUS: float64(8 + gpus)},
+					SimulatedUS: 10, Name: "direct ×4 LL", System: intervals.System{Kind: "NVLink", Network: "none"},
+				}
+				if size != 2<<20 {
+					without = append(without, c)
+				} else {
+					c.TimeUS /= 2
+				}
+				all = append(all, c)
+			}
+		}
+	}
+	if lines := Unheld(all, intervals.Estimate(Residuals(all))); len(lines) > 0 {
+		t.Errorf("with the size: %q", lines)
+	}
+	want := []string{
+		"library, NVLink, one node, alltoall, 1M to 16M at 2M: 0 % of 20 rows inside",
+		"library, NVLink, one node, alltoall, 1M to 16M: 75 % of 80 rows inside",
+	}
+	if lines := Unheld(all, intervals.Estimate(Residuals(without))); !slices.Equal(lines, want) {
+		t.Errorf("without it: %q, want %q", lines, want)
 	}
 }
 

@@ -1,10 +1,13 @@
 package accuracy
 
 import (
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results/intervals"
 )
 
@@ -80,6 +83,36 @@ func judge(all []Compared, of func(set string) *intervals.Table) []Verdict {
 		}
 	}
 	return out
+}
+
+// Unheld lists the zones with intervals of their own, and the sizes in them, whose rows a
+// table does not hold as it should those that it was estimated from: at least 85 % of 20 or
+// more.
+func Unheld(all []Compared, table *intervals.Table) (lines []string) {
+	type part struct {
+		zone  intervals.Zone
+		bytes int64 // 0: all
+	}
+	var own []Verdict
+	for _, v := range Judge(all, table) {
+		if v.Supported() && !v.Wider {
+			own = append(own, v)
+		}
+	}
+	parts := CountBy(own, func(v *Verdict) part { return part{v.Own, 0} })
+	maps.Copy(parts, CountBy(own, func(v *Verdict) part { return part{v.Own, v.Bytes} }))
+	for p, c := range parts {
+		if c.Rows < 20 || c.Share() >= 0.85 {
+			continue
+		}
+		at := p.zone.String()
+		if p.bytes > 0 {
+			at += " at " + units.Bytes(p.bytes).String()
+		}
+		lines = append(lines, fmt.Sprintf("%s: %.0f %% of %d rows inside", at, 100*c.Share(), c.Rows))
+	}
+	slices.Sort(lines)
+	return lines
 }
 
 // Count sums up verdicts.

@@ -119,8 +119,8 @@ func TestReadRows(t *testing.T) {
 	}
 }
 
-// What is written is read back, and a choice of rows is itself when chosen whole.
-func TestThin(t *testing.T) {
+// Every size of a call is kept, once; what is written is read back.
+func TestOnce(t *testing.T) {
 	m, err := ParseManifest("m.toml", "[[set]]\nname = \"a\"\ntopology = \"dgx-a100\"\n[[set.without]]\nalgo = \"bad\"\nwhy = \"x\"\n")
 	if err != nil {
 		t.Fatal(err)
@@ -132,13 +132,13 @@ func TestThin(t *testing.T) {
 		}
 	}
 	rows = append(rows, Row{"a", "allreduce", 1, 8, true, "f32", "bad", Auto, 8, 1})
-	kept := Thin(m, rows)
-	if len(kept) != 4 || kept[3].Bytes != 8<<9 || kept[0].Bytes != 8 {
-		t.Fatalf("%+v: want one size in three of ten, with the largest", kept)
+	kept := Once(m, rows)
+	if len(kept) != 10 {
+		t.Fatalf("%+v: want ten sizes", kept)
 	}
-	for _, r := range kept {
-		if !r.InPlace || r.DType != "f32" || r.TimeUS != 2 {
-			t.Errorf("%+v: want in place, f32, the median", r)
+	for i, r := range kept {
+		if r.Bytes != 8<<i || !r.InPlace || r.DType != "f32" || r.TimeUS != 2 {
+			t.Errorf("%+v: want %d bytes in place, f32, the median", r, 8<<i)
 		}
 	}
 	var out bytes.Buffer

@@ -11,13 +11,10 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// oneIn is the share of sizes that Thin keeps: one in so many.
-const oneIn = 3
-
-// Thin returns a choice of a data set's rows that is small enough to be kept in the
-// repository: one size in three, counted from the largest, the median of repeated rows, one
-// placement and one element type. Rows that the manifest leaves out are left out.
-func Thin(m *Manifest, rows []Row) []Row {
+// Once returns the rows of data sets with each size of a call once, as the repository keeps
+// them: the median of repeated rows, of one placement and one element type. Rows that the
+// manifest leaves out are left out.
+func Once(m *Manifest, rows []Row) []Row {
 	type curve struct {
 		set, collective, algo, proto string
 		nodes, gpus                  int
@@ -53,10 +50,8 @@ func Thin(m *Manifest, rows []Row) []Row {
 			}
 		}
 		slices.Sort(sizes)
-		for i, n := range sizes {
-			if left := len(sizes) - 1 - i; left%oneIn == 0 || len(sizes) <= 2*oneIn {
-				kept = append(kept, Row{c.set, c.collective, c.nodes, c.gpus, inPlace, dtype, c.algo, c.proto, n, results.Median(times[n])})
-			}
+		for _, n := range sizes {
+			kept = append(kept, Row{c.set, c.collective, c.nodes, c.gpus, inPlace, dtype, c.algo, c.proto, n, results.Median(times[n])})
 		}
 	}
 	return kept
@@ -74,7 +69,7 @@ var columns = []string{"set", "collective", "nodes", "gpus", "bytes", "algo", "p
 
 // WriteRows prints rows as ReadRows reads them.
 func WriteRows(w io.Writer, rows []Row) error {
-	if _, err := fmt.Fprintln(w, "# A choice of times that others measured; manifest.toml has the sources. make accuracy UPDATE=1 writes it."); err != nil {
+	if _, err := fmt.Fprintln(w, "# Times that others measured, each size of a call once; manifest.toml has the sources. make accuracy UPDATE=1 writes it."); err != nil {
 		return err
 	}
 	out := csv.NewWriter(w)
