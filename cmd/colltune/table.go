@@ -251,13 +251,19 @@ func heldOf(t *libraries.Table) heldDocument {
 	return heldDocument{conditionNames(t.Equal), conditionNames(t.Differ())}
 }
 
+// intervalOf is a time's interval in JSON.
+func intervalOf(r *libraries.Row) [2]float64 {
+	low, high := r.Interval()
+	return [2]float64{low, high}
+}
+
 func choiceRowOf(c *libraries.Choice) choiceRow {
 	b := &c.Best
 	nodes, _ := strconv.Atoi(b.Conditions[libraries.Nodes])
 	row := choiceRow{
 		Collective: b.Collective, Ranks: b.Ranks, Nodes: nodes, System: b.Conditions[libraries.System], Bytes: b.Bytes,
 		Library: b.Library, Version: b.Version, Kernel: b.Conditions[libraries.Kernel],
-		TimeUS: b.TimeUS, IntervalUS: [2]float64{b.LowUS, b.HighUS}, Near: c.Near, Evidence: b.Conditions[libraries.Evidence],
+		TimeUS: b.TimeUS, IntervalUS: intervalOf(b), Near: c.Near, Evidence: b.Conditions[libraries.Evidence],
 	}
 	if c.Second != nil {
 		name := c.Second.Entry()
@@ -328,6 +334,7 @@ func choiceSheet(t *libraries.Table, choices []libraries.Choice) sheet {
 	for i := range choices {
 		c := &choices[i]
 		b := &c.Best
+		low, high := b.Interval()
 		second, us, near := "", "", "no"
 		if c.Second != nil {
 			second, us = c.Second.Entry(), exact(c.Second.TimeUS)
@@ -337,7 +344,7 @@ func choiceSheet(t *libraries.Table, choices []libraries.Choice) sheet {
 		}
 		s.add(slices.Concat([]string{b.Collective, strconv.Itoa(b.Ranks)}, values(c), []string{
 			widthText(b.Width()), strconv.FormatInt(b.Bytes, 10), b.Library, b.Version, b.Conditions[libraries.Kernel],
-			exact(b.TimeUS), exact(b.LowUS), exact(b.HighUS), second, us, near, b.Conditions[libraries.Evidence],
+			exact(b.TimeUS), strconv.FormatFloat(low, 'g', 6, 64), strconv.FormatFloat(high, 'g', 6, 64), second, us, near, b.Conditions[libraries.Evidence],
 		})...)
 	}
 	return s

@@ -119,7 +119,7 @@ func atDocument(t *libraries.Table, times []libraries.Time, region libraries.Reg
 	var all []timeRow
 	for _, x := range times {
 		all = append(all, timeRow{
-			x.Library, x.Version, x.Conditions[libraries.Kernel], x.TimeUS, [2]float64{x.LowUS, x.HighUS},
+			x.Library, x.Version, x.Conditions[libraries.Kernel], x.TimeUS, intervalOf(&x.Row),
 			x.TimeUS / times[0].TimeUS, x.Interpolated, x.Between, x.Conditions[libraries.Evidence],
 		})
 	}
@@ -136,6 +136,7 @@ func atDocument(t *libraries.Table, times []libraries.Time, region libraries.Reg
 func atSheet(times []libraries.Time, region libraries.Region, within float64) sheet {
 	s := sheet{columns: []column{text("library"), text("version"), text("kernel"), number("time us"), number("low us"), number("high us"), number("takes x"), text("within noise"), text("from"), text("evidence")}}
 	for _, x := range times {
+		low, high := x.Interval()
 		near, from := "no", "measured"
 		if times[0].Near(x, within) {
 			near = "yes"
@@ -143,7 +144,7 @@ func atSheet(times []libraries.Time, region libraries.Region, within float64) sh
 		if x.Interpolated {
 			from = fmt.Sprintf("%s and %s", units.Bytes(x.Between[0]), units.Bytes(x.Between[1]))
 		}
-		s.add(x.Library, x.Version, x.Conditions[libraries.Kernel], fixed(x.TimeUS), fixed(x.LowUS), fixed(x.HighUS),
+		s.add(x.Library, x.Version, x.Conditions[libraries.Kernel], fixed(x.TimeUS), fixed(low), fixed(high),
 			strconv.FormatFloat(x.TimeUS/times[0].TimeUS, 'f', 2, 64), near, from, x.Conditions[libraries.Evidence])
 	}
 	rows := s

@@ -87,7 +87,7 @@ func tableDifferences(before, after *libraries.Table, tolerance float64) *tableD
 		if r == nil {
 			return nil
 		}
-		return &tableDiffState{r.Version, r.Conditions[libraries.Kernel], r.TimeUS, [2]float64{r.LowUS, r.HighUS}, r.Source}
+		return &tableDiffState{r.Version, r.Conditions[libraries.Kernel], r.TimeUS, intervalOf(r), r.Source}
 	}
 	changes := libraries.Diff(before, after, tolerance)
 	for i := range changes {

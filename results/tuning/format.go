@@ -38,6 +38,26 @@ type Format struct {
 	Read  func(name string, text []byte) (Reader, error)
 }
 
+// Ran returns what ran in a call of which a framework was measured: as it ships, it goes by
+// size, through kernels of its own and then to NCCL. A row that names a kernel is taken at its
+// word, and so are those of other libraries.
+func Ran(s Scope, c Config, bytes int64) Config {
+	switch {
+	case s.Collective != "allreduce":
+	case c.Library == "vllm":
+		return vllmRan(s, c, bytes)
+	case c.Library == "sglang":
+		return sglangRan(c, bytes)
+	}
+	return c
+}
+
+// namesKernel reports whether a name is of a kernel, and not of what chooses among several.
+func namesKernel(name string, kernels ...string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(kernels, func(k string) bool { return strings.Contains(name, k) })
+}
+
 // Options are what a writer is told beside the rules.
 type Options struct {
 	Head    []string // lines of comment

@@ -71,6 +71,13 @@ const (
 	sglangLeast   = 1 << 10
 )
 
+func sglangRan(c Config, bytes int64) Config {
+	if bytes > sglangDefault<<10 && !namesKernel(c.Kernel, "shot", "push", "pull", "lamport", "symm", "multimem", "trtllm", "flashinfer") {
+		return Config{Library: "nccl"}
+	}
+	return c
+}
+
 func writeSGLang(rules []Rule, o Options) (files []File, told []string) {
 	for _, of := range scopes(rules) {
 		s := of[0].Scope

@@ -55,6 +55,34 @@ func capabilityOf(system string) string {
 	return ""
 }
 
+// vllmShipped is vLLM's own limits (00d618aab) in KiB, by capability, for vllmRanks: below the
+// first its custom kernels run, up to the second those of symmetric memory. GPUs of other
+// capabilities have no second.
+var vllmShipped = map[string]struct{ custom, symmetric [4]int64 }{
+	"9.0":  {[4]int64{65536, 32768, 512, 256}, [4]int64{65536, 32768, 65536, 65536}},
+	"10.0": {[4]int64{2048, 2048, 1024, 1024}, [4]int64{8192, 32768, 131072, 131072}},
+	"10.3": {[4]int64{4096, 4096, 8192, 4096}, [4]int64{4096, 32768, 32768, 65536}},
+}
+
+func vllmRan(s Scope, c Config, bytes int64) Config {
+	capability, i := capabilityOf(s.System), slices.Index(vllmRanks, s.Ranks)
+	if capability == "" || i < 0 || namesKernel(c.Kernel, "symm", "multimem", "flashinfer", "trtllm", "mnnvl", "quick", "aiter", "nccl") {
+		return c
+	}
+	custom, symmetric := int64(vllmMost), int64(0)
+	if own, ok := vllmShipped[capability]; ok {
+		custom, symmetric = min(custom, own.custom[i]<<10), own.symmetric[i]<<10
+	}
+	switch {
+	case bytes < custom:
+	case bytes <= symmetric:
+		c.Kernel = vllmKernels[vllmSymmetric]
+	default:
+		return Config{Library: "nccl"}
+	}
+	return c
+}
+
 func vllmRung(c Config) int {
 	kernel := strings.ToLower(c.Kernel)
 	switch {

@@ -40,8 +40,7 @@ type Time struct {
 	Between      [2]int64 // equal where the size itself was measured
 }
 
-// Near reports whether another time is the same within noise: its interval reaches this one's,
-// or comes as near as a share.
+// Near reports whether another time is the same within noise, or comes as near as a share.
 func (t Time) Near(other Time, within float64) bool { return near(&t.Row, &other.Row, within) }
 
 // Region is the sizes, to the byte, at which an entry is the fastest.
@@ -152,7 +151,7 @@ func (c *curve) add(r *Row) {
 	switch {
 	case !there:
 		c.rows = slices.Insert(c.rows, i, r)
-	case r.TimeUS < c.rows[i].TimeUS:
+	case compareSpeed(r, c.rows[i]) < 0:
 		c.rows[i] = r
 	}
 }
@@ -185,11 +184,12 @@ func (c *Curves) AtOrAbove(bytes int64) (times []Time) {
 			times = append(times, t)
 		}
 	}
-	slices.SortStableFunc(times, func(a, b Time) int { return cmp.Compare(a.TimeUS, b.TimeUS) })
+	sortTimes(times)
 	return times
 }
 
-// At returns the times of the entries at a size, by rising time; those whose sizes do not
+// At returns the times of the entries at a size, by rising time, those of a library's own
+// kernels first; those whose sizes do not
 // reach it are left out. Between two sizes the logarithm of a time runs straight in the
 // logarithm of the size.
 func (c *Curves) At(bytes int64) (times []Time) {
@@ -198,7 +198,7 @@ func (c *Curves) At(bytes int64) (times []Time) {
 			times = append(times, t)
 		}
 	}
-	slices.SortStableFunc(times, func(a, b Time) int { return cmp.Compare(a.TimeUS, b.TimeUS) })
+	sortTimes(times)
 	return times
 }
 
@@ -230,13 +230,15 @@ const rounding = 1e-12
 
 // fastest is the entry that is the fastest at a size, of equals the first; "": none reaches it.
 func (c *Curves) fastest(bytes int64) string {
-	best, us := "", math.Inf(1)
+	name := ""
+	var best Time
 	for _, one := range c.of {
-		if t, ok := one.at(bytes); ok && t.TimeUS < us*(1-rounding) {
-			best, us = one.name, t.TimeUS
+		t, ok := one.at(bytes)
+		if ok && (name == "" || compareSpeed(&t.Row, &best.Row) < 0 && (t.own() != best.own() || t.TimeUS < best.TimeUS*(1-rounding))) {
+			name, best = one.name, t
 		}
 	}
-	return best
+	return name
 }
 
 // Regions returns who is the fastest where, from the least size to the greatest. Between

@@ -48,8 +48,9 @@ func (c *Choice) Entries() []*Row { return c.rows }
 func (c *Choice) SameCalls(o *Choice) bool { return c.cell.group == o.cell.group }
 
 // Choices returns the fastest library of each cell, in the order of the rows. Of an entry,
-// the fastest row counts, whatever its other conditions; the library's name decides ties. A
-// second is within noise also where it takes at most the share within longer.
+// the fastest row counts, whatever its other conditions; the library's name decides ties. Rows
+// that are another library's by a known limit (own) are behind all others. A second is within
+// noise also where it takes at most the share within longer.
 func (t *Table) Choices(within float64) []Choice {
 	best := map[cell][]*Row{}
 	var cells []cell
@@ -64,7 +65,7 @@ func (t *Table) Choices(within float64) []Choice {
 		switch {
 		case j < 0:
 			best[k] = append(all, r)
-		case r.TimeUS < all[j].TimeUS:
+		case compareSpeed(r, all[j]) < 0:
 			all[j] = r
 		}
 	}
@@ -72,7 +73,7 @@ func (t *Table) Choices(within float64) []Choice {
 	for i, k := range cells {
 		all := best[k]
 		slices.SortFunc(all, func(a, b *Row) int {
-			return cmp.Or(cmp.Compare(a.TimeUS, b.TimeUS), cmp.Compare(a.Library, b.Library), cmp.Compare(a.Version, b.Version))
+			return cmp.Or(compareSpeed(a, b), cmp.Compare(a.Library, b.Library), cmp.Compare(a.Version, b.Version))
 		})
 		c := Choice{Best: *all[0], rows: all, cell: k}
 		if len(all) > 1 {
@@ -84,9 +85,6 @@ func (t *Table) Choices(within float64) []Choice {
 	slices.SortFunc(choices, func(a, b Choice) int { return a.cell.compare(&b.cell) })
 	return choices
 }
-
-// near reports whether a slower row is the same within noise.
-func near(best, second *Row, within float64) bool { return second.LowUS <= best.HighUS*(1+within) }
 
 // compare orders cells by group, then size.
 func (a *cell) compare(b *cell) int {
@@ -104,14 +102,22 @@ type Range struct {
 	Ahead       float64 // geometric mean of the second's time over the best's; 0: no second
 }
 
-// Ranges joins neighbouring choices of one entry.
+// keeps reports whether an entry is the fastest, or the same within noise.
+func (c *Choice) keeps(entry string) bool {
+	return slices.ContainsFunc(c.rows, func(r *Row) bool {
+		return r.Entry() == entry && (r == c.rows[0] || r.own() == c.Best.own() && near(&c.Best, r, 0))
+	})
+}
+
+// Ranges joins neighbouring choices of one entry. Where the entry before is the same as the
+// fastest within noise, its range goes on.
 func Ranges(choices []Choice) (ranges []Range) {
 	var logs float64
 	seconds := 0
 	for i := range choices {
 		c := &choices[i]
 		n := len(ranges) - 1
-		if n < 0 || ranges[n].First.cell.group != c.cell.group || ranges[n].First.Best.Entry() != c.Best.Entry() {
+		if n < 0 || ranges[n].First.cell.group != c.cell.group || !c.keeps(ranges[n].First.Best.Entry()) {
 			ranges = append(ranges, Range{First: c})
 			n++
 			logs, seconds = 0, 0

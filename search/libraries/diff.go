@@ -62,21 +62,21 @@ func Diff(before, after *Table, tolerance float64) (changes []Change) {
 
 // judge sets the verdict and the ratio.
 func (c *Change) judge(tolerance float64) {
+	if c.Before != nil && c.After != nil {
+		c.Ratio = c.After.TimeUS / c.Before.TimeUS
+	}
 	switch b, a := c.Before, c.After; {
 	case a == nil:
 		c.Verdict = table.Gone
-		return
 	case b == nil:
 		c.Verdict = table.New
-		return
-	case a.LowUS > b.HighUS && a.TimeUS > b.TimeUS*(1+tolerance):
-		c.Verdict = table.Slower
-	case b.LowUS > a.HighUS && b.TimeUS > a.TimeUS*(1+tolerance):
-		c.Verdict = table.Faster
-	default:
+	case near(b, a, 0) && near(a, b, 0) || max(c.Ratio, 1/c.Ratio) <= 1+tolerance:
 		c.Verdict = table.Same
+	case c.Ratio > 1:
+		c.Verdict = table.Slower
+	default:
+		c.Verdict = table.Faster
 	}
-	c.Ratio = c.After.TimeUS / c.Before.TimeUS
 }
 
 // SameConditions reports whether two tables demand the same conditions to be equal.

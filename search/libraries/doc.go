@@ -18,5 +18,5 @@
 // reading is bounded in bytes, rows and columns, and an error names file and line.
 //
 // Files, in an order to read them in: row.go dtype.go source.go read.go csv.go osu.go moe.go
-// nccltests.go campaign.go table.go file.go choice.go at.go diff.go next.go belief.go export.go
+// nccltests.go campaign.go table.go file.go noise.go choice.go at.go diff.go next.go belief.go export.go
 package libraries

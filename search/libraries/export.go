@@ -130,6 +130,15 @@ func configOf(r *Row) tuning.Config {
 	return c
 }
 
+// config is configOf, or what ran where the format has thresholds between that.
+func (x *exported) config(r *Row) tuning.Config {
+	c := configOf(r)
+	if x.format.Rung != nil {
+		c = tuning.Ran(x.scope, c, r.Bytes)
+	}
+	return c
+}
+
 // exported is a group on its way into a format.
 type exported struct {
 	format *tuning.Format
@@ -170,7 +179,7 @@ func (x *exported) choose() {
 		x.curves = curvesOf(x.able, x.said)
 		x.pieces = x.single()
 	case x.format.Rung != nil:
-		x.curves = curvesOf(x.able, func(r *Row) string { return strconv.Itoa(x.format.Rung(configOf(r))) })
+		x.curves = curvesOf(x.able, func(r *Row) string { return strconv.Itoa(x.format.Rung(x.config(r))) })
 		x.pieces = x.ladder()
 	default:
 		x.curves = curvesOf(x.able, x.said)
@@ -180,7 +189,7 @@ func (x *exported) choose() {
 		if i > 0 && p.first > x.pieces[i-1].last+1 {
 			x.gaps = append(x.gaps, ExportGap{x.scope, x.pieces[i-1].last + 1, p.first - 1, "no times of what an entry can name reach these sizes"})
 		}
-		x.rules = append(x.rules, tuning.Rule{Scope: x.scope, First: p.first, Last: p.last, Config: x.format.Same(configOf(p.curve.rows[0]))})
+		x.rules = append(x.rules, tuning.Rule{Scope: x.scope, First: p.first, Last: p.last, Config: x.format.Same(x.config(p.curve.rows[0]))})
 	}
 	x.lose()
 }
@@ -221,6 +230,18 @@ func (l loss) plus(c *curve, bytes int64) loss {
 	return loss{l.without + 1, l.logs}
 }
 
+// plusBehind is plus of how far a curve is behind the fastest; within noise it is not.
+func (l loss) plusBehind(c *curve, fastest Time) loss {
+	t, ok := c.at(fastest.Bytes)
+	switch {
+	case !ok:
+		l.without++
+	case !near(&fastest.Row, &t.Row, 0):
+		l.logs += math.Log(t.TimeUS / fastest.TimeUS)
+	}
+	return l
+}
+
 func (l loss) compare(o loss) int {
 	return cmp.Or(cmp.Compare(l.without, o.without), cmp.Compare(l.logs, o.logs))
 }
@@ -242,46 +263,57 @@ func (x *exported) single() []piece {
 	return []piece{{first, last, best}}
 }
 
-// shared are the sizes that all curves reach; all sizes if there are none.
-func (c *Curves) shared() []int64 {
-	all := slices.DeleteFunc(slices.Clone(c.sizes), func(bytes int64) bool {
-		return slices.ContainsFunc(c.of, func(one *curve) bool { _, ok := one.at(bytes); return !ok })
+// runs reports whether the kernels of a rung's curve run at a size, as far as is known.
+func (x *exported) runs(one *curve, bytes int64) bool {
+	return strconv.Itoa(x.format.Rung(tuning.Ran(x.scope, configOf(one.rows[0]), bytes))) == one.name
+}
+
+// shared are the sizes that all curves reach, but for those of kernels that don't run there;
+// all sizes if there are none.
+func (x *exported) shared() []int64 {
+	all := slices.DeleteFunc(slices.Clone(x.curves.sizes), func(bytes int64) bool {
+		return slices.ContainsFunc(x.curves.of, func(one *curve) bool {
+			_, ok := one.at(bytes)
+			return !ok && x.runs(one, bytes)
+		})
 	})
 	if len(all) == 0 {
-		return c.sizes
+		return x.curves.sizes
 	}
 	return all
 }
 
 // ladder exports one curve after another, in the order of rungs, with the thresholds that are
-// the best over the sizes that all reach. Between two of these the threshold is where the
+// the best over the sizes that all reach. Of rungs that are the same within noise the last
+// counts, so that noise raises no threshold. Between two sizes the threshold is where the
 // curves cross; beyond them the first and the last rung go on.
 func (x *exported) ladder() (pieces []piece) {
-	sizes, of := x.curves.shared(), x.curves.of
+	sizes, of := x.shared(), x.curves.of
 	type state struct {
 		loss
 		from int
 	}
 	states := make([][]state, len(sizes))
 	for i, bytes := range sizes {
+		fastest := x.curves.At(bytes)[0]
 		for k, one := range of {
 			var s state
 			if i > 0 {
 				for from := 1; from <= k; from++ {
-					if states[i-1][from].compare(states[i-1][s.from].loss) < 0 {
+					if states[i-1][from].compare(states[i-1][s.from].loss) <= 0 {
 						s.from = from
 					}
 				}
 				s.loss = states[i-1][s.from].loss
 			}
-			s.loss = s.plus(one, bytes)
+			s.loss = s.plusBehind(one, fastest)
 			states[i] = append(states[i], s)
 		}
 	}
 	last := len(sizes) - 1
 	at := 0
 	for k := range of {
-		if states[last][k].compare(states[last][at].loss) < 0 {
+		if states[last][k].compare(states[last][at].loss) <= 0 {
 			at = k
 		}
 	}
@@ -295,7 +327,7 @@ func (x *exported) ladder() (pieces []piece) {
 		if i == last {
 			pieces = append(pieces, piece{first, end, of[rungs[i]]})
 		} else if rungs[i+1] != rungs[i] {
-			next := crossing(of[rungs[i]], of[rungs[i+1]], sizes[i], sizes[i+1])
+			next := x.crossing(of[rungs[i]], of[rungs[i+1]], sizes[i], sizes[i+1])
 			pieces = append(pieces, piece{first, next - 1, of[rungs[i]]})
 			first = next
 		}
@@ -303,19 +335,28 @@ func (x *exported) ladder() (pieces []piece) {
 	return pieces
 }
 
-// crossing is the first size above low, at most high, at which b is faster than a; high where
-// that can't be said.
-func crossing(a, b *curve, low, high int64) int64 {
-	faster := func(bytes int64) bool {
-		x, okA := a.at(bytes)
-		y, okB := b.at(bytes)
-		return okA && okB && y.TimeUS < x.TimeUS
+// crossing is the first size above low, at most high, from which b is exported after a: where
+// b is faster, or a's kernel ends. Where they are the same within noise at high, it is the one
+// above low.
+func (x *exported) crossing(a, b *curve, low, high int64) int64 {
+	s, okA := a.at(high)
+	t, okB := b.at(high)
+	next := func(bytes int64) bool { return !x.runs(a, bytes) }
+	switch {
+	case okA && okB && near(&s.Row, &t.Row, 0) && near(&t.Row, &s.Row, 0):
+		return low + 1
+	case okA && okB:
+		next = func(bytes int64) bool {
+			s, okA := a.at(bytes)
+			t, okB := b.at(bytes)
+			return okA && okB && t.TimeUS < s.TimeUS
+		}
 	}
-	if !faster(high) {
+	if !next(high) {
 		return high
 	}
 	for high-low > 1 {
-		if middle := low + (high-low)/2; faster(middle) {
+		if middle := low + (high-low)/2; next(middle) {
 			high = middle
 		} else {
 			low = middle
@@ -329,7 +370,7 @@ func crossing(a, b *curve, low, high int64) int64 {
 func (x *exported) lose() {
 	fastest := map[int64]*Row{}
 	for _, r := range x.rows {
-		if b := fastest[r.Bytes]; b == nil || r.TimeUS < b.TimeUS {
+		if b := fastest[r.Bytes]; b == nil || compareSpeed(r, b) < 0 {
 			fastest[r.Bytes] = r
 		}
 	}
@@ -344,6 +385,7 @@ func (x *exported) lose() {
 		switch why := x.format.Lacks(x.scope, configOf(best)); {
 		case !ok:
 			x.gaps = append(x.gaps, ExportGap{x.scope, bytes, bytes, "what the file has run there has no time"})
+		case x.format.Rung != nil && why == "" && near(best, &t.Row, 0):
 		case t.TimeUS > best.TimeUS*(1+rounding):
 			x.losses = append(x.losses, ExportLoss{x.scope, bytes, entryText(best), best.TimeUS, entryText(&t.Row), t.TimeUS, cmp.Or(why, "the file has room for less")})
 		}

@@ -29,7 +29,8 @@ type Row struct {
 	Runs       int     // rows merged
 	Source     string  // FILE:LINE of the first
 
-	width int64 // of elements that are reduced (widthOf)
+	width int64   // of elements that are reduced (widthOf)
+	noise float64 // the share by which times of one call in its file differ (Build)
 }
 
 // Condition is what a time may depend on besides the call's collective, ranks and size.

@@ -81,6 +81,7 @@ func Build(rows []Row, equal []Condition) (t *Table, warnings []string) {
 		}
 		sorted = sorted[n:]
 	}
+	setNoise(t.Rows)
 	return t, slices.Concat(warnings, t.halfStated(), t.mixed())
 }
 

@@ -3,6 +3,7 @@ package libraries_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results/tuning"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -82,9 +84,6 @@ func shipped() (all []threshold) {
 	return all
 }
 
-// same is the share to which two times are the same: repeated rows differ by as much.
-const same = 0.03
-
 // judge compares a limit with the rows at the sizes that it lets in: the framework's newest
 // version in a CUDA graph, which runs its own kernels there, and NCCL.
 func judge(t *testing.T, s threshold, table *libraries.Table) (verdict, rows string) {
@@ -116,20 +115,26 @@ func judge(t *testing.T, s threshold, table *libraries.Table) (verdict, rows str
 	}
 	slices.Sort(sizes)
 	ratio := func(bytes int64) float64 { return own[bytes].TimeUS / nccl[bytes].TimeUS }
+	// slower reports whether a time is longer than another beyond noise.
+	slower := func(a, b *libraries.Row) bool {
+		low, _ := a.Interval()
+		_, high := b.Interval()
+		return low > high
+	}
 	text := func(bytes int64) string {
 		return fmt.Sprintf("at %s %s takes %.4g µs, NCCL %.4g", units.Bytes(bytes), name(s.framework), own[bytes].TimeUS, nccl[bytes].TimeUS)
 	}
 	last, below := sizes[len(sizes)-1], sizes[max(len(sizes)-2, 0)]
 	also := ""
 	for _, bytes := range sizes[:len(sizes)-1] {
-		if ratio(bytes) > 1+same {
+		if slower(own[bytes], nccl[bytes]) {
 			also += "; " + text(bytes)
 		}
 	}
 	switch {
-	case ratio(last) > 1+same:
+	case slower(own[last], nccl[last]):
 		return "wrong", "too high: " + text(last) + also
-	case ratio(last) < 1-same:
+	case slower(nccl[last], own[last]):
 		return "not refuted", text(last) + ", and above it has no rows of its own" + also
 	case ratio(below) < fell:
 		return "no rows", text(last) + ", which is NCCL's time: what was measured has a lower limit; " + text(below)
@@ -177,7 +182,7 @@ func TestThresholdsShipped(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tables[s.system], _ = libraries.Build(mustRead(t, s.system, string(text)), libraries.DefaultEqual)
+			tables[s.system], _ = libraries.Build(mustRead(t, s.system+",system="+s.system, string(text)), libraries.DefaultEqual)
 		}
 		verdict, rows := judge(t, s, tables[s.system])
 		counts[verdict]++
@@ -188,6 +193,7 @@ func TestThresholdsShipped(t *testing.T) {
 		fmt.Fprintf(&b, "| %s | `%s` | %d %s | %s | %s | %s | %s |\n", name(s.framework), s.setting, s.ranks, strings.ToUpper(strings.TrimSuffix(s.system, "_sxm")), units.Bytes(s.bytes), ends, verdict, rows)
 	}
 	t.Log(counts)
+	b.WriteString(exportedLimits(t, tables))
 	file := filepath.Join("..", "..", "docs", "measurements", "thresholds.md")
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -207,4 +213,39 @@ func TestThresholdsShipped(t *testing.T) {
 	default:
 		t.Errorf("%s is not what the rows say: go test ./search/libraries -run ThresholdsShipped -update-thresholds\n%s", file, &b)
 	}
+}
+
+// exportedLimits is the table of the limits that exports of the rows have, none of which is
+// above what the framework runs by itself.
+func exportedLimits(t *testing.T, tables map[string]*libraries.Table) string {
+	var b strings.Builder
+	b.WriteString("\n| `--to` | GPUs | own kernels to, as exported |\n|---|---|---:|\n")
+	for _, framework := range []string{"vllm", "sglang"} {
+		for _, system := range slices.Sorted(maps.Keys(tables)) {
+			var q libraries.Query
+			q.Conditions[libraries.DType] = "f16"
+			f, err := tuning.Named(framework)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := tables[system].Select(q).Export(f, tuning.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := map[int]int64{}
+			for _, r := range e.Rules {
+				last[r.Ranks] = max(last[r.Ranks], 0)
+				if r.Kernel != "nccl" {
+					last[r.Ranks] = r.Last
+				}
+			}
+			for _, ranks := range slices.Sorted(maps.Keys(last)) {
+				if ran := tuning.Ran(tuning.Scope{Collective: "allreduce", Ranks: ranks, System: system}, tuning.Config{Library: framework}, last[ranks]); ran.Library != framework {
+					t.Errorf("%s over %d %s: exported to %d bytes, where %s ran", framework, ranks, system, last[ranks], ran.Library)
+				}
+				fmt.Fprintf(&b, "| %s | %d %s | %d |\n", framework, ranks, strings.ToUpper(strings.TrimSuffix(system, "_sxm")), last[ranks])
+			}
+		}
+	}
+	return b.String()
 }
