@@ -3,14 +3,19 @@ package search
 import (
 	"slices"
 
+	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/topologies"
 )
 
-// dropDisabledProtocols drops protocols that the requested runtime does not enable on this
-// system: msccl enables LL128 over NVLink of V100s and A100s only, unless
+// dropDisabledProtocols drops protocols that the requested runtime corrupts data with on this
+// system, or does not enable: msccl enables LL128 over NVLink of V100s and A100s only, unless
 // NCCL_PROTO forces it. A user who names protocols may do that, so named ones
 // stay; so do all if the architecture is not known.
 func (o Options) dropDisabledProtocols(t *topologies.Topology) Options {
+	if why := msccl.Corrupts(o.Runtime, topologies.LL.String(), func() string { return t.Arch }); why != "" && len(o.Protocols) == 0 && t.Has(topologies.LL) {
+		o.Protocols = slices.DeleteFunc(t.HasProtocols(), func(p topologies.Proto) bool { return p == topologies.LL })
+		o.Observer.notice(why + ": left out, but for --protocol LL")
+	}
 	if o.Runtime != "msccl" || len(o.Protocols) > 0 || t.Arch == "" || !t.Has(topologies.LL128) || EnablesLL128(t) {
 		return o
 	}

@@ -102,6 +102,12 @@ func convertXML(cmd *cobra.Command, t *topologies.Topology, p *ir.Program) (func
 		Runtime: flagValue(cmd, "runtime"), Protocol: proto.String(),
 		MinBytes: sizeOf(cmd, "min-bytes"), MaxBytes: sizeOf(cmd, "max-bytes"), Comments: []string{p.Comment},
 	}
+	if why := msccl.Corrupts(o.Runtime, o.Protocol, func() string { return t.Arch }); why != "" {
+		if !typed(cmd, "protocol") {
+			return nil, &nothingError{fmt.Errorf("%s: want --protocol %s to write it all the same", why, o.Protocol)}
+		}
+		o.Comments = append(o.Comments, why)
+	}
 	if ok, why := msccl.Accepts(p, o.Runtime, o.Protocol); !ok {
 		return nil, &nothingError{fmt.Errorf("%s would not run this program: %s", o.Runtime, strings.Join(why, "; "))}
 	}

@@ -40,6 +40,16 @@ type Runtime struct {
 	Tiles map[string]int64
 }
 
+// Corrupts returns the fault by which a runtime's kernels of a protocol give wrong results on
+// GPUs of an architecture, in some of its releases; "" where none is known. It asks for the
+// architecture where that matters.
+func Corrupts(runtime, protocol string, arch func() string) string {
+	if runtime == "rccl" && protocol == "LL" && arch() == "cdna4" {
+		return "RCCL's MSCCL kernels of LL corrupt data on MI350X and MI355X (ROCm/rccl#1960); the repair is on the branch of ROCm 7.1.1 (#2013), whose notes do not name it"
+	}
+	return ""
+}
+
 // Limits that all readers have in common.
 const (
 	maxCount      = 71   // chunks of a step

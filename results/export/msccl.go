@@ -85,17 +85,22 @@ func (e *xmlExport) write(o Options, served []servedRange, report *Report) error
 	f := newFolder(o.Out, e.plan, `\d+-.*\.xml`)
 	var names []string
 	called := namesFor(e.plan)
+	corrupt := "" // a fault of the runtime's kernels for these files
 	for _, s := range served {
 		p, err := e.program(s.Program)
 		if err != nil {
 			return err
 		}
 		name := called.next(&s) + ".xml"
+		comments := provenance(e.campaign, s.Evidence)
+		if why := e.runtime.corrupts(s.Protocol, e.plan); why != "" {
+			comments, corrupt = append(comments, why), why
+		}
 		var text bytes.Buffer
 		err = msccl.Write(&text, p, msccl.WriteOptions{
 			Runtime: e.runtime.Name, Protocol: s.Protocol, MinBytes: s.min, MaxBytes: s.max,
 			InPlace: s.Placement == "in", OutOfPlace: s.Placement == "out",
-			Name: fmt.Sprintf("%s_%s_%s", e.plan.Collective, fileWord(s.Algorithm), s.sizes()), Comments: provenance(e.campaign, s.Evidence),
+			Name: fmt.Sprintf("%s_%s_%s", e.plan.Collective, fileWord(s.Algorithm), s.sizes()), Comments: comments,
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -108,6 +113,9 @@ func (e *xmlExport) write(o Options, served []servedRange, report *Report) error
 	there, err := f.write()
 	if err != nil {
 		return err
+	}
+	if corrupt != "" {
+		report.note(corrupt + ": check results before you rely on these files")
 	}
 	report.note("sizes that are no multiple of a file's granularity, and sizes outside all ranges, fall back to the runtime's own algorithms")
 	if e.runtime.Name == "msccl" && !o.LL128 && slices.ContainsFunc(served, func(s servedRange) bool { return s.Protocol == "LL128" }) {

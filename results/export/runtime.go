@@ -12,6 +12,7 @@ import (
 	"github.com/colltune/colltune/compiler/mscclpp"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/topologies"
 )
 
 // Runtime is a runtime that colltune can export to.
@@ -96,7 +97,24 @@ func loads(r reader, p *ir.Program, protocol string, plan results.Plan) string {
 	if why := r.Computes(operation(p.Collective, plan.Op), plan.DType); why != "" {
 		return why
 	}
+	if x, ok := r.(xmlReader); ok && !slices.Contains(plan.Flags, results.Flag{Name: "protocol", Value: protocol}) {
+		if why := x.corrupts(protocol, plan); why != "" {
+			return fmt.Sprintf("%s: a search with --protocol %s is exported all the same", why, protocol)
+		}
+	}
 	return r.Accepts(p, protocol)
+}
+
+// corrupts returns the fault of the runtime's kernels of a protocol on a campaign's system; ""
+// where none is known.
+func (r xmlReader) corrupts(protocol string, plan results.Plan) string {
+	return msccl.Corrupts(r.Name, protocol, func() string {
+		t, err := topologies.FromText(plan.Topology.Name, plan.Topology.Text, topologies.Options{Nodes: plan.Topology.Nodes})
+		if err != nil {
+			return "" // of another version; what it is of is not known
+		}
+		return t.Arch
+	})
 }
 
 // operation returns the reduction of a collective's calls. To a runtime, collectives that
