@@ -146,7 +146,8 @@ func (b *batch) runAll(ctx context.Context) {
 // complete fills in a record with the result of its trial.
 func (b *batch) complete(i int, f trialResult) {
 	t := &b.records[i]
-	t.Outcome, t.TimesUS, t.Data, t.Note, t.Seconds = f.record.Outcome, f.record.TimesUS, f.record.Data, f.record.Note, f.record.Seconds
+	t.Outcome, t.TimesUS, t.Data, t.Note = f.record.Outcome, f.record.TimesUS, f.record.Data, f.record.Note
+	t.Seconds, t.Cost = f.record.Seconds, f.record.Cost
 	if t.Data == results.Unchecked && b.simulated {
 		t.Data = results.NoData
 	}

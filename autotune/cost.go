@@ -2,6 +2,7 @@ package autotune
 
 import (
 	"math"
+	"slices"
 
 	"github.com/colltune/colltune/autotune/strategy"
 	"github.com/colltune/colltune/results"
@@ -10,7 +11,8 @@ import (
 // leastSeconds is the least that a trial is taken to cost.
 const leastSeconds = 1e-3
 
-// costs is what trials cost, as the history shows it. A trial may ride on a launch that was
+// costs is what trials cost, as the history shows it: by what the executor tells or, where
+// it tells of none, by this machine's clock. A trial may ride on a launch that was
 // made for another size of its configuration (executor nccl with sweep): then it costs next
 // to nothing. So its cost is that of the trials of its kind:
 //
@@ -24,11 +26,26 @@ type costs struct {
 
 // costsOf reads them from a history.
 func costsOf(sizes int, history []strategy.Observation) *costs {
+	if !slices.ContainsFunc(history, func(o strategy.Observation) bool { return o.Cost > 0 }) {
+		return clocked(sizes, history)
+	}
+	return costsBy(sizes, history, func(o *strategy.Observation) (float64, bool) { return o.Cost, o.Cost > 0 })
+}
+
+// clocked are the costs by the clock alone: what a search will take.
+func clocked(sizes int, history []strategy.Observation) *costs {
+	return costsBy(sizes, history, func(o *strategy.Observation) (float64, bool) { return o.Seconds, true })
+}
+
+// costsBy reads them from a history, where the cost of each trial is known or not.
+func costsBy(sizes int, history []strategy.Observation, cost func(*strategy.Observation) (float64, bool)) *costs {
 	c := &costs{trials: map[strategy.Point]int{}, launches: map[int]int{}}
 	all := [2][][]float64{make([][]float64, sizes), make([][]float64, sizes)}
 	for _, o := range history {
-		kind := c.kind(o.Point)
-		all[kind][o.Size] = append(all[kind][o.Size], max(o.Seconds, leastSeconds))
+		if seconds, known := cost(&o); known {
+			kind := c.kind(o.Point)
+			all[kind][o.Size] = append(all[kind][o.Size], max(seconds, leastSeconds))
+		}
 		c.trials[o.Point]++
 		c.launches[o.Config] = max(c.launches[o.Config], c.trials[o.Point])
 	}

@@ -22,6 +22,7 @@ type follower struct {
 	deterministic bool
 	history       []strategy.Observation
 	cost          *costs // of the history; nil once that has grown
+	clock         *costs // the same, by the clock
 }
 
 // follow measures the baselines, from coarse sizes to fine ones, and then what a strategy
@@ -91,7 +92,7 @@ func (r *run) measureChosen(ctx context.Context, all []*follower, everything boo
 			if limit := r.limitNear(); limit != nil {
 				return limit
 			}
-			if !r.fits(f.costs().of(f.points[next[0]])) {
+			if !r.fits(f.seconds(f.points[next[0]])) {
 				return r.overBudget()
 			}
 			open = true
@@ -131,7 +132,7 @@ func (r *run) startFollowers(ctx context.Context, row strategy.Row, cells []*cel
 // observed adds a trial's outcome to the history.
 func (f *follower) observed(t *trial, record *results.Trial) {
 	if o, ok := f.observe(t, record); ok {
-		f.history, f.cost = append(f.history, o), nil
+		f.history, f.cost, f.clock = append(f.history, o), nil, nil
 	}
 }
 
@@ -141,6 +142,14 @@ func (f *follower) costs() *costs {
 		f.cost = costsOf(len(f.cells), f.history)
 	}
 	return f.cost
+}
+
+// seconds is what a trial of a point is expected to take of this machine's time.
+func (f *follower) seconds(p strategy.Point) float64 {
+	if f.clock == nil {
+		f.clock = clocked(len(f.cells), f.history)
+	}
+	return f.clock.of(p)
 }
 
 // next returns at most n trials to measure.

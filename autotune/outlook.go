@@ -44,7 +44,7 @@ const (
 func (r *run) left(all []*follower, everything bool) time.Duration {
 	seconds, trials := 0.0, 0
 	for _, f := range all {
-		costs, outlook := f.costs(), f.Outlook(f.history)
+		outlook := f.Outlook(f.history)
 		made := make([]int, len(f.cells))
 		for _, o := range f.history {
 			made[o.Size]++
@@ -72,7 +72,7 @@ func (r *run) left(all []*follower, everything bool) time.Duration {
 				n += max(usual-made[o.Size], 1)
 			}
 			trials += n
-			seconds += float64(n) * costs.of(strategy.Point{Config: -1, Size: o.Size})
+			seconds += float64(n) * f.seconds(strategy.Point{Config: -1, Size: o.Size})
 		}
 	}
 	limits := &r.options

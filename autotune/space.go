@@ -73,7 +73,7 @@ func newSpace(cells []*cell) *space {
 // the space's.
 func (s *space) observe(t *trial, record *results.Trial) (o strategy.Observation, ok bool) {
 	o.Point, ok = s.points[t]
-	o.Seconds, o.Failed = record.Seconds, record.Outcome != results.OK
+	o.Seconds, o.Cost, o.Failed = record.Seconds, record.Cost, record.Outcome != results.OK
 	if !o.Failed {
 		o.TimeUS = results.Median(record.TimesUS)
 	}

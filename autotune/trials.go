@@ -93,7 +93,7 @@ func drain(first trialResult, fates <-chan trialResult) []trialResult {
 	}
 }
 
-// attempt runs one trial. The record has outcome, times, note and seconds only; the
+// attempt runs one trial. The record has outcome, times, note, seconds and cost only; the
 // string is what the executor printed before it died or was abandoned. An error means
 // that the trial has no outcome: the executor is lost, or the run was interrupted.
 func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout time.Duration) (results.Trial, string, error) {
@@ -116,7 +116,7 @@ func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout
 		r.Note = note(err.Error())
 		return r, printed(err), nil
 	}
-	r.Outcome, r.TimesUS, r.Note, r.Data = results.OK, m.TimesUS, note(m.Note), results.Unchecked
+	r.Outcome, r.TimesUS, r.Note, r.Data, r.Cost = results.OK, m.TimesUS, note(m.Note), results.Unchecked, m.CostSeconds
 	if m.Checked {
 		r.Data = results.Checked
 	}

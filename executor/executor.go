@@ -93,7 +93,13 @@ type Measurement struct {
 	Wrong   int64     `json:"wrong"`    // elements that differ from the reference
 	Checked bool      `json:"checked"`  // every element of the result was compared with the reference
 	Note    string    `json:"note,omitempty"`
+	// CostSeconds is what the trial costs, told by an executor whose own time depends on
+	// the machine while its results do not; 0: what the host's clock says.
+	CostSeconds float64 `json:"cost_seconds,omitempty"`
 }
+
+// maxCostSeconds exceeds what any trial costs.
+const maxCostSeconds = 1e10
 
 // Validate returns an error if no trial of iters iterations can have the measurement.
 func (m *Measurement) Validate(iters int) error {
@@ -110,6 +116,9 @@ func (m *Measurement) Validate(iters int) error {
 	}
 	if m.Wrong < 0 {
 		return fmt.Errorf("measurement with %d wrong elements", m.Wrong)
+	}
+	if !(m.CostSeconds >= 0 && m.CostSeconds <= maxCostSeconds) {
+		return fmt.Errorf("measurement that cost %v s: want 0 to %g", m.CostSeconds, maxCostSeconds)
 	}
 	return nil
 }

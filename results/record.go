@@ -173,6 +173,7 @@ type Trial struct {
 	Output       string         `json:"output,omitempty"`           // the file with what its executor printed, where that was kept
 	Deadline     float64        `json:"deadline_seconds,omitempty"` // of a trial that timed out
 	Seconds      float64        `json:"seconds"`                    // duration of the whole trial
+	Cost         float64        `json:"cost_seconds,omitempty"`     // what it costs, where the executor tells; 0: Seconds
 }
 
 // Executor identifies the executor of a campaign's trials.
@@ -321,6 +322,8 @@ func (t *Trial) check() error {
 		return fmt.Errorf("deadline_seconds %v: want 0 to %g", t.Deadline, maxSeconds)
 	case !(t.Seconds >= 0 && t.Seconds <= maxSeconds):
 		return fmt.Errorf("seconds %v: want 0 to %g", t.Seconds, maxSeconds)
+	case !(t.Cost >= 0 && t.Cost <= maxSeconds):
+		return fmt.Errorf("cost_seconds %v: want 0 to %g", t.Cost, maxSeconds)
 	}
 	for _, us := range t.TimesUS {
 		if err := units.CheckTimeUS(us); err != nil {

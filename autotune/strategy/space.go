@@ -49,6 +49,7 @@ type Observation struct {
 	TimeUS  float64 // the trial's median, in µs
 	Failed  bool    // it has no time, and would have none if it were made again
 	Seconds float64 // what the trial took
+	Cost    float64 // in seconds, where the executor tells; 0: Seconds
 }
 
 // Outlook is what a strategy expects of a size after a history.

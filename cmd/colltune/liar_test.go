@@ -62,6 +62,7 @@ func TestFalseAnswersAreReported(t *testing.T) {
 		{"wrong-unchecked", 5, "wrong", `3 elements wrong`},
 		{"minus-wrong", 3, "failed", `measurement with -3 wrong elements`},
 		{"unchecked", 0, "ok", ``},
+		{"pays-back", 3, "failed", `measurement that cost -1 s`},
 
 		{"nothing-at-all", 3, "failed", `ended the trial without a measurement`},
 		{"empty-event", 3, "failed", `ended the trial without a measurement`},

@@ -127,6 +127,9 @@ var endings = []checkRow{
 			return "", err
 		}
 		second, err := x.run(x.smallTrial())
+		if err == nil && first.CostSeconds != second.CostSeconds {
+			err = fmt.Errorf("%v s and then %v s as the cost: want the same of one that is deterministic", first.CostSeconds, second.CostSeconds)
+		}
 		if err == nil && !slices.Equal(first.TimesUS, second.TimesUS) {
 			err = fmt.Errorf("%v us and then %v us: want the same of one that is deterministic", first.TimesUS, second.TimesUS)
 		}

@@ -75,7 +75,7 @@ func (w *Worker) call(ctx context.Context, r *protocol.RunRequest) (executor.Mea
 				return executor.Measurement{}, errors.New("the executor sent more after its measurement: want that last")
 			}
 			if m := got.event.GetMeasurement(); m != nil {
-				t.measured = &executor.Measurement{TimesUS: m.TimesUs, Wrong: m.Wrong, Checked: m.Checked, Note: m.Note}
+				t.measured = &executor.Measurement{TimesUS: m.TimesUs, Wrong: m.Wrong, Checked: m.Checked, Note: m.Note, CostSeconds: m.CostSeconds}
 				continue // it counts once the trial has ended
 			}
 			t.heartbeat(ctx, got.event.GetHeartbeat())

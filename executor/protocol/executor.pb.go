@@ -1054,6 +1054,7 @@ type Measurement struct {
 	Wrong         int64                  `protobuf:"varint,2,opt,name=wrong,proto3" json:"wrong,omitempty"`                            // elements that differ from the reference
 	Checked       bool                   `protobuf:"varint,3,opt,name=checked,proto3" json:"checked,omitempty"`                        // every element of the result was compared with the reference
 	Note          string                 `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	CostSeconds   float64                `protobuf:"fixed64,5,opt,name=cost_seconds,json=costSeconds,proto3" json:"cost_seconds,omitempty"` // what the trial costs, where the host's clock does not tell; 0: it does
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1114,6 +1115,13 @@ func (x *Measurement) GetNote() string {
 		return x.Note
 	}
 	return ""
+}
+
+func (x *Measurement) GetCostSeconds() float64 {
+	if x != nil {
+		return x.CostSeconds
+	}
+	return 0
 }
 
 var File_executor_proto protoreflect.FileDescriptor
@@ -1209,12 +1217,13 @@ const file_executor_proto_rawDesc = "" +
 	"\vmeasurement\x18\x02 \x01(\v2!.colltune.executor.v1.MeasurementH\x00R\vmeasurementB\a\n" +
 	"\x05event\"'\n" +
 	"\tHeartbeat\x12\x1a\n" +
-	"\bprogress\x18\x01 \x01(\x03R\bprogress\"l\n" +
+	"\bprogress\x18\x01 \x01(\x03R\bprogress\"\x8f\x01\n" +
 	"\vMeasurement\x12\x19\n" +
 	"\btimes_us\x18\x01 \x03(\x01R\atimesUs\x12\x14\n" +
 	"\x05wrong\x18\x02 \x01(\x03R\x05wrong\x12\x18\n" +
 	"\achecked\x18\x03 \x01(\bR\achecked\x12\x12\n" +
-	"\x04note\x18\x04 \x01(\tR\x04note*d\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\x12!\n" +
+	"\fcost_seconds\x18\x05 \x01(\x01R\vcostSeconds*d\n" +
 	"\fDocumentKind\x12\x1d\n" +
 	"\x19DOCUMENT_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15DOCUMENT_KIND_PROGRAM\x10\x01\x12\x1a\n" +

@@ -135,6 +135,8 @@ func (p *player) Run(_ context.Context, t executor.Trial) (executor.Measurement,
 	for _, us := range cell.TimesUS[:min(len(cell.TimesUS), max(t.Iters, 1))] {
 		m.TimesUS = append(m.TimesUS, us*factor)
 	}
+	// What it would have cost where it was recorded.
+	m.CostSeconds = cell.TimeUS() * factor * float64(max(t.Iters, 1)+t.Warmup) / 1e6
 	return m, nil
 }
 

@@ -107,6 +107,11 @@ func TestPlaysWhatWasRecorded(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v, %v", tc.name, m.TimesUS, err, tc.want, tc.err)
 		}
 	}
+	warm := trial(t, "ring", "channels=4", topologies.LL, 1024)
+	warm.Warmup = 3
+	if m, err := p.Run(context.Background(), warm); err != nil || math.Abs(m.CostSeconds-5*12e-6) > 1e-12 {
+		t.Errorf("cost %v s, %v: want five times the median of 12 us", m.CostSeconds, err)
+	}
 	other := trial(t, "ring", "channels=4", topologies.LL, 1024)
 	other.Collective.Ranks, other.Topology = 8, topotest.Resolve(t, "ring:8", 1)
 	if _, err := p.Run(context.Background(), other); !errors.Is(err, executor.ErrUnsupported) || !strings.Contains(err.Error(), "want one of allreduce, 4 ranks, in place") {

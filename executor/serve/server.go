@@ -126,6 +126,8 @@ func (s *server) Run(r *protocol.RunRequest, out grpc.ServerStreamingServer[prot
 				Wrong:   o.m.Wrong,
 				Checked: o.m.Checked,
 				Note:    o.m.Note,
+
+				CostSeconds: o.m.CostSeconds,
 			}}})
 		case <-tick.C:
 			if err := out.Send(&protocol.RunEvent{Event: &protocol.RunEvent_Heartbeat{Heartbeat: &protocol.Heartbeat{Progress: done.Load()}}}); err != nil {

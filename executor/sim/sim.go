@@ -120,6 +120,9 @@ func (s *simulator) Describe(context.Context) (executor.Description, error) {
 	}, nil
 }
 
+// secondsPerEvent is what an event of the queue takes, about (BenchmarkRun).
+const secondsPerEvent = 1e-6
+
 // Run simulates one trial. It returns a single time, since every iteration takes the same.
 func (s *simulator) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 	k, err := knobsOf(t)
@@ -134,7 +137,7 @@ func (s *simulator) Run(ctx context.Context, t executor.Trial) (executor.Measure
 	if err != nil {
 		return executor.Measurement{}, err
 	}
-	return executor.Measurement{TimesUS: []float64{r.TimeUS}}, nil
+	return executor.Measurement{TimesUS: []float64{r.TimeUS}, CostSeconds: float64(r.Events) * secondsPerEvent}, nil
 }
 
 // knobsOf returns the knobs of a trial. The error says what of the trial the model does not

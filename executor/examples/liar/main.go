@@ -74,6 +74,7 @@ var lies = map[string]lie{
 	"wrong-unchecked": {run: answer(&protocol.Measurement{TimesUs: []float64{100}, Wrong: 3})},
 	"minus-wrong":     {run: answer(&protocol.Measurement{TimesUs: []float64{100}, Wrong: -3, Checked: true})},
 	"unchecked":       {run: answer(&protocol.Measurement{TimesUs: []float64{100}})},
+	"pays-back":       {run: answer(&protocol.Measurement{TimesUs: []float64{100}, CostSeconds: -1})},
 
 	// Out of order.
 	"nothing-at-all": {run: func(*protocol.RunRequest, stream) error { return nil }},
