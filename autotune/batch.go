@@ -48,6 +48,8 @@ func (r *run) measure(ctx context.Context, trials []*trial) error {
 		return stopCause(ctx)
 	case b.lostErr != nil:
 		return b.lostErr
+	case b.checkTimely() != nil:
+		return b.checkTimely()
 	case slices.ContainsFunc(b.records, func(t results.Trial) bool { return t.Outcome == "" }):
 		return r.overBudget()
 	}
@@ -127,7 +129,7 @@ func (b *batch) runAll(ctx context.Context) {
 			Repeat: b.records[i].Repeat, Before: len(b.made) + len(work),
 		})
 	}
-	more := func() bool { return !b.budgetSpent() }
+	more := func() bool { return !b.budgetSpent() && b.checkTimely() == nil }
 	runAll(ctx, b.options.Executors, work, b.jobs(), b.options.Timeout, more, func(fates []trialResult) {
 		var done []int
 		for _, f := range fates {
@@ -172,6 +174,13 @@ func (b *batch) journal(indices ...int) {
 	}
 	for n, i := range indices {
 		b.summary.Trials++
+		switch written[n].Outcome {
+		case results.TimedOut:
+			b.late++
+		case results.Quarantined: // not run
+		default:
+			b.timely++
+		}
 		if written[n].Attempt > 0 {
 			b.summary.Again++
 		}

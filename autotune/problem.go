@@ -161,6 +161,20 @@ func (e *LimitError) Is(target error) bool { return target == ErrLimit }
 // ErrLimit matches every LimitError.
 var ErrLimit = errors.New("limit reached")
 
+// TooSlowError ends a run of which every trial met its deadline.
+type TooSlowError struct {
+	Trials   int
+	Deadline time.Duration
+}
+
+// Error says so, and what would do.
+func (e *TooSlowError) Error() string {
+	return fmt.Sprintf("all of the first %d trials were given up after %v: want a longer time limit of a trial, or programs that end", e.Trials, e.Deadline)
+}
+
+// Unwrap returns executor.ErrTimeout.
+func (e *TooSlowError) Unwrap() error { return executor.ErrTimeout }
+
 // check refuses a problem that no campaign could work on.
 func (p *Problem) check() error {
 	if p.Topology == nil {

@@ -12,6 +12,44 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
+// A run whose first trials are all given up after the time limit ends soon, and says so; the
+// next one, with a longer limit, is that of an undisturbed campaign. One trial in time is
+// enough to go on.
+func TestTooShortATimeLimit(t *testing.T) {
+	f := field{8}
+	candidates := f.candidates(6, true, true)
+	clean := newCampaign(t, "in")
+	tuned(t, clean, candidates, optionsFor(clean, fakeOf(f), 2))
+	for _, name := range Strategies() {
+		for intime := range 2 {
+			c, jobs, n := newCampaign(t, "in"), 2, 0
+			var e *fake
+			e = newFake(func(_ context.Context, t executor.Trial) (executor.Measurement, error) {
+				e.mu.Lock()
+				defer e.mu.Unlock()
+				if n++; n <= intime {
+					return executor.Measurement{TimesUS: []float64{f.time(t)}}, nil
+				}
+				return executor.Measurement{}, &executor.TimeoutError{After: time.Nanosecond}
+			})
+			o := optionsFor(c, e, jobs)
+			o.Timeout, o.Strategy = time.Nanosecond, name
+			_, err := Run(t.Context(), testProblem(), candidates, o)
+			var slow *TooSlowError
+			ends := intime == 0 && n >= tooSlow // descent gives a size up at once
+			if errors.As(err, &slow) != ends || ends && (n > 2*tooSlow || !strings.Contains(err.Error(), "after 1ns")) {
+				t.Errorf("%s, %d in time: %v after %d trials", name, intime, err, n)
+			}
+			if name == Bounded && intime == 0 {
+				tuned(t, c, candidates, optionsFor(c, fakeOf(f), 2))
+				if got, want := tableOf(t, c, true), tableOf(t, clean, true); got != want {
+					t.Errorf("afterwards the table is\n%s\nnot\n%s", got, want)
+				}
+			}
+		}
+	}
+}
+
 // A run in which every trial failed does not change the next: its trials are run again,
 // and the table is that of an undisturbed campaign.
 func TestFailedRunLeavesNoTrace(t *testing.T) {
@@ -21,7 +59,6 @@ func TestFailedRunLeavesNoTrace(t *testing.T) {
 	tuned(t, clean, candidates, optionsFor(clean, fakeOf(f), 2))
 	want := tableOf(t, clean, true)
 	for name, fault := range map[results.Outcome]error{
-		results.TimedOut:    &executor.TimeoutError{After: time.Second},
 		results.Crashed:     &executor.CrashError{},
 		results.Failed:      errors.New("no device"),
 		results.Quarantined: &executor.QuarantineError{Strikes: 2, Last: &executor.CrashError{}},

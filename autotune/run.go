@@ -35,6 +35,18 @@ type run struct {
 	unanswered    UnansweredError
 	followers     []*follower // of a strategy of package strategy
 	enough        int         // trials after which the model ends; 0: no limit
+	late, timely  int         // trials made by this run that met their deadline, and others with an outcome of their own
+}
+
+// tooSlow: a run of which so many trials met their deadline, and none did not, is ended.
+const tooSlow = 16
+
+// checkTimely returns an error if every trial so far, and there were enough, met its deadline.
+func (r *run) checkTimely() error {
+	if r.timely > 0 || r.late < tooSlow {
+		return nil
+	}
+	return &TooSlowError{r.late, r.options.deadline()}
 }
 
 // outcome is a trial that was made, and its record.

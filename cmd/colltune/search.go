@@ -204,7 +204,7 @@ func sayUnfinished(cmd *cobra.Command, r *searchRequest, summary autotune.Summar
 
 // leavesResults reports whether a search that ended with err has results to print.
 func leavesResults(err error) bool {
-	return errors.Is(err, autotune.ErrLimit) || as[*memory.Exceeded](err) || errors.Is(err, autotune.ErrInterrupted) || errors.Is(err, executor.ErrLost) || as[*autotune.UnansweredError](err)
+	return errors.Is(err, autotune.ErrLimit) || as[*autotune.TooSlowError](err) || as[*memory.Exceeded](err) || errors.Is(err, autotune.ErrInterrupted) || errors.Is(err, executor.ErrLost) || as[*autotune.UnansweredError](err)
 }
 
 // dryRun counts the candidates of a search, or of all numbers of nodes of a map, and foresees
