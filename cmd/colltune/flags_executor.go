@@ -19,7 +19,7 @@ func executorFlags(cmd *cobra.Command) {
 // hostFlags adds --plugin-dir, where plugins are, and --timeout.
 func hostFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSlice("plugin-dir", nil, "look for colltune-executor-NAME in this `DIR` before PATH")
-	cmd.Flags().Duration("timeout", 0, "time limit of a trial or of a solver query (default: 10m for a trial, 1m for a query)")
+	cmd.Flags().Duration("timeout", 0, "time limit of a trial or of a solver query (default: 10m for a trial; solvers of a search are limited by counted work alone)")
 }
 
 // pluginDirs reads --plugin-dir.

@@ -16,7 +16,8 @@
 //
 // Every query has a time limit (Options.Timeout, a minute unless set), of which package
 // synth gives each of its queries a part (its budget.go). SolveWithin limits the solvers'
-// work instead, so that the answer is the same on every machine.
+// work instead, so that the answer is the same on every machine, unless a time limit was
+// asked for.
 //
 // Both kinds of answer end in checkAnswer (backend.go): a model goes through Formula.Check,
 // unsat is taken at the solver's word, since no solver here gives a proof. Where that

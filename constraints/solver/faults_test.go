@@ -51,6 +51,13 @@ func init() {
 	fake("empty", func(c *child.Conn, p problem) error { return c.Send(nil) })
 	fake("endless", func(c *child.Conn, p problem) error { return c.Send(make([]byte, 1<<20)) })
 	fake("hanger", func(*child.Conn, problem) error { time.Sleep(time.Hour); return nil })
+	fake("leisurely", func(c *child.Conn, p problem) error { // as on a machine so slow that its minute is over
+		says := saysUnsat
+		if p.limit <= time.Minute {
+			says = saysTimeout
+		}
+		return c.Send(appendAnswer(nil, reply{id: p.id, says: says}))
+	})
 	fake("faint", func(*child.Conn, problem) error { os.Exit(3); return nil })
 	fake("panicker", func(*child.Conn, problem) error { panic("index out of range") })
 	fake("gaveup", func(c *child.Conn, p problem) error {

@@ -1,6 +1,7 @@
 package solver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,8 @@ type Options struct {
 	// Solver is auto (the default), z3 or pb. auto uses both, or pb alone if libz3
 	// can't be loaded.
 	Solver string
-	// Timeout is the time limit of each solver for a query; 0 means a minute.
+	// Timeout is the time limit of each solver for a query; 0 means a minute or, where
+	// its work is limited, an hour, which only a solver that hangs meets.
 	Timeout time.Duration
 	// MemoryCap is the memory limit of each worker, in bytes, at least 64 MiB; 0
 	// means 2 GiB.
@@ -111,9 +113,6 @@ type Pool struct {
 // Open prepares the solvers that the options name. The error is about the options,
 // or an *UnavailableError if libz3 is asked for by name and cannot be used.
 func Open(o Options) (*Pool, error) {
-	if o.Timeout == 0 {
-		o.Timeout = time.Minute
-	}
 	if o.MemoryCap == 0 {
 		o.MemoryCap = 2 << 30
 	}
@@ -159,8 +158,8 @@ func (s *Pool) Close() {
 	}
 }
 
-// Timeout returns the time limit of a query.
-func (s *Pool) Timeout() time.Duration { return s.options.Timeout }
+// Timeout returns the time limit of a query whose work is not limited.
+func (s *Pool) Timeout() time.Duration { return cmp.Or(s.options.Timeout, time.Minute) }
 
 // Notice calls Options.Notice with a line of text.
 func (s *Pool) Notice(text string) {
@@ -197,24 +196,24 @@ func (s *Pool) Versions() ([]string, error) {
 // ctx's or f.Err's, or joins the *SolverErrors if no solver answered; the fault of
 // one solver where another answers is a notice.
 func (s *Pool) Solve(ctx context.Context, f *constraints.Formula) (Answer, error) {
-	return s.solve(ctx, f, s.backends, 0, false)
+	return s.solve(ctx, f, s.backends, s.Timeout(), 0, false)
 }
 
 // SolveInOrder asks one solver after another, always in the same order, and goes on
 // only if one met a limit or failed. Solvers named in first are asked before the
 // others. The results are those of Solve.
 func (s *Pool) SolveInOrder(ctx context.Context, f *constraints.Formula, first ...string) (Answer, error) {
-	return s.solve(ctx, f, s.inOrder(first), 0, true)
+	return s.solve(ctx, f, s.inOrder(first), s.Timeout(), 0, true)
 }
 
 // SolveWithin is SolveInOrder with a limit on the work of each solver, at least a
-// microsecond, so that the answer is the same on every machine. The time limit
-// applies too: see Answer.Counted. Errors are SolveInOrder's.
+// microsecond, so that the answer is the same on every machine. A time limit that was
+// asked for applies too: see Answer.Counted. Errors are SolveInOrder's.
 func (s *Pool) SolveWithin(ctx context.Context, work time.Duration, f *constraints.Formula, first ...string) (Answer, error) {
 	if err := checkWork(work); err != nil {
 		return Answer{}, err
 	}
-	return s.solve(ctx, f, s.inOrder(first), work, true)
+	return s.solve(ctx, f, s.inOrder(first), cmp.Or(s.options.Timeout, patience), work, true)
 }
 
 func (s *Pool) inOrder(first []string) []*backend {
@@ -268,7 +267,7 @@ func (s *Pool) SolveAll(ctx context.Context, formulas []*constraints.Formula, wo
 // answered: keeping a worker is cheaper than starting a new one.
 const loserGrace = 100 * time.Millisecond
 
-func (s *Pool) solve(ctx context.Context, f *constraints.Formula, backends []*backend, work time.Duration, inOrder bool) (Answer, error) {
+func (s *Pool) solve(ctx context.Context, f *constraints.Formula, backends []*backend, limit, work time.Duration, inOrder bool) (Answer, error) {
 	if err := f.Err(); err != nil {
 		return Answer{}, err
 	}
@@ -283,7 +282,7 @@ func (s *Pool) solve(ctx context.Context, f *constraints.Formula, backends []*ba
 	results := make(chan result, len(backends))
 	race, cancel := context.WithCancel(ctx)
 	ask := func(b *backend) {
-		a, err := b.ask(race, f, s.options.Timeout, work)
+		a, err := b.ask(race, f, limit, work)
 		results <- result{a, err}
 	}
 	if !inOrder {
@@ -291,7 +290,7 @@ func (s *Pool) solve(ctx context.Context, f *constraints.Formula, backends []*ba
 			go ask(b)
 		}
 	}
-	var limit *Answer
+	var limited *Answer
 	var faults []error
 	counted, done := true, time.Duration(0)
 	for _, b := range backends {
@@ -309,7 +308,7 @@ func (s *Pool) solve(ctx context.Context, f *constraints.Formula, backends []*ba
 			faults = append(faults, r.err)
 			continue
 		case r.Status == Timeout:
-			limit = &r.Answer
+			limited = &r.Answer
 			continue
 		}
 		time.AfterFunc(loserGrace, cancel)
@@ -320,12 +319,12 @@ func (s *Pool) solve(ctx context.Context, f *constraints.Formula, backends []*ba
 		return r.Answer, nil
 	}
 	cancel()
-	if limit != nil {
+	if limited != nil {
 		for _, fault := range faults {
 			s.options.Notice(firstLine(fault))
 		}
-		limit.Seconds = time.Since(start).Seconds()
-		return *limit, nil
+		limited.Seconds = time.Since(start).Seconds()
+		return *limited, nil
 	}
 	return Answer{}, errors.Join(faults...)
 }

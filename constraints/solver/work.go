@@ -14,7 +14,10 @@ import (
 //	                   lines, and 200 for each clause
 //
 // Work is expressed as the time that it took on the machine where it was measured.
-// The time limit remains as a last resort: see Answer.Counted.
+
+// patience is the time limit of a query whose work is limited, unless one was asked for:
+// some hundred times as long as seconds of work take. A solver that meets it hangs.
+const patience = time.Hour
 
 // workMeter is the work an engine has done and may do.
 type workMeter struct {

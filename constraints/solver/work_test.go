@@ -67,6 +67,25 @@ func TestWorkIsTheSameOnSlowMachines(t *testing.T) {
 	}
 }
 
+// A limit of work has no clock beside it, however slow the machine, unless one was asked for.
+func TestWorkHasNoClock(t *testing.T) {
+	for _, asked := range []time.Duration{0, time.Minute} {
+		s, err := Open(Options{Solver: "pb", Timeout: asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		s.backends = []*backend{newBackend("leisurely", 0)}
+		a, err := s.SolveWithin(context.Background(), time.Second, pigeons(3))
+		if err != nil || (a.Status == Unsat) != (asked == 0) || a.Counted != (asked == 0) {
+			t.Errorf("with a time limit of %v: %+v, %v", asked, a, err)
+		}
+		if s.Timeout() != time.Minute {
+			t.Errorf("%v for a query whose work is not limited, want a minute", s.Timeout())
+		}
+	}
+}
+
 // With more work a solver settles at least the same queries, with the same answers.
 func TestMoreWorkSettlesMore(t *testing.T) {
 	for _, solver := range []string{"pb", "z3"} {

@@ -26,7 +26,7 @@ type work struct {
 }
 
 // clockShare is the ratio of a query's time limit to its work limit, so that slow or busy
-// machines get the same answer.
+// machines get the same answer within a time limit that was asked for.
 const clockShare = 8
 
 // left returns the time or work that is left: an hour if there is no limit.
@@ -128,7 +128,7 @@ func (b solveBudget) solve(ctx context.Context, s *solver.Pool, f *constraints.F
 		if why == "" {
 			why = "of time"
 		}
-		s.Notice(fmt.Sprintf("%s: %s met a limit (%s) before its work came to an end: a faster machine may find more", f.Name, got.By, why))
+		s.Notice(fmt.Sprintf("%s: %s met a limit (%s) before its work came to an end: with a longer limit, or on a faster machine, it may find more", f.Name, got.By, why))
 	}
 	return got, err
 }

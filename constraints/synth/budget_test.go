@@ -68,7 +68,7 @@ func TestTimeIsTheLastResort(t *testing.T) {
 	defer s.Close()
 	p := sumsOf(t, resolve(t, "dgx-1", 0), 48, 5, 14)
 	a, err := byWork(time.Hour).solve(context.Background(), s, p.encode(nil, true).formula, "pb")
-	if err != nil || a.Status != solver.Timeout || len(said) != 1 || !strings.Contains(said[0], "a faster machine may find more") {
+	if err != nil || a.Status != solver.Timeout || len(said) != 1 || !strings.Contains(said[0], "on a faster machine, it may find more") {
 		t.Errorf("%+v, %v, said %q", a, err, said)
 	}
 }

@@ -46,8 +46,8 @@ type FrontierOptions struct {
 	Steps  int // limit; 0 means twice the fewest steps plus 3
 	// Work limits the work of all queries together, and of each query to an eighth of
 	// it. Solvers are then asked one after the other, so that the frontier is the same
-	// on every machine with the same solvers. Time limits remain as a last resort; if
-	// one is met, the solvers' Notice is called. 0 means that only the solvers' time
+	// on every machine with the same solvers. If a time limit is met that the solvers were
+	// opened with, their Notice is called. 0 means that only the solvers' time
 	// limit applies, to each query.
 	Work time.Duration
 	// OnAnswer, if not nil, is called with each query when it is answered, on the
