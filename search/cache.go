@@ -307,7 +307,11 @@ type cachedBuild struct {
 // buildOf returns a built draft. A cached program is verified like one just compiled, and
 // compiled again if it is refused.
 func (e *enumeration) buildOf(d *draft, make func() (*built, error)) (*built, error) {
-	key := e.keyOf("draft", d.routing.source, d.String())
+	name := d.String()
+	if d.threadblocks > 0 { // a candidate of that name has no such limit
+		name += fmt.Sprintf(" of %d threadblocks", d.threadblocks)
+	}
+	key := e.keyOf("draft", d.routing.source, name)
 	load := func() (*built, error) {
 		var k cachedBuild
 		program, ok := e.cache.load(key, &k)

@@ -470,6 +470,29 @@ func TestTracingGoesOn(t *testing.T) {
 	}
 }
 
+// The library's ring has a threadblock a channel, and a candidate of the same name one for each
+// direction where nothing is forwarded: neither is taken for the other.
+func TestLibraryRingIsCachedApart(t *testing.T) {
+	p, source := problem{"fullmesh:2", 1, "allgather", []int64{1 << 10}}.resolve(t)
+	for _, jobs := range []int{1, 2} {
+		o := Options{Executor: "sim", Jobs: jobs, Instances: 1, Families: []string{"all-pairs", "ring"}}
+		whole, err := Enumerate(context.Background(), p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, newCache := aCampaign(t, p, source, o)
+		for range 3 {
+			kept, err := enumerateIn(context.Background(), p, o, pass{cache: newCache()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(listed(whole), listed(kept)); diff != "" {
+				t.Errorf("%d jobs (-without a cache +with one):\n%s", jobs, diff)
+			}
+		}
+	}
+}
+
 // What is kept of a trace comes back as it was.
 func TestCostsAreCached(t *testing.T) {
 	e := onDGX(t, 2, Options{})
