@@ -136,7 +136,7 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 			result.Comment += fmt.Sprintf("; %d instances", d.instances)
 		}
 	}
-	return e.verifyAndBound(result)
+	return e.verifyAndBound(result, d.reference)
 }
 
 // lower compiles a number of instances of a draft's program. All threadblocks must be resident
@@ -153,8 +153,9 @@ func (e *enumeration) lower(ctx context.Context, program *lang.Program, d *draft
 	return result.Program, nil
 }
 
-// verifyAndBound verifies a program, and refuses one that can't be run.
-func (e *enumeration) verifyAndBound(program *ir.Program) (*built, error) {
+// verifyAndBound verifies a program, and refuses one that can't be run. One that is only
+// compared with need not run in the runtime asked for.
+func (e *enumeration) verifyAndBound(program *ir.Program, reference bool) (*built, error) {
 	p, b := e.problem, &built{program: program}
 	report := verify.Check(b.program, verify.Options{Linked: p.Topology.Linked})
 	if err := report.Err(); err != nil {
@@ -169,7 +170,7 @@ func (e *enumeration) verifyAndBound(program *ir.Program) (*built, error) {
 	if b.refusal = e.unsimulated(b.program); b.refusal != nil {
 		return b, nil
 	}
-	if why := e.checkRuntime(b.program); why != "" {
+	if why := e.checkRuntime(b.program); why != "" && !reference {
 		b.refusal = &Refusal{Reason: Runtime, Detail: why}
 		return b, nil
 	}

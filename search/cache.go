@@ -311,7 +311,11 @@ func (e *enumeration) buildOf(d *draft, make func() (*built, error)) (*built, er
 	if d.threadblocks > 0 { // a candidate of that name has no such limit
 		name += fmt.Sprintf(" of %d threadblocks", d.threadblocks)
 	}
-	key := e.keyOf("draft", d.routing.source, name)
+	kind := "draft"
+	if d.reference { // one that is only compared with need not run in the runtime asked for
+		kind = "reference"
+	}
+	key := e.keyOf(kind, d.routing.source, name)
 	load := func() (*built, error) {
 		var k cachedBuild
 		program, ok := e.cache.load(key, &k)
@@ -323,7 +327,7 @@ func (e *enumeration) buildOf(d *draft, make func() (*built, error)) (*built, er
 		case program == nil || e.problem.isOf(program) != nil:
 			return nil, nil
 		}
-		b, err := e.verifyAndBound(program)
+		b, err := e.verifyAndBound(program, d.reference)
 		if err != nil || b.refusal != nil {
 			return nil, err
 		}

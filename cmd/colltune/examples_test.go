@@ -263,7 +263,7 @@ def program(topo, p):
 		{"table", "build", "--library", "nccl=" + filepath.Join(dir, "all_reduce.txt") + ",ranks=8", "--library", filepath.Join(dir, "libraries.csv"), "--out", "times.table"},
 		{"table", "build", "--library", filepath.Join(dir, "worked.csv"), "--out", "worked.table"},
 		{"run", filepath.Join(dir, "ring.json"), "-t", "dgx-a100", "-e", "8K", "-o", "json", "--out", "runs.json"},
-		{"search", "-t", "dgx-a100", "-c", "allreduce", "-b", "1K", "-e", "1K", "--family", "ring", "--instances", "1", "--protocol", "LL", "--campaign", "out/campaign"},
+		{"search", "-t", "dgx-a100", "-c", "allreduce", "-b", "1K", "-e", "1K", "--family", "all-pairs", "--instances", "1", "--protocol", "LL", "--campaign", "out/campaign"},
 		{"search", "-t", "frontier", "--nodes", "1,2", "-c", "allgather", "-b", "1M", "-e", "1M", "--family", "ring", "-p", "channels=1", "--instances", "1", "--protocol", "LL", "--campaign", "campaigns/frontier-map-allgather"},
 	} {
 		args[len(args)-1] = filepath.Join(dir, args[len(args)-1])

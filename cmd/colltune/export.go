@@ -20,7 +20,8 @@ func exportCommand() *cobra.Command {
 		Short: "Write the winners of a campaign or a map as files that a runtime loads",
 		Long: `export writes the winners of a campaign as files into one folder, and prints how to
 load them. A program is exported only for sizes at which the runtime would really
-run it. It says where that means a slower program than the winner, or none. Of a map's
+run it, and only where it is then faster than the library: other sizes are left to that.
+It says where that means a slower program than the winner, or none. Of a map's
 folder, or of several campaigns that differ in their nodes alone, it writes a folder for
 each number of nodes below PATH.
 
@@ -56,10 +57,18 @@ each number of nodes below PATH.
 					o.Stage = bar.stage
 				}
 				o.SharedGPU, _ = cmd.Flags().GetBool("shared-gpu")
+				o.KeepSlower, _ = cmd.Flags().GetBool("keep-slower")
 				problem, _, err := search.FromPlan(c.Plan())
 				switch {
 				case err == nil:
 					o.Node, o.LL128 = nodeOf(problem.Topology), search.EnablesLL128(problem.Topology)
+					clock, err := search.NewClock(cmd.Context(), c, memoryLimit(cmd))
+					if clock != nil {
+						o.Clock = clock
+					}
+					if err != nil {
+						return o, err
+					}
 				case to == "mscclpp-json":
 					return o, err // plans depend on which ranks share a node
 				}
@@ -95,6 +104,7 @@ each number of nodes below PATH.
 	choiceFlag(cmd, "runtime", "", "", msccl.Runtimes(), "the runtime whose dialect of MSCCL XML to write")
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print the list of files")
 	cmd.Flags().String("out", "", "the folder `PATH` to write to")
+	cmd.Flags().Bool("keep-slower", false, "export sizes at which the library is as fast or faster, too")
 	cmd.Flags().Bool("shared-gpu", false, "export times even if ranks shared GPUs")
 	dispatcherFlags(cmd)
 	return cmd

@@ -84,12 +84,14 @@ func exportDispatcher(cmd *cobra.Command, campaigns []*results.Campaign, out str
 	if err != nil && !errors.Is(err, export.ErrNothingFits) { // the library everywhere, or its own algorithms
 		return report, err
 	}
-	files := map[string]string{} // by nodes, placement and hash
-	key := func(nodes int, placement, ir string) string { return fmt.Sprint(nodes, placement, ir) }
-	for _, f := range programs.Files {
-		files[key(f.Nodes, f.Placement, f.IR)] = f.Name
-	}
-	document := d.Document(dispatcherHead(campaigns, d), func(r *dispatcher.Row) string { return files[key(r.Nodes, r.Placement, r.IR)] })
+	document := d.Document(dispatcherHead(campaigns, d), func(r *dispatcher.Row) dispatcher.Program {
+		for _, f := range programs.Files {
+			if f.Nodes == r.Nodes && f.Placement == r.Placement && f.IR == r.IR && f.MinBytes <= r.Bytes && r.Bytes <= f.MaxBytes {
+				return dispatcher.Program{File: f.Name, Last: f.MaxBytes}
+			}
+		}
+		return dispatcher.Program{}
+	})
 	document.LeftOut, document.HeldOut = leftOut, heldOut
 	text, err := document.Text()
 	if err != nil {
@@ -102,7 +104,7 @@ func exportDispatcher(cmd *cobra.Command, campaigns []*results.Campaign, out str
 	report.Files = append([]export.File{{Name: d.FileName()}}, programs.Files...)
 	report.Notes = append(regretNote("each inner number of nodes of the map left out", leftOut), regretNote("held out", heldOut)...)
 	report.Notes = append(append(report.Notes, programs.Notes...), notes...)
-	report.Warnings = append(report.Warnings, programs.Warnings...)
+	report.Warnings, report.Summary = append(report.Warnings, programs.Warnings...), programs.Summary
 	report.Load = []string{fmt.Sprintf("%s lists rules[] with min_nodes, max_nodes, min_bytes and max_bytes (both included; 0: no end), and what to run there", filepath.Join(out, d.FileName()))}
 	return report, nil
 }

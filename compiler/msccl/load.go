@@ -31,7 +31,8 @@ func HowToLoad(rt *Runtime, files []string) []string {
 	}
 	return []string{
 		fmt.Sprintf("export MSCCL_ALGO_DIR=%s RCCL_MSCCL_ENABLE=1 RCCL_MSCCL_FORCE_ENABLE=1", dir),
-		"every file in the folder must be an algorithm, and the first that serves a call is used, in the folder's own order: let their sizes not overlap",
+		fmt.Sprintf("the folder displaces RCCL's own files, to which sizes and collectives are left: cp -n /opt/rocm/share/rccl/msccl-algorithms/*.xml %s", dir),
+		"every file in the folder must be an algorithm, and the first that serves a call is used, in the folder's own order: where one of RCCL's overlaps another, narrow its minBytes and maxBytes",
 		`for releases that still have MSCCL: their log says "Using MSCCL files from" this folder (NCCL_DEBUG=INFO)`,
 	}
 }

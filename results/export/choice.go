@@ -1,8 +1,11 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/internal/units"
@@ -11,66 +14,139 @@ import (
 )
 
 // chooser chooses the program to export at each size of a campaign: the fastest one that
-// the runtime would run.
+// the runtime would run, where that is faster than the library.
 type chooser struct {
 	campaign *results.Campaign
 	name     string                                // of the runtime
 	reader   reader                                // how many files it loads, and what they say
 	refuses  func(*table.Measured) (string, error) // why it would not run something; "" where it would
+	clock    Clock                                 // between sizes; nil: nothing is
+	slower   bool                                  // export what is slower than the library, too
+
+	places []table.Cell
+	all    map[table.Cell][]table.Measured
+	table  *table.Table
+	rows   map[table.Cell]*table.Row // the table's
+	chosen []*table.Measured         // by place; nil: nothing
+	why    []string                  // by place: why that is not the winner
+	gaps   []Reason                  // by place: why nothing is exported there
+}
+
+func newChooser(c *results.Campaign, o Options, name string, r reader, refuses func(*table.Measured) (string, error)) (*chooser, error) {
+	all, err := exportable(c)
+	if err != nil {
+		return nil, err
+	}
+	winners, err := table.Build(c)
+	if err != nil {
+		return nil, err
+	}
+	x := &chooser{campaign: c, name: name, reader: r, refuses: refuses, clock: o.Clock, slower: o.KeepSlower,
+		places: table.Cells(c.Plan()), all: all, table: winners, rows: map[table.Cell]*table.Row{}}
+	for i := range winners.Rows {
+		x.rows[table.Cell{Placement: winners.Rows[i].Placement, Bytes: winners.Rows[i].Bytes}] = &winners.Rows[i]
+	}
+	return x, nil
 }
 
 // servedRange is a run of sizes that one file serves. Its evidence is of all of them.
 type servedRange struct {
 	table.Measured
 	min, last, max int64 // last: the last measured size
+	gain           float64
 }
 
 // choose decides which file serves which sizes. It reports sizes that get
-// something slower than the winner, and those that get nothing. Sizes at which the library
-// is faster than every program get nothing; if all are such, that is no error.
-func (c chooser) choose(p results.Plan, all map[table.Cell][]table.Measured, report *Report) ([]servedRange, error) {
-	winners, err := table.Build(c.campaign)
-	if err != nil {
+// something slower than the winner, and those that get nothing. If the library keeps a size,
+// and nothing is left to serve, that is no error.
+func (c *chooser) choose(report *Report) ([]servedRange, error) {
+	if err := c.pick(); err != nil {
 		return nil, err
 	}
-	places := table.Cells(p)
-	left := libraryFaster(winners)
-	chosen, why, err := c.pick(places, all, left)
+	ends, err := c.ends()
 	if err != nil {
 		return nil, err
 	}
 	var served []servedRange
-	ended := true // the last piece's file
-	for i, at := range places {
+	ended := true // the last range
+	for i, at := range c.places {
 		n := len(served)
-		m := chosen[i]
-		if m == nil {
-			ended = ended || left[at] != "" || served[n-1].Placement != at.Placement || !c.reader.passes(served[n-1].Trial, at.Bytes)
-			report.addGap(at, why[i])
-			continue
-		}
-		winner := all[at][slices.IndexFunc(all[at], table.Measured.Competes)]
-		report.addLoss(at, winner.Title(), winner.TimeUS, m.Title(), m.TimeUS, why[i])
-		if note := slowerThanBaseline(m, at, winners); note != "" {
-			report.note(note)
-		}
-		end := lastSizeOf(p, at)
-		if !ended && served[n-1].Placement == at.Placement && c.reader.fileKey(served[n-1].Trial) == c.reader.fileKey(m.Trial) {
-			served[n-1].max, served[n-1].last = end, at.Bytes
+		m := c.chosen[i]
+		switch {
+		case m == nil:
+			ended = ended || c.gaps[i] == Slower || c.gaps[i] == Tied || served[n-1].Placement != at.Placement || !c.reader.passes(served[n-1].Trial, at.Bytes)
+		case !ended && served[n-1].Placement == at.Placement && c.reader.fileKey(served[n-1].Trial) == c.reader.fileKey(m.Trial):
+			served[n-1].max, served[n-1].last = ends[i], at.Bytes
 			served[n-1].Evidence = served[n-1].Evidence.Plus(m.Evidence)
-		} else {
-			served = append(served, servedRange{Measured: *m, min: at.Bytes, last: at.Bytes, max: end})
+			served[n-1].gain += c.gain(i)
+		default:
+			served = append(served, servedRange{Measured: *m, min: at.Bytes, last: at.Bytes, max: ends[i], gain: c.gain(i)})
+			ended = false
 		}
-		ended = false
+		ended = ended || ends[i] < c.before(i)
 	}
-	if len(left) == len(places) {
+	served = c.within(served)
+	c.report(report)
+	switch {
+	case len(served) > 0:
+	case slices.ContainsFunc(c.gaps, func(r Reason) bool { return r == Slower || r == Tied }):
 		report.note(libraryFastest)
-		return nil, nil
-	}
-	if len(served) == 0 {
+	default:
 		return nil, fmt.Errorf("%s would run none of the programs measured (%s): %w", c.name, report.Gaps[0].Why, ErrNothingFits)
 	}
 	return served, nil
+}
+
+// gain is the logarithm of how much faster the choice at a place is than the library; 0 where
+// nothing says what that takes.
+func (c *chooser) gain(i int) float64 {
+	if us := c.libraryUS(c.places[i]); us > 0 {
+		return math.Log(us / c.chosen[i].TimeUS)
+	}
+	return 0
+}
+
+// within drops those ranges that gain least, where ranges that end before the next size take
+// more files than the runtime loads.
+func (c *chooser) within(served []servedRange) []servedRange {
+	for len(served) > c.reader.files() {
+		least := 0
+		for i := range served {
+			if served[i].gain < served[least].gain {
+				least = i
+			}
+		}
+		for i, at := range c.places {
+			if d := &served[least]; at.Placement == d.Placement && at.Bytes >= d.min && at.Bytes <= d.last {
+				c.chosen[i], c.why[i], c.gaps[i] = nil, c.filesText(), Refused
+			}
+		}
+		served = slices.Delete(served, least, least+1)
+	}
+	return served
+}
+
+func (c *chooser) filesText() string {
+	return fmt.Sprintf("%s loads %d files", c.name, c.reader.files())
+}
+
+// report adds the choice to a report.
+func (c *chooser) report(r *Report) {
+	r.Summary = &Summary{Evidence: evidenceText(c.table)}
+	for i, at := range c.places {
+		m := c.chosen[i]
+		if m == nil {
+			r.leave(at, c.gaps[i], c.why[i])
+			continue
+		}
+		winner := c.all[at][slices.IndexFunc(c.all[at], table.Measured.Competes)]
+		r.addLoss(at, winner.Title(), winner.TimeUS, m.Title(), m.TimeUS, c.why[i])
+		row := c.rows[at].Instead(m)
+		r.Summary.serve(&row)
+		if us := c.libraryUS(at); us > 0 && slower(m.TimeUS, us) {
+			r.note(fmt.Sprintf("at %s [%s] takes %.1f %% longer than the library [%s], and is kept as asked", units.Bytes(at.Bytes).String(), m.Title(), (m.TimeUS/us-1)*100, *row.Baseline))
+		}
+	}
 }
 
 // sizes names the range of sizes, for a file's name.
@@ -95,60 +171,90 @@ func (n *fileNames) next(s *servedRange) string {
 	return fmt.Sprintf("colltune-%s-%02d-%s-%s-%s", callName(n.plan, s.Placement), n.made[s.Placement], s.sizes(), fileWord(s.Algorithm), s.Protocol)
 }
 
-// pick chooses the export at each size, nil for nothing, and gives the reason where that
-// is not the winner. left are the sizes that get nothing, with the reason.
-func (c chooser) pick(at []table.Cell, all map[table.Cell][]table.Measured, left map[table.Cell]string) (chosen []*table.Measured, why []string, err error) {
-	places := make([]Place, len(at))
-	offered := make([][]*table.Measured, len(at))
-	why = make([]string, len(at))
-	for i, a := range at {
-		places[i] = Place{Bytes: a.Bytes, Placement: a.Placement, Left: left[a] != ""}
-		if why[i] = left[a]; why[i] != "" {
-			continue
-		}
-		for j := range all[a] { // best first
-			m := &all[a][j]
+// pick chooses the export at each place, and gives the reason where that is not the winner.
+// What is no faster than the library is left to it.
+func (c *chooser) pick() error {
+	places := make([]Place, len(c.places))
+	offered := make([][]*table.Measured, len(places))
+	c.why, c.gaps = make([]string, len(places)), make([]Reason, len(places))
+	for i, at := range c.places {
+		places[i] = Place{Bytes: at.Bytes, Placement: at.Placement}
+		for j := range c.all[at] { // best first
+			m := &c.all[at][j]
 			if m.Reference {
 				continue
 			}
 			refusal, err := c.refuses(m)
 			if err != nil {
-				return nil, nil, err
+				return err
 			}
 			if refusal != "" {
-				if why[i] == "" && len(offered[i]) == 0 {
-					why[i] = refusal
+				if c.why[i] == "" && len(offered[i]) == 0 {
+					c.why[i] = refusal
 				}
 				continue
 			}
 			offered[i] = append(offered[i], m)
 			places[i].Offers = append(places[i].Offers, Offer{Trial: m.Trial, TimeUS: m.TimeUS})
-			if c.reader.files() >= len(at) {
+			if c.reader.files() >= len(places) {
 				break // the rest is slower, and saves no file
 			}
 		}
-		if why[i] == "" && len(offered[i]) == 0 {
-			why[i] = "not measured"
+		if len(offered[i]) == 0 {
+			c.gaps[i], c.why[i] = Refused, cmp.Or(c.why[i], "not measured")
 		}
 	}
-	chosen = make([]*table.Measured, len(at))
+	c.chosen = make([]*table.Measured, len(places))
 	for i, n := range cover(c.reader, places) {
 		if n >= 0 {
-			chosen[i] = offered[i][n]
+			c.chosen[i] = offered[i][n]
 		}
-		if len(offered[i]) > 0 && (n < 0 || chosen[i].TimeUS > offered[i][0].TimeUS) {
-			limit := fmt.Sprintf("%s loads %d files", c.name, c.reader.files())
-			if why[i] != "" {
-				limit = why[i] + ", and " + limit
-			}
-			why[i] = limit
+		if len(offered[i]) > 0 && (n < 0 || c.chosen[i].TimeUS > offered[i][0].TimeUS) {
+			c.why[i] = strings.TrimPrefix(c.why[i]+", and "+c.filesText(), ", and ")
+		}
+		switch library := c.libraryUS(c.places[i]); {
+		case c.chosen[i] == nil:
+			c.gaps[i] = Refused
+		case library > 0 && !c.slower && !faster(c.chosen[i].TimeUS, library):
+			c.leave(i, c.chosen[i])
+			c.chosen[i] = nil
 		}
 	}
-	return chosen, why, nil
+	return nil
+}
+
+// leave leaves a place to the library, where m would be exported.
+func (c *chooser) leave(i int, m *table.Measured) {
+	row := c.rows[c.places[i]]
+	us := *row.BaselineTimeUS
+	if c.gaps[i] = Slower; !slower(m.TimeUS, us) {
+		c.gaps[i] = Tied
+	}
+	program := "the fastest program"
+	if c.why[i] != "" {
+		program = fmt.Sprintf("the program for %s (%s)", c.name, c.why[i])
+	}
+	c.why[i] = fmt.Sprintf("the library [%s] takes %.2f us, and %s %.2f", *row.Baseline, us, program, m.TimeUS)
+}
+
+// libraryUS is the library's time at a place, in microseconds; 0: nothing says it.
+func (c *chooser) libraryUS(at table.Cell) float64 {
+	if row := c.rows[at]; row != nil && row.BaselineTimeUS != nil {
+		return *row.BaselineTimeUS
+	}
+	return 0
+}
+
+// before is the last size before the next of the plan's: a file for a place serves no more.
+func (c *chooser) before(i int) int64 {
+	if next := i + 1; next < len(c.places) && c.places[next].Placement == c.places[i].Placement {
+		return c.places[next].Bytes - 1
+	}
+	return c.places[i].Bytes
 }
 
 // libraryFastest says why an export writes nothing.
-const libraryFastest = "nothing to write: the library is faster than every program at every size"
+const libraryFastest = "nothing to write: no program is faster than the library at any size"
 
 // libraryFaster returns the sizes that are left to the library, with the reason.
 func libraryFaster(t *table.Table) map[table.Cell]string {
@@ -159,19 +265,6 @@ func libraryFaster(t *table.Table) map[table.Cell]string {
 		}
 	}
 	return left
-}
-
-// slowerThanBaseline returns a warning if the export at a size takes longer than the
-// baseline, so that the size is better left without a file; else "".
-func slowerThanBaseline(m *table.Measured, at table.Cell, t *table.Table) string {
-	for _, r := range t.Rows {
-		if r.Bytes != at.Bytes || r.Placement != at.Placement || r.Baseline == nil || m.TimeUS < *r.BaselineTimeUS*1.0005 {
-			continue
-		}
-		return fmt.Sprintf("at %s [%s] takes %.1f %% longer than the baseline [%s]: that size is better left to it",
-			units.Bytes(at.Bytes).String(), m.Title(), (m.TimeUS / *r.BaselineTimeUS - 1)*100, *r.Baseline)
-	}
-	return ""
 }
 
 // lastSizeOf returns the last size of a cell: just below the plan's next.

@@ -15,7 +15,6 @@ type Place struct {
 	Bytes     int64
 	Placement string
 	Offers    []Offer
-	Left      bool // to the library: without offers, and no file may serve it
 }
 
 // Offer is a trial that a runtime would repeat: at this size it would run the same
@@ -174,7 +173,7 @@ func newCoverProblem(r reader, places []Place, fastest []int, may func(o *Offer,
 		at := &m.places[i]
 		at.passed = make([]bool, m.forms)
 		for n, id := range byRank {
-			at.passed[n] = !places[i].Left && first[id].Placement == places[i].Placement && r.passes(first[id], places[i].Bytes)
+			at.passed[n] = first[id].Placement == places[i].Placement && r.passes(first[id], places[i].Bytes)
 		}
 		for j := range at.list {
 			at.list[j].form = rank[at.list[j].form]

@@ -31,6 +31,10 @@ type Options struct {
 	// Node, for mscclpp-json, is the node of a rank, within which ranks reach each
 	// other's memory; nil: all are on one.
 	Node func(rank int) int
+	// KeepSlower exports sizes at which the library is as fast or faster, too.
+	KeepSlower bool
+	// Clock computes times between the campaign's sizes; nil: nothing can.
+	Clock Clock
 	// SharedGPU asks for the export of a campaign whose ranks shared GPUs.
 	SharedGPU bool
 	// Stage, unless it is nil, is told what takes long, and how far it is.
@@ -40,11 +44,13 @@ type Options struct {
 // Report lists the files of an export, and the sizes at which they are slower than the
 // winner.
 type Report struct {
-	Format  string   `json:"format"`
-	Runtime string   `json:"runtime,omitempty"`
-	Files   []File   `json:"files"`
-	Losses  []Loss   `json:"losses"` // sizes where the runtime gets less than the winner
-	Gaps    []Gap    `json:"gaps"`   // sizes where the runtime falls back to its own
+	Format  string `json:"format"`
+	Runtime string `json:"runtime,omitempty"`
+	Files   []File `json:"files"`
+	Losses  []Loss `json:"losses"` // sizes where the runtime gets less than the winner
+	Gaps    []Gap  `json:"gaps"`   // sizes where the runtime falls back to its own
+	// Summary says what the export gains; null of a format that chooses nothing.
+	Summary *Summary `json:"summary"`
 	Notes   []string `json:"notes"`
 	// Warnings are about times with several ranks on a GPU, or without a check of data.
 	Warnings []string `json:"warnings"`
@@ -60,6 +66,7 @@ type File struct {
 	MinBytes    int64  `json:"min_bytes,omitempty"`
 	MaxBytes    int64  `json:"max_bytes,omitempty"`         // inclusive
 	Granularity int64  `json:"granularity_bytes,omitempty"` // the file serves multiples of it
+	TileBytes   int64  `json:"tile_bytes,omitempty"`        // of the program's pipeline
 	IR          string `json:"ir,omitempty"`                // hash
 	Unchecked   bool   `json:"unchecked,omitempty"`         // the data of some measurements behind it were not checked
 	Nodes       int    `json:"nodes,omitempty"`             // of a map
@@ -82,6 +89,7 @@ type Loss struct {
 type Gap struct {
 	Bytes     int64  `json:"bytes"`
 	Placement string `json:"placement"`
+	Reason    Reason `json:"reason"`
 	Why       string `json:"why"`
 	Nodes     int    `json:"nodes,omitempty"` // of a map
 }
@@ -197,9 +205,15 @@ func (r *Report) addLoss(at table.Cell, winner string, winnerUS float64, exporte
 	}
 }
 
-// addGap reports a size for which nothing is exported.
+// addGap reports a size for which the runtime would run nothing that was measured.
 func (r *Report) addGap(at table.Cell, why string) {
-	r.Gaps = append(r.Gaps, Gap{Bytes: at.Bytes, Placement: at.Placement, Why: why})
+	r.Gaps = append(r.Gaps, Gap{Bytes: at.Bytes, Placement: at.Placement, Reason: Refused, Why: why})
+}
+
+// leave reports a size for which nothing is exported.
+func (r *Report) leave(at table.Cell, reason Reason, why string) {
+	r.Gaps = append(r.Gaps, Gap{Bytes: at.Bytes, Placement: at.Placement, Reason: reason, Why: why})
+	r.Summary.leave(reason)
 }
 
 // note adds lines to the report.
@@ -230,6 +244,9 @@ func (r Report) Print(w io.Writer) error {
 	}
 	for _, line := range r.Load {
 		fmt.Fprintln(&b, safe.Line(line))
+	}
+	if r.Summary != nil {
+		fmt.Fprintln(&b, r.Summary)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

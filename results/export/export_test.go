@@ -69,8 +69,8 @@ func TestExportTakesWhatTheRuntimeRuns(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "a", "b")
 		report, files := exported(t, c, Options{To: "msccl-xml", Runtime: runtime, Out: out})
 		want := []File{
-			{Name: "colltune-allreduce-4r-in-01-1K-2K-ring-LL.xml", Placement: "in", Algorithm: "ring", Protocol: "LL", MinBytes: 1024, MaxBytes: 4095, Granularity: 16, IR: irtest.Ring(4, 1, 0, true).Hash()},
-			{Name: "colltune-allreduce-4r-in-02-4K-8K-ring-LL.xml", Placement: "in", Algorithm: "ring", Protocol: "LL", MinBytes: 4096, MaxBytes: 8192, Granularity: 32, IR: irtest.Ring(4, 2, 0, true).Hash()},
+			{Name: "colltune-allreduce-4r-in-01-1K-2K-ring-LL.xml", Placement: "in", Algorithm: "ring", Protocol: "LL", MinBytes: 1024, MaxBytes: 4095, Granularity: 16, TileBytes: 32768, IR: irtest.Ring(4, 1, 0, true).Hash()},
+			{Name: "colltune-allreduce-4r-in-02-4K-8K-ring-LL.xml", Placement: "in", Algorithm: "ring", Protocol: "LL", MinBytes: 4096, MaxBytes: 8192, Granularity: 32, TileBytes: 32768, IR: irtest.Ring(4, 2, 0, true).Hash()},
 		}
 		if diff := cmp.Diff(want, report.Files); diff != "" {
 			t.Errorf("%s: files (-want +got)\n%s", runtime, diff)
@@ -127,23 +127,49 @@ func TestExportTakesWhatTheRuntimeRuns(t *testing.T) {
 	}
 }
 
-// An export names the sizes at which it is slower than the baseline, which would run
-// without its file.
-func TestExportNotesSizesSlowerThanBaseline(t *testing.T) {
-	c := crossing(t)
-	points := []results.Point{
-		{Bytes: 1024, Placement: "in", Baseline: &results.Baseline{Name: "library", TimeUS: 5}},
-		{Bytes: 4096, Placement: "in", Baseline: &results.Baseline{Name: "library", TimeUS: 8}},
-		{Bytes: 8192, Placement: "in", Baseline: &results.Baseline{Name: "library", TimeUS: 30}},
-	}
-	if err := c.SetTally(results.Tally{Finished: true, Enumerated: 3, Tuned: 3, Points: points}); err != nil {
-		t.Fatal(err)
-	}
-	report, _ := exported(t, c, Options{To: "msccl-xml"})
-	told := slices.DeleteFunc(report.Notes, func(note string) bool { return !strings.Contains(note, "baseline") })
-	want := []string{"at 4K [ring scratch=0 ×2 LL tile 32K] takes 25.0 % longer than the baseline [library]: that size is better left to it"}
-	if diff := cmp.Diff(want, told); diff != "" {
-		t.Errorf("notes (-want +got)\n%s", diff)
+// An export leaves to the library what the runtime would not run faster, whatever the evidence
+// of either time, unless it is asked to keep it.
+func TestExportLeavesSizes(t *testing.T) {
+	for _, trial := range []bool{false, true} {
+		c := crossing(t)
+		var points []results.Point
+		for _, at := range []struct {
+			bytes int64
+			us    float64
+		}{{1024, 5}, {2048, 6.0001}, {4096, 8}, {8192, 30}} {
+			b := &results.Baseline{Name: "library", TimeUS: at.us}
+			if trial {
+				run := resultstest.Trial(t, c, irtest.Ring(4, 1, 9, true), "library's ring", "LL128", 576000, at.bytes, at.us)
+				run.Reference = true
+				resultstest.Append(t, c, run)
+				b = &results.Baseline{Name: "library", Program: run.Program, Protocol: run.Protocol, TileBytes: run.TileBytes}
+			}
+			points = append(points, results.Point{Bytes: at.bytes, Placement: "in", Baseline: b})
+		}
+		if err := c.SetTally(results.Tally{Finished: true, Enumerated: 3, Tuned: 3, Points: points}); err != nil {
+			t.Fatal(err)
+		}
+		for _, to := range []Options{{To: "msccl-xml"}, {To: "mscclpp-json"}, {To: "ir"}} {
+			report, _ := exported(t, c, to)
+			var left []string
+			for _, g := range report.Gaps {
+				left = append(left, fmt.Sprintf("%d %s", g.Bytes, g.Reason))
+			}
+			want := []string{"1024 tied", "2048 tied", "4096 slower"} // the winner there is no faster than the library, and the runtime's best is slower
+			if to.To == "ir" {
+				want[2] = "4096 tied"
+			}
+			if diff := cmp.Diff(want, left); diff != "" {
+				t.Errorf("%s: left (-want +got)\n%s", to.To, diff)
+			}
+			if s := report.Summary; s.Served != 1 || s.Left != 3 || len(report.Files) != 1 || report.Files[0].MinBytes != 8192 || s.Gain == nil || *s.Gain < 2 {
+				t.Errorf("%s: %v, files %+v", to.To, s, report.Files)
+			}
+			to.KeepSlower = true
+			if report, _ = exported(t, c, to); report.Summary.Served != 4 || len(report.Gaps) != 0 {
+				t.Errorf("%s: %v, gaps %v: want all kept", to.To, report.Summary, report.Gaps)
+			}
+		}
 	}
 }
 
@@ -254,7 +280,7 @@ func TestExportGaps(t *testing.T) {
 		reference,
 	)
 	report, _ := exported(t, c, Options{To: "msccl-xml"})
-	want := []Gap{{2048, "in", "its 12 chunks do not divide 512 elements", 0}, {8192, "in", "not measured", 0}}
+	want := []Gap{{2048, "in", Refused, "its 12 chunks do not divide 512 elements", 0}, {8192, "in", Refused, "not measured", 0}}
 	if diff := cmp.Diff(want, report.Gaps); diff != "" {
 		t.Error(diff)
 	}
@@ -270,7 +296,7 @@ func TestExportOverAGap(t *testing.T) {
 	three := irtest.Ring(4, 3, 0, true)
 	resultstest.Append(t, c, resultstest.Trial(t, c, three, "ring", "LL", 32768, 4800, 5), resultstest.Trial(t, c, three, "ring", "LL", 32768, 9600, 5))
 	report, files := exported(t, c, Options{To: "msccl-xml"})
-	if want := []Gap{{5120, "in", "not measured", 0}}; !slices.Equal(report.Gaps, want) {
+	if want := []Gap{{5120, "in", Refused, "not measured", 0}}; !slices.Equal(report.Gaps, want) {
 		t.Errorf("gaps %v, want %v", report.Gaps, want)
 	}
 	if len(files) != 1 || report.Files[0].MinBytes != 4800 || report.Files[0].MaxBytes != 9600 || report.Files[0].Granularity != 48 {

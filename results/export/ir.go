@@ -4,38 +4,52 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/internal/safe"
-	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
 )
 
+// irReader is colltune itself, which runs every program as it was measured.
+type irReader struct{}
+
+func (irReader) Runs(t *results.Trial, _ int64) string {
+	if t.IsNative() {
+		return noProgram
+	}
+	return ""
+}
+
+func (irReader) Accepts(*ir.Program, string) string          { return "" }
+func (irReader) Computes(string, string) string              { return "" }
+func (irReader) Tile(string) (tile int64, any bool)          { return 0, true }
+func (irReader) files() int                                  { return math.MaxInt }
+func (irReader) granularity(t *results.Trial) int64          { return t.Granularity }
+func (irReader) passes(*results.Trial, int64) bool           { return false }
+func (irReader) fileKey(t *results.Trial) fileKey            { return fileKey{t.Program, t.Protocol, t.TileBytes} }
+func (r irReader) refuses(m *table.Measured) (string, error) { return r.Runs(m.Trial, 0), nil }
+
 // exportIR writes the program of every range in colltune's own form, and a file
 // for each placement that lists the ranges.
 func exportIR(c *results.Campaign, o Options, report *Report) error {
-	winners, err := table.Build(c)
+	choice, err := newChooser(c, o, "colltune", irReader{}, irReader{}.refuses)
 	if err != nil {
 		return err
 	}
-	if len(winners.Rows) == 0 {
-		return nothingMeasured(c)
-	}
-	if !slices.ContainsFunc(winners.Rows, func(r table.Row) bool { return r.Source != results.SourceNative }) {
-		return fmt.Errorf("every winner is an algorithm of the library's own, and has no program: %w", ErrNothingFits)
+	served, err := choice.choose(report)
+	if err != nil {
+		return err
 	}
 	plan := c.Plan()
 	e := &irExport{campaign: c, plan: plan, report: report, folder: newFolder(o.Out, plan, `(?:\d+-.*\.ir|ranges)\.json`)}
 	for _, placement := range plan.Placements() {
-		if err := e.placed(placement, winners.Ranges); err != nil {
+		if err := e.placed(placement, served); err != nil {
 			return err
 		}
-	}
-	if len(libraryFaster(winners)) == len(winners.Rows) {
-		report.note(libraryFastest)
 	}
 	there, err := e.folder.write()
 	report.note(there.notes()...)
@@ -63,41 +77,31 @@ type fileRange struct {
 }
 
 // placed adds the ranges of one placement, and their programs, each once.
-func (e *irExport) placed(placement string, ranges []table.Range) error {
+func (e *irExport) placed(placement string, served []servedRange) error {
 	document := rangesDocument{Schema: "colltune.ranges/v1"}
 	files := map[string]string{}          // by hash
 	behind := map[string]table.Evidence{} // by hash
 	var all table.Evidence
-	for _, r := range ranges {
-		if r.Placement == placement && r.Source != results.SourceNative && !r.LeaveToLibrary {
-			behind[r.IR] = behind[r.IR].Plus(r.Evidence())
-			all = all.Plus(r.Evidence())
-		}
+	served = slices.DeleteFunc(slices.Clone(served), func(s servedRange) bool { return s.Placement != placement })
+	for i := range served {
+		s := &served[i]
+		behind[s.Program] = behind[s.Program].Plus(s.Evidence)
+		all = all.Plus(s.Evidence)
 	}
 	document.Provenance = provenance(e.campaign, all)
-	for _, r := range ranges {
-		if r.Placement != placement {
-			continue
-		}
-		if r.Source == results.SourceNative {
-			e.report.note(fmt.Sprintf("from %s to %s bytes %s wins %s: %s", units.Bytes(r.MinBytes).String(), units.Bytes(r.MaxBytes).String(), r.Title(), placementText(r.Placement), noProgram))
-			continue
-		}
-		if r.LeaveToLibrary {
-			e.report.note(fmt.Sprintf("from %s to %s bytes the library is faster than every program %s: nothing is exported", units.Bytes(r.MinBytes).String(), units.Bytes(r.MaxBytes).String(), placementText(r.Placement)))
-			continue
-		}
-		name, known := files[r.IR]
+	for i := range served {
+		s := &served[i]
+		name, known := files[s.Program]
 		if !known {
-			name = fmt.Sprintf("colltune-%s-%02d-%s.ir.json", callName(e.plan, placement), len(files)+1, fileWord(r.Algorithm))
-			files[r.IR] = name
-			if err := e.program(name, r.IR, behind[r.IR]); err != nil {
+			name = fmt.Sprintf("colltune-%s-%02d-%s.ir.json", callName(e.plan, placement), len(files)+1, fileWord(s.Algorithm))
+			files[s.Program] = name
+			if err := e.program(name, s.Program, behind[s.Program]); err != nil {
 				return err
 			}
 		}
-		document.Ranges = append(document.Ranges, fileRange{name, r})
-		e.report.Files = append(e.report.Files, File{Name: name, Placement: r.Placement, Algorithm: r.Algorithm, Protocol: r.Protocol,
-			MinBytes: r.MinBytes, MaxBytes: r.MaxBytes, Granularity: r.Granularity, IR: r.IR, Unchecked: behind[r.IR].Unchecked > 0})
+		document.Ranges = append(document.Ranges, fileRange{name, s.Range(s.min, s.max)})
+		e.report.Files = append(e.report.Files, File{Name: name, Placement: placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
+			MinBytes: s.min, MaxBytes: s.max, Granularity: s.Granularity, TileBytes: s.TileBytes, IR: s.Program, Unchecked: behind[s.Program].Unchecked > 0})
 	}
 	if len(document.Ranges) == 0 {
 		return nil

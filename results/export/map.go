@@ -51,6 +51,13 @@ func WriteMap(campaigns []*results.Campaign, out string, options func(*results.C
 			f.Name, f.Nodes = filepath.ToSlash(results.MapMember("", nodes)+"/"+f.Name), nodes
 			all.Files = append(all.Files, f)
 		}
+		if one.Summary != nil {
+			sum := *one.Summary
+			if all.Summary != nil {
+				sum = all.Summary.plus(sum)
+			}
+			all.Summary = &sum
+		}
 		for _, l := range one.Losses {
 			l.Nodes = nodes
 			all.Losses = append(all.Losses, l)

@@ -58,6 +58,7 @@ func exportMCRDL(c *results.Campaign, o Options, report *Report) error {
 	executor, _ := c.Executor()
 	placement := plan.Placements()[0] // MCR-DL's calls don't say which placement theirs is
 	var rows []mcrdlRow
+	report.Summary = &Summary{Evidence: evidenceText(built)}
 	for _, at := range table.Cells(plan) {
 		if at.Placement != placement {
 			continue
@@ -69,7 +70,7 @@ func exportMCRDL(c *results.Campaign, o Options, report *Report) error {
 			return err
 		}
 		if row.library == "" {
-			report.addGap(at, cmp.Or(why, "not measured"))
+			report.leave(at, Refused, cmp.Or(why, "not measured"))
 			continue
 		}
 		row.bytes = at.Bytes
@@ -80,6 +81,11 @@ func exportMCRDL(c *results.Campaign, o Options, report *Report) error {
 		if len(others) > 0 {
 			fastest := slices.MinFunc(others, func(a, b mcrdlRow) int { return cmp.Compare(a.time, b.time) })
 			report.addLoss(at, fastest.library, fastest.time, row.library, row.time, why)
+			if speedup := fastest.time / row.time; row.library == mcrdlPrograms {
+				report.Summary.gain(&speedup)
+			} else {
+				report.Summary.leave(Slower)
+			}
 		}
 		rows = append(rows, row)
 	}

@@ -37,13 +37,12 @@ func exportMSCCL(c *results.Campaign, o Options, report *Report) error {
 	}
 	plan := c.Plan()
 	e := &xmlExport{programs: programs{campaign: c}, plan: plan, elem: plan.ElemBytes(), runtime: runtime, verdicts: map[[2]string]string{}}
-	all, err := exportable(c)
+	report.Runtime = runtime.Name
+	choice, err := newChooser(c, o, runtime.Name, runtime, e.refuses)
 	if err != nil {
 		return err
 	}
-	report.Runtime = runtime.Name
-	choice := chooser{campaign: c, name: runtime.Name, reader: runtime, refuses: e.refuses}
-	served, err := choice.choose(e.plan, all, report)
+	served, err := choice.choose(report)
 	if err != nil {
 		return err
 	}
@@ -108,7 +107,7 @@ func (e *xmlExport) write(o Options, served []servedRange, report *Report) error
 		f.add(name, text.Bytes())
 		names = append(names, filepath.Join(o.Out, name))
 		report.Files = append(report.Files, File{Name: name, Placement: s.Placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
-			MinBytes: s.min, MaxBytes: s.max, Granularity: s.Granularity, IR: s.Program, Unchecked: s.Unchecked > 0})
+			MinBytes: s.min, MaxBytes: s.max, Granularity: s.Granularity, TileBytes: s.TileBytes, IR: s.Program, Unchecked: s.Unchecked > 0})
 	}
 	there, err := f.write()
 	if err != nil {

@@ -28,12 +28,11 @@ func exportPlans(c *results.Campaign, o Options, report *Report) error {
 	if why := e.lacks(); why != "" {
 		return fmt.Errorf("%s: %w", why, ErrNothingFits)
 	}
-	all, err := exportable(c)
+	choice, err := newChooser(c, o, mscclpp.Name, planReader{}, e.refuses)
 	if err != nil {
 		return err
 	}
-	choice := chooser{campaign: c, name: mscclpp.Name, reader: planReader{}, refuses: e.refuses}
-	served, err := choice.choose(e.plan, all, report)
+	served, err := choice.choose(report)
 	if err != nil {
 		return err
 	}
@@ -158,7 +157,7 @@ func (e *planExport) write(out string, served []servedRange, report *Report) err
 		}
 		f.add(name+".plan.json", text.Bytes())
 		report.Files = append(report.Files, File{Name: name + ".plan.json", Placement: s.Placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
-			MinBytes: s.min, MaxBytes: int64(plan.MaxBytes), Granularity: int64(s.LoopChunks) * mscclpp.Alignment, IR: s.Program, Unchecked: s.Unchecked > 0})
+			MinBytes: s.min, MaxBytes: int64(plan.MaxBytes), Granularity: planReader{}.granularity(s.Trial), TileBytes: s.TileBytes, IR: s.Program, Unchecked: s.Unchecked > 0})
 	}
 	there, err := f.write()
 	if err != nil {

@@ -40,6 +40,7 @@ type reader interface {
 
 	files() int                                // most files that it loads
 	fileKey(t *results.Trial) fileKey          // of a file for a trial
+	granularity(t *results.Trial) int64        // the runtime takes a trial's file for multiples of it
 	passes(t *results.Trial, bytes int64) bool // it ignores a trial's file at a size in the file's range
 }
 
@@ -161,6 +162,8 @@ func (r xmlReader) files() int { return r.MaxAlgorithms }
 // fileKey leaves out the tile, since the runtime uses its own.
 func (r xmlReader) fileKey(t *results.Trial) fileKey { return fileKey{t.Program, t.Protocol, 0} }
 
+func (r xmlReader) granularity(t *results.Trial) int64 { return t.Granularity }
+
 func (r xmlReader) passes(t *results.Trial, bytes int64) bool { return bytes%t.Granularity != 0 }
 
 func (r xmlReader) Accepts(p *ir.Program, protocol string) string {
@@ -228,6 +231,10 @@ func (planReader) fileKey(t *results.Trial) fileKey {
 		return fileKey{t.Program, t.Protocol, t.TileBytes}
 	}
 	return fileKey{t.Program, t.Protocol, 0}
+}
+
+func (planReader) granularity(t *results.Trial) int64 {
+	return int64(t.LoopChunks) * mscclpp.Alignment
 }
 
 // passes reports false: the caller chooses the plan, which refuses such sizes.

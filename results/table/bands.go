@@ -36,8 +36,8 @@ func modelOf(plan results.Plan) *intervals.Model {
 }
 
 // addBands fills in the intervals of a simulated row, m being nil where times are measured.
-// given: the baseline's time was measured elsewhere.
-func (r *Row) addBands(m *intervals.Model, given bool) {
+func (r *Row) addBands(m *intervals.Model) {
+	r.model = m
 	r.TimeBandUS, r.SpeedupBand, r.SpeedupVerdict, r.Unsupported, r.lacks = nil, nil, nil, false, nil
 	if m == nil {
 		return
@@ -55,7 +55,7 @@ func (r *Row) addBands(m *intervals.Model, given bool) {
 	}
 	if r.Speedup != nil {
 		library, lacks := intervals.Exact, ""
-		if !given {
+		if !r.given {
 			algorithm, _, _ := strings.Cut(*r.Baseline, " ") // ring of ring ×24 LL
 			library, lacks = m.Library(algorithm, r.Collective, r.Bytes)
 		}

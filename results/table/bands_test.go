@@ -50,9 +50,10 @@ func TestBands(t *testing.T) {
 	} {
 		r := Row{Algorithm: tc.algorithm, Source: tc.source, Collective: tc.collective, Bytes: tc.bytes, TimeUS: 10}
 		if tc.speedup > 0 {
-			r.setBaseline("ring", 10*tc.speedup, Evidence{}, false)
+			r.setBaseline("ring", 10*tc.speedup, Evidence{})
 		}
-		r.addBands(nvlink(), tc.given)
+		r.given = tc.given
+		r.addBands(nvlink())
 		verdict := ""
 		if r.SpeedupVerdict != nil {
 			verdict = *r.SpeedupVerdict
@@ -66,7 +67,7 @@ func TestBands(t *testing.T) {
 		if tc.band && math.Abs(r.TimeBandUS[0]-9)+math.Abs(r.TimeBandUS[1]-11) > 1e-9 {
 			t.Errorf("%s: %v, want 9 to 11", tc.name, *r.TimeBandUS)
 		}
-		if r.addBands(nil, false); r.TimeBandUS != nil || r.SpeedupBand != nil || r.SpeedupVerdict != nil || r.Unsupported {
+		if r.addBands(nil); r.TimeBandUS != nil || r.SpeedupBand != nil || r.SpeedupVerdict != nil || r.Unsupported {
 			t.Errorf("%s: a measured row has a band", tc.name)
 		}
 	}
@@ -76,8 +77,8 @@ func TestBands(t *testing.T) {
 // program's time stands.
 func TestBandsOfAnUnmeasuredBaseline(t *testing.T) {
 	r := Row{Algorithm: "ring", Source: "template", Collective: "allreduce", Bytes: 1024, TimeUS: 10}
-	r.setBaseline("nvls ×16 Simple", 30, Evidence{}, false)
-	r.addBands(nvlink(), false)
+	r.setBaseline("nvls ×16 Simple", 30, Evidence{})
+	r.addBands(nvlink())
 	if *r.SpeedupVerdict != Unsupported || r.SpeedupBand != nil || r.TimeBandUS == nil || strings.Join(r.lacks, "; ") != "the library's nvls" {
 		t.Errorf("verdict %s, lacks %q, time band %v", *r.SpeedupVerdict, r.lacks, r.TimeBandUS)
 	}
@@ -92,7 +93,7 @@ func TestBandsGolden(t *testing.T) {
 	winners.Campaign.Simulated, winners.model = true, nvlink()
 	winners.Rows[2].Algorithm = "tree"
 	for i := range winners.Rows {
-		winners.Rows[i].addBands(winners.model, false)
+		winners.Rows[i].addBands(winners.model)
 	}
 	winners.addNotes()
 	for _, name := range Formats() {

@@ -51,8 +51,8 @@ type Row struct {
 	Baseline       *string  `json:"baseline"`
 	BaselineTimeUS *float64 `json:"baseline_time_us"`
 	Speedup        *float64 `json:"speedup"` // baseline ÷ winner
-	// LeaveToLibrary reports whether the library, doing what no program here does or as it
-	// was measured, is faster than every program: nothing is exported for the size.
+	// LeaveToLibrary reports whether the library is faster than every program that was
+	// measured: nothing is exported for the size.
 	LeaveToLibrary bool `json:"leave_to_library"`
 	// 90 % intervals of simulated figures (package intervals), where the measured ones would
 	// be. Null for measured times, and where nothing measured supports the zone, or the kind
@@ -81,6 +81,8 @@ type Row struct {
 	baseline Evidence
 	place    string   // the table's
 	lacks    []string // what no measurement supports
+	given    bool     // the baseline's time was measured elsewhere
+	model    *intervals.Model
 }
 
 // Range is a run of neighbouring sizes with one winner. A size between two
@@ -170,7 +172,8 @@ func Build(c *results.Campaign) (*Table, error) {
 				row.Repeats = repeatsOf(best[at], i, points[at].Baseline)
 			}
 			row.Libraries = points[at].Libraries
-			row.addBands(t.model, given || points[at].Baseline != nil && points[at].Baseline.Library != "")
+			row.given = given || points[at].Baseline != nil && points[at].Baseline.Library != ""
+			row.addBands(t.model)
 			t.Rows = append(t.Rows, row)
 		}
 	}
@@ -238,27 +241,40 @@ func newRow(plan results.Plan, at Cell, w *Measured) Row {
 func (t *Table) Compare(at func(bytes int64, placement string) *results.Baseline) {
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		r.Baseline, r.BaselineTimeUS, r.Speedup, r.BaselineChecked, r.LeaveToLibrary = nil, nil, nil, nil, false
+		r.Baseline, r.BaselineTimeUS, r.Speedup, r.BaselineChecked, r.LeaveToLibrary, r.given = nil, nil, nil, nil, false, true
 		if b := at(r.Bytes, r.Placement); b != nil {
-			r.setBaseline(b.Name, b.TimeUS, evidenceOf(b.Data, 1), true)
+			r.setBaseline(b.Name, b.TimeUS, evidenceOf(b.Data, 1))
 		}
-		r.addBands(t.model, true)
+		r.addBands(t.model)
 	}
 	t.addNotes()
 }
 
-// setBaseline fills in a row's baseline and speedup. given: the time is no trial's of the
-// campaign.
-func (r *Row) setBaseline(name string, us float64, e Evidence, given bool) {
+// Instead returns the row with another configuration in the winner's place, and what that
+// amounts to.
+func (r Row) Instead(m *Measured) Row {
+	r.Algorithm, r.Source, r.Parameters, r.Channels, r.Instances = m.Algorithm, m.Source, m.Parameters, m.Channels, m.Instances
+	r.Protocol, r.TileBytes, r.IR, r.Granularity = m.Protocol, m.TileBytes, m.Program, m.Granularity
+	r.AlgBW *= r.TimeUS / m.TimeUS
+	r.TimeUS, r.TimeCIUS, r.evidence, r.Checked, r.program = m.TimeUS, m.CIUS, m.Evidence, m.IsChecked(), m.Program
+	if r.BaselineTimeUS != nil {
+		r.setBaseline(*r.Baseline, *r.BaselineTimeUS, r.baseline)
+	}
+	r.addBands(r.model)
+	return r
+}
+
+// setBaseline fills in a row's baseline and speedup.
+func (r *Row) setBaseline(name string, us float64, e Evidence) {
 	speedup := us / r.TimeUS
 	r.Baseline, r.BaselineTimeUS, r.Speedup = &name, &us, &speedup
 	r.baseline, r.BaselineChecked = e, e.IsChecked()
-	r.LeaveToLibrary = given && us < r.TimeUS*(1-sameTime)
+	r.LeaveToLibrary = us < r.TimeUS*(1-SameTime)
 }
 
-// sameTime is the relative difference up to which a winner and its baseline count as
+// SameTime is the relative difference up to which a program and the library count as
 // equally fast.
-const sameTime = 5e-4
+const SameTime = 5e-4
 
 // BaselineEvidence returns the evidence of the baseline's time.
 func (r *Row) BaselineEvidence() Evidence { return r.baseline }
@@ -289,7 +305,7 @@ func (r *Row) compare(p results.Point, ms []Measured) {
 		}
 	}
 	if us > 0 {
-		r.setBaseline(b.Name, us, behind, b.TimeUS > 0)
+		r.setBaseline(b.Name, us, behind)
 	}
 }
 
@@ -322,4 +338,17 @@ func ranges(rows []Row, all []Cell) []Range {
 		last = at
 	}
 	return out
+}
+
+// Range returns the range from least to most bytes that a configuration serves alone.
+func (m *Measured) Range(least, most int64) Range {
+	r := Range{
+		MinBytes: least, MaxBytes: most, Placement: m.Placement,
+		Algorithm: m.Algorithm, Source: m.Source, Parameters: m.Parameters, Channels: m.Channels, Instances: m.Instances,
+		Protocol: m.Protocol, TileBytes: m.TileBytes, IR: m.Program, Granularity: m.Granularity, Checked: m.IsChecked(), program: m.Program, evidence: m.Evidence,
+	}
+	if r.Parameters == nil {
+		r.Parameters = map[string]any{}
+	}
+	return r
 }

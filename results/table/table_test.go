@@ -162,7 +162,10 @@ func TestTableRows(t *testing.T) {
 	for _, r := range winners.Ranges {
 		spans = append(spans, span{r.MinBytes, r.MaxBytes})
 	}
-	if want := []span{{1024, 4095}, {4096, 8192}}; !slices.Equal(spans, want) {
+	if leave := winners.Rows[3].LeaveToLibrary; !leave {
+		t.Error("a size at which the library's trial is faster is not left to it")
+	}
+	if want := []span{{1024, 4095}, {4096, 8191}, {8192, 8192}}; !slices.Equal(spans, want) {
 		t.Errorf("ranges %v, want %v", spans, want)
 	}
 }

@@ -153,7 +153,7 @@ func (d *Dispatcher) interpolateLibrary(row *Row) {
 	}
 	us := math.Exp((1-weight)*math.Log(*a.BaselineTimeUS) + weight*math.Log(*b.BaselineTimeUS))
 	row.Baseline, row.BaselineTimeUS = a.Baseline, &us
-	row.Library = us < row.TimeUS*(1-sameTime)
+	row.Library = !faster(row.TimeUS, us)
 }
 
 // rowAt is the row of a size on a number of nodes; nil: there is none.

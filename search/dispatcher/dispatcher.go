@@ -26,7 +26,7 @@ type Row struct {
 	Ranks     int            `json:"ranks"`
 	Bytes     int64          `json:"bytes"`
 	Placement string         `json:"placement"`
-	Library   bool           `json:"library"` // leave the call to the library, which is faster than the program
+	Library   bool           `json:"library"` // leave the call to the library: the program is no faster, or was not measured there
 	Algorithm string         `json:"algorithm"`
 	Source    string         `json:"source"`
 	Own       map[string]any `json:"parameters"`
@@ -87,9 +87,8 @@ func New(campaigns []*results.Campaign) (*Dispatcher, error) {
 	return d, nil
 }
 
-// sameTime is the relative difference up to which a program and the library count as equally
-// fast.
-const sameTime = 5e-4
+// faster reports whether a program beats the library.
+func faster(us, libraryUS float64) bool { return us < libraryUS*(1-table.SameTime) }
 
 // rowsOf are the rows of a table.
 func rowsOf(t *table.Table, found string) (rows []Row) {
@@ -105,7 +104,7 @@ func rowsOf(t *table.Table, found string) (rows []Row) {
 			IR: w.IR, TimeUS: w.TimeUS, Baseline: w.Baseline, BaselineTimeUS: w.BaselineTimeUS, Evidence: evidence, Executor: w.Executor, Found: found,
 			recipe: recipeOf(&results.Trial{Algorithm: w.Algorithm, Source: w.Source, Parameters: w.Parameters, Instances: w.Instances, Protocol: w.Protocol, TileBytes: w.TileBytes}),
 		}
-		row.Library = w.BaselineTimeUS != nil && *w.BaselineTimeUS < w.TimeUS*(1-sameTime)
+		row.Library = w.BaselineTimeUS != nil && !faster(w.TimeUS, *w.BaselineTimeUS)
 		rows = append(rows, row)
 	}
 	return rows

@@ -46,16 +46,22 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Of a file's rules exactly one is for a call, and it has the row that Choose returns.
+// Of a file's rules exactly one is for a call, and it has the row that Choose returns; up to
+// the last size that a program serves that is no rule of the library's.
 func TestRulesAreChoose(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := dispatcherOf(t, rapid.SliceOfNDistinct(rapid.IntRange(1, 300), 1, 6, rapid.ID[int]).Draw(rt, "counts")...)
-		f := d.Document(nil, func(*Row) string { return "" })
+		served := rapid.Int64Range(0, 5000).Draw(rt, "served")
+		f := d.Document(nil, func(r *Row) Program { return Program{"f", r.Bytes + served} })
 		nodes, bytes, placement := rapid.IntRange(1, 600).Draw(rt, "nodes"), rapid.Int64Range(0, 8192).Draw(rt, "bytes"), rapid.SampledFrom([]string{"in", "out"}).Draw(rt, "placement")
 		want, _ := d.Choose(nodes, bytes, placement)
 		n := 0
 		for _, r := range f.Rules {
 			if nodes >= r.MinNodes && (r.MaxNodes == 0 || nodes <= r.MaxNodes) && bytes >= r.MinBytes && (r.MaxBytes == 0 || bytes <= r.MaxBytes) && r.Placement == placement {
+				program := bytes >= want.Bytes && bytes <= want.Bytes+served && bytes <= map[string]int64{"in": 4096, "out": 1024}[placement]
+				if r.Library == program || (r.File != "") != program {
+					rt.Errorf("%d nodes, %d bytes: library %t, file %q", nodes, bytes, r.Library, r.File)
+				}
 				if n++; r.Nodes != want.Nodes || r.Bytes != want.Bytes {
 					rt.Errorf("%d nodes, %d bytes: %d and %d, want %d and %d", nodes, bytes, r.Nodes, r.Bytes, want.Nodes, want.Bytes)
 				}

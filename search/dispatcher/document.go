@@ -36,13 +36,19 @@ type File struct {
 }
 
 // text is the rule of Choose and Between in words.
-const text = "A number of nodes without rows has those of the nearest one in ratio, the smaller one of two as near; a size has the row of the next smaller one that was searched. Beyond the least and the greatest of each, these count. " +
+const text = "A number of nodes without rows has those of the nearest one in ratio, the smaller one of two as near; a size has the row of the next smaller one that was searched, up to the size at which the library becomes faster. Sizes below and above those that were searched are left to the library. " +
 	"Rows found by a short search are of the routings that are the most promising there by their estimated costs, corrected by how far estimates were off on the map's numbers of nodes on both sides; rows found by an estimate have the least expected time, and were run nowhere. " +
 	"A program is for one number of ranks: on others, command with another --nodes searches its recipe alone; where the recipe does not apply there, leave the call to the library."
 
-// Document returns the dispatcher's file. provenance is its head; file names the program of a
-// row, empty where there is none.
-func (d *Dispatcher) Document(provenance []string, file func(*Row) string) *File {
+// Program is the exported program of a row, and the last size that it serves from there.
+type Program struct {
+	File string
+	Last int64
+}
+
+// Document returns the dispatcher's file. provenance is its head; program returns that of a
+// row, the zero value where there is none.
+func (d *Dispatcher) Document(provenance []string, program func(*Row) Program) *File {
 	plan := d.campaigns[0].Plan()
 	f := &File{
 		Schema: Schema, Provenance: provenance, Collective: plan.Collective, Topology: plan.Topology.Name, Op: plan.Op, DType: plan.DType, Rule: text,
@@ -61,18 +67,34 @@ func (d *Dispatcher) Document(provenance []string, file func(*Row) string) *File
 		for j := range rows {
 			r := nodes
 			r.Row = rows[j]
-			r.MinBytes = r.Bytes
-			if j == 0 || rows[j-1].Placement != r.Placement {
+			r.MinBytes, r.MaxBytes = r.Bytes, r.Bytes
+			if first := j == 0 || rows[j-1].Placement != r.Placement; first && r.Bytes == 1 {
 				r.MinBytes = 0
+			} else if first {
+				f.Rules = append(f.Rules, r.left(0, r.Bytes-1))
 			}
+			last := int64(0)
 			if j+1 < len(rows) && rows[j+1].Placement == r.Placement {
-				r.MaxBytes = rows[j+1].Bytes - 1
+				last = rows[j+1].Bytes - 1
+				r.MaxBytes = last
 			}
-			r.File = file(&rows[j])
+			if p := program(&rows[j]); p.File != "" {
+				r.File, r.MaxBytes, r.Library = p.File, min(p.Last, r.MaxBytes), false
+			}
 			f.Rules = append(f.Rules, r)
+			if r.MaxBytes != last {
+				f.Rules = append(f.Rules, r.left(r.MaxBytes+1, last))
+			}
 		}
 	}
 	return f
+}
+
+// left is the rule that leaves sizes beside those of a row to the library.
+func (r Rule) left(least, most int64) Rule {
+	r.MinBytes, r.MaxBytes, r.Library = least, most, true
+	r.File, r.IR, r.Command = "", "", ""
+	return r
 }
 
 // FileName is the name of the file.

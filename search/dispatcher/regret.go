@@ -154,7 +154,7 @@ func bestOf(kept map[string]bool, measured map[recipe]float64, there *Row) (titl
 			title, us = name, t
 		}
 	}
-	if us > 0 && there.BaselineTimeUS != nil && *there.BaselineTimeUS < us*(1-sameTime) {
+	if us > 0 && there.BaselineTimeUS != nil && !faster(us, *there.BaselineTimeUS) {
 		return "the library", *there.BaselineTimeUS
 	}
 	return title, us

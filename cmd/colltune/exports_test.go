@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results/export"
+)
+
+// system is what an exported file is judged on: the arguments that name it.
+type system []string
+
+// judgedSystems are those of TestExportsAreNeverSlower, the first ones in make test.
+var judgedSystems = []system{
+	{"-t", "dgx-a100"}, {"-t", "mi300x"},
+	{"-t", "dgx-h100"}, {"-t", "dgx-b200"}, {"-t", "dgx-1"}, {"-t", "ndv2"}, {"-t", "l40s-4"}, {"-t", "frontier"},
+	{"-t", "dgx-a100", "--nodes", "2"}, {"-t", "dgx-h100", "--nodes", "2"}, {"-t", "perlmutter", "--nodes", "2"}, {"-t", "torus:4x4"},
+}
+
+// formatsJudged are the exports of programs, by their arguments.
+var formatsJudged = [][]string{
+	{"--to", "msccl-xml", "--runtime", "msccl"}, {"--to", "msccl-xml", "--runtime", "executor-nccl"}, {"--to", "msccl-xml", "--runtime", "rccl"},
+	{"--to", "mscclpp-json"}, {"--to", "ir"},
+}
+
+// Each exported program, run at each size that its file serves and between, is at least as
+// fast as the library there. The library's time is that of another search's baseline.
+func TestExportsAreNeverSlower(t *testing.T) {
+	systems, calls := judgedSystems, []string{"allreduce", "alltoall", "allgather", "reducescatter"}
+	sizes, narrow := sizesJudged{1 << 10, 4, 10}, []string{}
+	if os.Getenv("COLLTUNE_LONG") == "" {
+		systems, calls, sizes, narrow = systems[:2], calls[:2], sizesJudged{4 << 10, 16, 4}, []string{"--family", "ring,all-pairs,direct", "--instances", "8"}
+	}
+	for _, s := range systems {
+		for _, call := range calls {
+			t.Run(strings.TrimPrefix(strings.Join(s, " "), "-t ")+" "+call, func(t *testing.T) { s.judge(t, call, sizes, narrow) })
+		}
+	}
+}
+
+// sizesJudged are n sizes, each factor times the one before.
+type sizesJudged struct {
+	least     int64
+	factor, n int64
+}
+
+func (z sizesJudged) flags(times int64) []string {
+	least := z.least * times
+	most := least * int64(math.Pow(float64(z.factor), float64(z.n-1)))
+	return []string{"-b", units.Bytes(least).String(), "-e", units.Bytes(most).String(), "-f", strconv.FormatInt(z.factor, 10)}
+}
+
+func (s system) judge(t *testing.T, call string, z sizesJudged, narrow []string) {
+	dir := t.TempDir()
+	campaign := filepath.Join(dir, "campaign")
+	search := func(folder string, more ...string) map[int64]float64 {
+		var table struct {
+			Rows []struct {
+				Bytes    int64
+				Baseline *float64 `json:"baseline_time_us"`
+			}
+		}
+		ask(t, &table, append(append([]string{"search", "-c", call, "--campaign", filepath.Join(dir, folder), "-o", "json", "-q"}, s...), more...)...)
+		us := map[int64]float64{}
+		for _, r := range table.Rows {
+			if r.Baseline != nil {
+				us[r.Bytes] = *r.Baseline
+			}
+		}
+		return us
+	}
+	library := search("campaign", append(z.flags(1), narrow...)...)
+	for _, times := range []int64{z.factor / 2, z.factor - 1} { // between
+		for bytes, us := range search("between"+strconv.FormatInt(times, 10), append(z.flags(times), "--family", "ring,all-pairs,direct", "--instances", "1", "--channels", "1")...) {
+			library[bytes] = us
+		}
+	}
+	for _, format := range formatsJudged {
+		var report export.Report
+		out := filepath.Join(dir, strings.Join(format, ""))
+		args := append([]string{"export", campaign, "--out", out, "-o", "json", "-q"}, format...)
+		if code := try(t, &report, args...); code == exitNothing {
+			continue // nothing of it can be exported here
+		}
+		t.Logf("%s: %v", strings.Join(format, " "), report.Summary)
+		for _, f := range report.Files {
+			s.judgeFile(t, campaign, out, f, library)
+		}
+	}
+}
+
+// judgeFile runs a file's program at the sizes whose library's time is known.
+func (s system) judgeFile(t *testing.T, campaign, out string, f export.File, library map[int64]float64) {
+	program := append([]string{filepath.Join(campaign, "programs", f.IR+".json"), "--protocol", f.Protocol, "--tile-bytes", units.Bytes(f.TileBytes).String()}, s...)
+	if strings.HasSuffix(f.Name, ".xml") {
+		program = append([]string{filepath.Join(out, f.Name)}, s...)
+	}
+	for bytes, us := range library {
+		if bytes < f.MinBytes || bytes > f.MaxBytes || bytes%f.Granularity != 0 {
+			continue
+		}
+		size := strconv.FormatInt(bytes, 10)
+		var run struct {
+			Rows []struct {
+				TimeUS float64 `json:"time_us"`
+			}
+		}
+		ask(t, &run, append([]string{"run", "-b", size, "-e", size, "-o", "json", "-q"}, program...)...)
+		if got := run.Rows[0].TimeUS; got > us*1.001 {
+			t.Errorf("%s at %s: %.2f us, and the library %.2f", f.Name, units.Bytes(bytes), got, us)
+		}
+	}
+}
+
+// ask runs a command that has to succeed, or to find nothing, and reads its JSON.
+func ask(t *testing.T, into any, args ...string) {
+	t.Helper()
+	if code := try(t, into, args...); code != exitDone {
+		t.Fatalf("colltune %s: exit code %d", strings.Join(args, " "), code)
+	}
+}
+
+func try(t *testing.T, into any, args ...string) int {
+	t.Helper()
+	var out, told bytes.Buffer
+	code := Main(args, strings.NewReader(""), &out, &told)
+	if code != exitDone {
+		t.Logf("colltune %s: %s", strings.Join(args, " "), &told)
+		return code
+	}
+	if err := json.Unmarshal(out.Bytes(), into); err != nil {
+		t.Fatal(err)
+	}
+	return code
+}

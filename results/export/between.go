@@ -1,0 +1,171 @@
+package export
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
+)
+
+// A file serves the sizes between those of its campaign, too, where the library may change its
+// algorithm and a program falls behind. So the range of a file ends before the first size at
+// which the library is faster:
+//
+//	4K        5.8K        8K          a Clock computes both times at some sizes between
+//	served    served      …
+//
+// Where nothing can, times are taken to be straight in logarithms between measured sizes, and a
+// program that the next size has no time of to grow in proportion to the size, at most.
+
+// Clock computes times at sizes that a campaign has not, in microseconds.
+type Clock interface {
+	// Library returns the library's times of calls of these sizes; one that it can't compute
+	// is missing. A placement is "in" or "out" of place.
+	Library(placement string, sizes []int64) (map[int64]float64, error)
+	// Program returns the time of a trial's program, with its knobs.
+	Program(t *results.Trial, bytes int64) (float64, error)
+}
+
+// probes is the number of sizes tried between two, at equal ratios.
+const probes = 3
+
+// between lists the sizes to try after a place, up to the last: those that a file of a
+// granularity serves. All are round, as sizes are for which a library has its best algorithms,
+// but for the very last.
+func between(at, last, granularity int64) (sizes []int64) {
+	granularity = max(granularity, 1)
+	round := granularity
+	for round*2 <= (last-at)/16 {
+		round *= 2
+	}
+	try := func(n, multiple int64) {
+		if n -= n % multiple; n > at && !slices.Contains(sizes, n) {
+			sizes = append(sizes, n)
+		}
+	}
+	for k := 1.; k <= probes; k++ {
+		try(int64(float64(at)*math.Pow(float64(last+1)/float64(at), k/(probes+1))), round)
+	}
+	try(last, round)
+	try(last, granularity)
+	return sizes
+}
+
+// ends returns, by place, the last size up to which the file that is open there is no slower
+// than the library.
+func (c *chooser) ends() ([]int64, error) {
+	ends, open := make([]int64, len(c.places)), make([]*table.Measured, len(c.places))
+	tried := map[string][]int64{} // by placement
+	for i, at := range c.places {
+		ends[i], open[i] = c.before(i), c.chosen[i]
+		if i > 0 && open[i] == nil && c.gaps[i] == Refused && open[i-1] != nil && open[i-1].Placement == at.Placement && c.reader.passes(open[i-1].Trial, at.Bytes) {
+			open[i] = open[i-1]
+		}
+		if open[i] != nil && c.libraryUS(at) > 0 {
+			tried[at.Placement] = append(tried[at.Placement], between(at.Bytes, ends[i], c.reader.granularity(open[i].Trial))...)
+		}
+	}
+	if c.slower {
+		return ends, nil
+	}
+	library := map[table.Cell]float64{}
+	for placement, sizes := range tried {
+		if c.clock == nil || len(sizes) == 0 {
+			continue
+		}
+		slices.Sort(sizes)
+		us, err := c.clock.Library(placement, slices.Compact(sizes))
+		if err != nil {
+			return nil, fmt.Errorf("the library's times between sizes: %w", err)
+		}
+		for bytes, t := range us {
+			library[table.Cell{Placement: placement, Bytes: bytes}] = t
+		}
+	}
+	for i, m := range open {
+		if m == nil || c.libraryUS(c.places[i]) == 0 {
+			continue
+		}
+		if c.clock == nil {
+			ends[i] = c.crossing(i, m)
+			continue
+		}
+		at, end := c.places[i], c.places[i].Bytes
+		for _, n := range between(at.Bytes, ends[i], c.reader.granularity(m.Trial)) {
+			us, err := c.clock.Program(m.Trial, n)
+			if err != nil {
+				return nil, fmt.Errorf("%s at %d bytes: %w", m.Title(), n, err)
+			}
+			t, known := library[table.Cell{Placement: at.Placement, Bytes: n}]
+			if !known {
+				t = c.straight(i, n)
+			}
+			if t > 0 && slower(us, t) {
+				ends[i] = end
+				break
+			}
+			end = n
+		}
+	}
+	return ends, nil
+}
+
+// crossing is the last size after a place at which a program is no slower than the library, by
+// what was measured there and at the next.
+func (c *chooser) crossing(i int, m *table.Measured) int64 {
+	last := c.before(i)
+	at := c.places[i]
+	if last == at.Bytes {
+		return last
+	}
+	next := c.places[i+1]
+	library := [2]float64{c.libraryUS(at), c.libraryUS(next)}
+	if library[1] == 0 {
+		return last
+	}
+	ahead := [2]float64{} // logarithms of how much faster the program is
+	for k, cell := range []table.Cell{at, next} {
+		ahead[k] = math.Log(library[k] / c.timeAt(cell, m))
+	}
+	switch {
+	case ahead[1] >= -sameTime:
+		return last
+	case ahead[0] <= 0:
+		return at.Bytes
+	}
+	return min(last, int64(float64(at.Bytes)*math.Pow(float64(next.Bytes)/float64(at.Bytes), ahead[0]/(ahead[0]-ahead[1]))))
+}
+
+// straight is the library's time at a size after a place, straight in logarithms to the next;
+// 0: nothing says it.
+func (c *chooser) straight(i int, bytes int64) float64 {
+	if c.before(i) == c.places[i].Bytes || c.libraryUS(c.places[i+1]) == 0 {
+		return 0
+	}
+	at, next := c.places[i], c.places[i+1]
+	share := math.Log(float64(bytes)/float64(at.Bytes)) / math.Log(float64(next.Bytes)/float64(at.Bytes))
+	return c.libraryUS(at) * math.Pow(c.libraryUS(next)/c.libraryUS(at), share)
+}
+
+// timeAt is a program's time at a place: as it was measured, or in proportion to the size.
+func (c *chooser) timeAt(at table.Cell, m *table.Measured) float64 {
+	for i := range c.all[at] {
+		o := &c.all[at][i]
+		if c.reader.fileKey(o.Trial) != c.reader.fileKey(m.Trial) {
+			continue
+		}
+		if refusal, err := c.refuses(o); err == nil && refusal == "" {
+			return o.TimeUS
+		}
+	}
+	return m.TimeUS * float64(at.Bytes) / float64(m.Bytes)
+}
+
+// sameTime is the relative difference up to which a program and the library count as equally
+// fast.
+const sameTime = table.SameTime
+
+func faster(us, libraryUS float64) bool { return us < libraryUS*(1-sameTime) }
+func slower(us, libraryUS float64) bool { return us > libraryUS*(1+sameTime) }
