@@ -42,5 +42,5 @@
 //	              synthesised.go baselines.go steady.go shortlist.go
 //	candidates    build.go natives.go nativeprior.go space.go check.go forecast.go
 //	              estimates.go
-//	search        tune.go run.go library.go
+//	search        tune.go run.go library.go clock.go
 package search

@@ -176,6 +176,7 @@ func (n *fileNames) next(s *servedRange) string {
 func (c *chooser) pick() error {
 	places := make([]Place, len(c.places))
 	offered := make([][]*table.Measured, len(places))
+	unlimited := c.reader.files() >= len(places)
 	c.why, c.gaps = make([]string, len(places)), make([]Reason, len(places))
 	for i, at := range c.places {
 		places[i] = Place{Bytes: at.Bytes, Placement: at.Placement}
@@ -183,6 +184,10 @@ func (c *chooser) pick() error {
 			m := &c.all[at][j]
 			if m.Reference {
 				continue
+			}
+			if unlimited && c.beaten(m) {
+				c.leave(i, m)
+				break // the runtime need not be asked of it, nor of slower ones
 			}
 			refusal, err := c.refuses(m)
 			if err != nil {
@@ -196,11 +201,11 @@ func (c *chooser) pick() error {
 			}
 			offered[i] = append(offered[i], m)
 			places[i].Offers = append(places[i].Offers, Offer{Trial: m.Trial, TimeUS: m.TimeUS})
-			if c.reader.files() >= len(places) {
+			if unlimited {
 				break // the rest is slower, and saves no file
 			}
 		}
-		if len(offered[i]) == 0 {
+		if len(offered[i]) == 0 && c.gaps[i] == "" {
 			c.gaps[i], c.why[i] = Refused, cmp.Or(c.why[i], "not measured")
 		}
 	}
@@ -212,15 +217,21 @@ func (c *chooser) pick() error {
 		if len(offered[i]) > 0 && (n < 0 || c.chosen[i].TimeUS > offered[i][0].TimeUS) {
 			c.why[i] = strings.TrimPrefix(c.why[i]+", and "+c.filesText(), ", and ")
 		}
-		switch library := c.libraryUS(c.places[i]); {
-		case c.chosen[i] == nil:
-			c.gaps[i] = Refused
-		case library > 0 && !c.slower && !faster(c.chosen[i].TimeUS, library):
-			c.leave(i, c.chosen[i])
+		switch m := c.chosen[i]; {
+		case m == nil:
+			c.gaps[i] = cmp.Or(c.gaps[i], Refused)
+		case c.beaten(m):
+			c.leave(i, m)
 			c.chosen[i] = nil
 		}
 	}
 	return nil
+}
+
+// beaten reports whether the library is as fast as m, or faster, so that it keeps the size.
+func (c *chooser) beaten(m *table.Measured) bool {
+	library := c.libraryUS(table.Cell{Placement: m.Placement, Bytes: m.Bytes})
+	return library > 0 && !c.slower && !faster(m.TimeUS, library)
 }
 
 // leave leaves a place to the library, where m would be exported.
