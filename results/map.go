@@ -169,11 +169,7 @@ func (m *Map) open(n int, there bool) (*Campaign, error) {
 		m.remark("%s is made now: the search was ended before", MapMember(m.dir, n))
 		return m.make(plan)
 	}
-	folder, err := m.folder.OpenRoot(filepath.Base(MapMember("", n)))
-	if err != nil {
-		return nil, fmt.Errorf("map %s: %w", m.dir, err)
-	}
-	c, err := openFolder(folder, m.lock != nil)
+	c, err := m.member(n)
 	if err != nil {
 		return nil, err
 	}
@@ -187,6 +183,15 @@ func (m *Map) open(n int, there bool) (*Campaign, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// member opens a campaign that is there.
+func (m *Map) member(n int) (*Campaign, error) {
+	folder, err := m.folder.OpenRoot(MapMember("", n))
+	if err != nil {
+		return nil, fmt.Errorf("map %s: %w", m.dir, err)
+	}
+	return openFolder(folder, m.lock != nil)
 }
 
 // make makes a campaign of the map, in the folder that is held open.
@@ -215,7 +220,7 @@ func (m *Map) make(p Plan) (*Campaign, error) {
 // has reports whether a number of nodes has a campaign in the folder. The error is about what
 // stands in its place.
 func (m *Map) has(n int) (bool, error) {
-	name := filepath.Base(MapMember("", n))
+	name := MapMember("", n)
 	info, err := m.folder.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -238,19 +243,19 @@ func (m *Map) has(n int) (bool, error) {
 func (m *Map) lostError(lost []int) error {
 	text := membersText(lost) + ": missing, and the map is of " + nodesText(m.list.nodes) + ": put it back"
 	var plans []Plan // of the others
-	for _, e := range m.entries() {
-		n, listed := m.listedAs(e)
-		p, err := m.planIn(e)
-		switch {
+	entries, _ := list(m.folder, ".")
+	for _, e := range entries {
+		p, err := m.planIn(e.Name())
+		switch n := p.Topology.Nodes; {
 		case err != nil:
-		case slices.Contains(lost, p.Topology.Nodes) && !listed:
-			text += fmt.Sprintf(" (%s holds the campaign of %s)", safe.Path(filepath.Join(m.dir, e)), units.Count(p.Topology.Nodes, "node"))
-		case listed && n == p.Topology.Nodes:
+		case e.Name() != MapMember("", n) && slices.Contains(lost, n):
+			text += fmt.Sprintf(" (%s holds the campaign of %s)", safe.Path(filepath.Join(m.dir, e.Name())), units.Count(n, "node"))
+		case e.Name() == MapMember("", n) && slices.Contains(m.list.nodes, n):
 			plans = append(plans, p)
 		}
 	}
 	for _, n := range lost {
-		if _, err := m.folder.Lstat(filepath.Base(MapMember("", n))); err == nil {
+		if _, err := m.folder.Lstat(MapMember("", n)); err == nil {
 			text += fmt.Sprintf(", or remove what is left in %s", MapMember(m.dir, n))
 		}
 	}
@@ -258,27 +263,6 @@ func (m *Map) lostError(lost []int) error {
 		text += fmt.Sprintf("; the search makes it anew: %s --campaign %s", commandOn(plans, m.list.nodes), safe.Path(m.dir))
 	}
 	return &MapError{m.dir, text}
-}
-
-// entries names the folders in the map's.
-func (m *Map) entries() (names []string) {
-	all, _ := list(m.folder, ".")
-	for _, e := range all {
-		if e.IsDir() {
-			names = append(names, e.Name())
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// listedAs returns the number of nodes whose campaign is to be in a folder.
-func (m *Map) listedAs(name string) (n int, listed bool) {
-	i := slices.IndexFunc(m.list.nodes, func(n int) bool { return MapMember("", n) == name })
-	if i < 0 {
-		return 0, false
-	}
-	return m.list.nodes[i], true
 }
 
 // planIn reads the plan of the campaign in a folder of the map's.

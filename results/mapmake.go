@@ -97,17 +97,12 @@ func (m *Map) create(plans []Plan) error {
 // be refused.
 func (m *Map) present(p Plan) (*Campaign, error) {
 	n := p.Topology.Nodes
-	name := filepath.Base(MapMember("", n))
 	has, err := m.has(n)
 	if err != nil {
 		return nil, err
 	}
 	if has {
-		folder, err := m.folder.OpenRoot(name)
-		if err != nil {
-			return nil, fmt.Errorf("map %s: %w", m.dir, err)
-		}
-		c, err := openFolder(folder, true)
+		c, err := m.member(n)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +112,7 @@ func (m *Map) present(p Plan) (*Campaign, error) {
 		}
 		return c, nil
 	}
-	if folder, err := m.folder.OpenRoot(name); err == nil {
+	if folder, err := m.folder.OpenRoot(MapMember("", n)); err == nil {
 		defer folder.Close()
 		if err := refuseForeign(folder); err != nil {
 			return nil, err
@@ -135,7 +130,7 @@ func (m *Map) checkOthers(plans []Plan) error {
 		if slices.ContainsFunc(plans, func(p Plan) bool { return p.Topology.Nodes == n }) {
 			continue
 		}
-		other, err := m.planIn(filepath.Base(MapMember("", n)))
+		other, err := m.planIn(MapMember("", n))
 		if err != nil {
 			continue // whoever opens it says so
 		}
