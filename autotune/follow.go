@@ -119,7 +119,7 @@ func (r *run) startFollowers(ctx context.Context, row strategy.Row, cells []*cel
 		}
 		f := &follower{space: s, cells: of, deterministic: r.deterministic}
 		s.Cost.Trial = func(p strategy.Point) float64 { return f.costs().of(p) }
-		f.Strategy = row.New(&s.Space, strategy.Options{Seed: r.problem.Seed, Gain: cmp.Or(r.problem.Gain, DefaultGain), Earlier: s.earlier(r.problem.Earlier)})
+		f.Strategy = row.New(&s.Space, strategy.Options{Seed: r.problem.Seed, Gain: cmp.Or(r.problem.Gain, DefaultGain), Exact: r.deterministic, Earlier: s.earlier(r.problem.Earlier)})
 		for i := range r.made {
 			f.observed(r.made[i].trial, &r.made[i].record)
 		}

@@ -36,7 +36,7 @@ type params struct {
 	own     float64   // the row configuration's part of their variance
 	octaves float64   // the size's scale
 	rough   float64   // standard deviation of the row point
-	noise   float64   // relative standard deviation of one trial
+	noise   float64   // relative standard deviation of one trial; 0: times are exact
 	decay   []float64 // by trait
 	units   []unit    // of work; none: no workers
 }

@@ -38,10 +38,12 @@ func around(value float64, low, high int) (all []guess) {
 func knobs(first params) []knob {
 	all := []knob{
 		{func(p *params) *float64 { return &p.kin }, around(first.kin, -3, 3)},
-		{func(p *params) *float64 { return &p.noise }, around(first.noise, -3, 3)},
 		{func(p *params) *float64 { return &p.rough }, around(first.rough, -2, 3)},
 		{func(p *params) *float64 { return &p.octaves }, around(first.octaves, -2, 2)},
 		{func(p *params) *float64 { return &p.own }, around(first.own, -2, 3)},
+	}
+	if first.noise > 0 {
+		all = append(all, knob{func(p *params) *float64 { return &p.noise }, around(first.noise, -3, 3)})
 	}
 	for t := range first.decay {
 		all = append(all, knob{func(p *params) *float64 { return &p.decay[t] }, around(first.decay[t], -3, 3)})

@@ -33,6 +33,9 @@ func newModel(s *Space, o Options) Strategy {
 	if s.PriorUS != nil {
 		m.all = allPrior
 	}
+	if o.Exact {
+		m.first.noise = 0
+	}
 	r := rand.New(rand.NewPCG(uint64(o.Seed), 1))
 	for range s.Configs {
 		m.jitter = append(m.jitter, 1e-6*r.Float64())
@@ -107,8 +110,17 @@ type contender struct {
 	mean     float64   // of the time's logarithm
 	variance float64   // of it
 	solved   []float64 // factor⁻¹ × its covariance with the evidence and the trials chosen since
+	succeeds float64   // probability that a trial has a time
+
 	measured bool
-	succeeds float64 // probability that a trial has a time
+	centre   float64 // logarithm of the median of its trials
+	doubt    float64 // variance of that
+}
+
+// apart reports whether two measured contenders' times differ by more than chance explains.
+func (c *contender) apart(o *contender) bool {
+	d := c.centre - o.centre
+	return d*d > 4*(c.doubt+o.doubt)
 }
 
 // belief is the model after a history, as far as it matters: the contenders of each size.
@@ -124,12 +136,13 @@ const perSize = 24
 
 func (m *model) believe(history []Observation) *belief {
 	b := &belief{posterior: m.covariance(history).given(m.evidence(history)), m: m, opened: map[int]bool{}}
-	failed, measured := map[Point]bool{}, map[Point]bool{}
+	failed, measured := map[Point]bool{}, map[Point]*evidence{}
 	for _, o := range history {
-		if o.Failed {
-			failed[o.Point] = true
-		} else {
-			measured[o.Point] = true
+		failed[o.Point] = failed[o.Point] || o.Failed
+	}
+	for i := range b.data {
+		if e := &b.data[i]; !e.earlier {
+			measured[e.Point] = e
 		}
 	}
 	means, spreads := b.means(), b.spreads()
@@ -141,11 +154,11 @@ func (m *model) believe(history []Observation) *belief {
 			if failed[p] || m.space.never(p) || succeeds[c] < hopeless {
 				continue
 			}
-			all = append(all, &contender{
-				Point: p, mean: m.mean[c][s] + means[s][c] + m.jitter[c], variance: spreads[s][c],
-				measured: measured[p],
-				succeeds: succeeds[c],
-			})
+			x := &contender{Point: p, mean: m.mean[c][s] + means[s][c] + m.jitter[c], variance: spreads[s][c], succeeds: succeeds[c]}
+			if e := measured[p]; e != nil {
+				x.measured, x.centre, x.doubt = true, m.mean[c][s]+e.centre(), e.variance(b.noise)
+			}
+			all = append(all, x)
 		}
 		some := contenders(all)
 		for _, c := range some {
@@ -157,7 +170,7 @@ func (m *model) believe(history []Observation) *belief {
 }
 
 // contenders are those of a size's points that are looked at in full: the likeliest to be
-// fast, and the fastest of those measured. It sorts the points.
+// fast, and the fastest of those measured, by the model and by the clock. It sorts the points.
 func contenders(all []*contender) []*contender {
 	by := func(key func(*contender) float64) {
 		slices.SortFunc(all, func(x, y *contender) int {
@@ -167,13 +180,14 @@ func contenders(all []*contender) []*contender {
 	by(func(c *contender) float64 { return c.mean - c.variance })
 	some := slices.Clone(all[:min(perSize, len(all))])
 	by(func(c *contender) float64 { return c.mean })
-	known := 0
-	for _, c := range all {
-		if c.measured && known < perSize/3 {
-			known++
-			if !slices.Contains(some, c) {
-				some = append(some, c)
-			}
+	known := slices.DeleteFunc(all, func(c *contender) bool { return !c.measured })
+	if len(known) == 0 {
+		return some
+	}
+	fastest := slices.MinFunc(known, func(x, y *contender) int { return cmp.Compare(x.centre, y.centre) })
+	for _, c := range append(slices.Clone(known[:min(perSize/3, len(known))]), fastest) {
+		if !slices.Contains(some, c) {
+			some = append(some, c)
 		}
 	}
 	return some
@@ -221,15 +235,23 @@ func (b *belief) successes(history []Observation, size int) []float64 {
 	return times
 }
 
-// incumbent returns a size's fastest configuration of those measured, by the model, and the
-// second; nil: there is none.
+// incumbent returns a size's fastest configuration of those measured, and the fastest other
+// by the model; nil: there is none. Among those that can't be told from the fastest, the
+// model decides.
 func (b *belief) incumbent(size int) (best, second *contender) {
+	var fastest *contender
 	for _, c := range b.sizes[size] {
-		switch {
-		case !c.measured:
-		case best == nil || c.mean < best.mean:
-			best, second = c, best
-		case second == nil || c.mean < second.mean:
+		if c.measured && (fastest == nil || c.centre < fastest.centre) {
+			fastest = c
+		}
+	}
+	for _, c := range b.sizes[size] {
+		if c.measured && !c.apart(fastest) && (best == nil || c.mean < best.mean) {
+			best = c
+		}
+	}
+	for _, c := range b.sizes[size] {
+		if c.measured && c != best && (second == nil || c.mean < second.mean) {
 			second = c
 		}
 	}
@@ -316,7 +338,10 @@ func (b *belief) choose() (next *contender) {
 
 // suppose adds a trial as if its time were the one expected.
 func (b *belief) suppose(c *contender) {
-	c.measured, b.opened[c.Config] = true, true
+	if !c.measured {
+		c.measured, c.centre, c.doubt = true, c.mean, b.noise*b.noise
+	}
+	b.opened[c.Config] = true
 	d, own := math.Sqrt(c.variance+b.noise*b.noise), slices.Clone(c.solved)
 	for _, size := range b.sizes {
 		for _, o := range size {

@@ -39,6 +39,9 @@ func (e *evidence) variance(noise float64) float64 {
 // of which one beyond three deviations counts as if it had three.
 func (e *evidence) repeats(noise float64) (log float64) {
 	n := len(e.logs)
+	if noise == 0 {
+		return 0
+	}
 	for _, x := range e.logs {
 		d := min(math.Abs(x-e.centre())/noise, 3)
 		log -= d * d / 2
@@ -56,7 +59,8 @@ type posterior struct {
 }
 
 // given conditions the model on the evidence, in order. An innovation beyond surprise is
-// an outlier until the point is measured again: its variance grows by its own square.
+// an outlier until the point is measured again, unless times are exact: its variance grows
+// by its own square.
 func (c *covariance) given(data []evidence) *posterior {
 	p := &posterior{covariance: c, data: data, z: make([]float64, len(data))}
 	for i := range data {
@@ -66,7 +70,7 @@ func (c *covariance) given(data []evidence) *posterior {
 			v -= x * x
 		}
 		v += data[i].variance(c.noise)
-		if len(data[i].logs) == 1 && rest*rest > surprise*surprise*v {
+		if c.noise > 0 && len(data[i].logs) == 1 && rest*rest > surprise*surprise*v {
 			v += rest * rest
 		}
 		d := math.Sqrt(v)

@@ -17,6 +17,8 @@ type Options struct {
 	// Gain: a size is done when less than this part of its time is expected to be gained.
 	// 0: 0.01.
 	Gain float64
+	// Exact: equal trials take equal times, so that a measured one is known.
+	Exact bool
 	// Earlier are trials of an earlier campaign on the same space. They are no part of the
 	// history, and no incumbent is chosen by them alone; strategies without a model ignore
 	// them.

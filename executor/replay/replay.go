@@ -88,7 +88,7 @@ func (p *player) Describe(context.Context) (executor.Description, error) {
 	n := p.settings.noise
 	d := executor.Description{
 		Name: Name, Version: version,
-		Deterministic: n.Spread == 0 && n.Drift == 0 && n.Outliers == 0,
+		Deterministic: n.None(),
 		DTypes:        collective.DTypes(), Operations: operations,
 		NativeOnly: true,
 		OtherLinks: true, // the topology of a search need not be the machine that was timed

@@ -80,7 +80,7 @@ type play struct {
 
 // play plays a strategy until it is done, or has made most trials a size in the mean.
 func (g *game) play(ctx context.Context, row strategy.Row, o Options, most int, seed int64) (p play) {
-	s := row.New(&g.space, strategy.Options{Seed: seed, Gain: o.Gain})
+	s := row.New(&g.space, strategy.Options{Seed: seed, Gain: o.Gain, Exact: o.Noise.None()})
 	noise := o.Noise
 	noise.Seed = seed
 	sizes := len(g.space.Sizes)

@@ -31,6 +31,9 @@ func (n Noise) Validate() error {
 	return nil
 }
 
+// None reports whether all times are as recorded.
+func (n Noise) None() bool { return n.Spread == 0 && n.Drift == 0 && n.Outliers == 0 }
+
 // Factor returns the factor of a trial of a configuration, by name, at a size. same is how
 // many trials that configuration had at the size before, all how many there were of any.
 func (n Noise) Factor(config string, bytes int64, same, all int) float64 {
