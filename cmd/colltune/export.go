@@ -11,7 +11,10 @@ import (
 	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
+	"github.com/colltune/colltune/results/tuning"
 	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/baseline"
+	"github.com/colltune/colltune/topologies"
 )
 
 func exportCommand() *cobra.Command {
@@ -62,6 +65,7 @@ each number of nodes below PATH.
 				switch {
 				case err == nil:
 					o.Node, o.LL128 = nodeOf(problem.Topology), search.EnablesLL128(problem.Topology)
+					o.Left = baseline.Left(func(int, int) (*topologies.Topology, error) { return problem.Topology, nil })
 					clock, err := search.NewClock(cmd.Context(), c, memoryLimit(cmd))
 					if clock != nil {
 						o.Clock = clock
@@ -69,6 +73,8 @@ each number of nodes below PATH.
 					if err != nil {
 						return o, err
 					}
+				case to == "nccl-tuner-csv":
+					o.Left = func(tuning.Scope, int64) ([]tuning.Config, error) { return nil, err }
 				case to == "mscclpp-json":
 					return o, err // plans depend on which ranks share a node
 				}

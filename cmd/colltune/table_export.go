@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,7 +16,9 @@ import (
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/results/tuning"
+	"github.com/colltune/colltune/search/baseline"
 	"github.com/colltune/colltune/search/libraries"
+	"github.com/colltune/colltune/topologies"
 )
 
 func tableExportCommand() *cobra.Command {
@@ -68,8 +71,16 @@ All files are written, or none.`,
 				"colltune table export --to " + format.Name,
 				fmt.Sprintf("of %s, sha256 %x", units.Count(len(t.Rows), "time"), sha256.Sum256(rows.Bytes())),
 			}
-			e, err := t.Export(format, tuning.Options{Head: head, Release: release})
-			if err != nil {
+			o := tuning.Options{Head: head, Release: release}
+			o.KeepSlower, _ = cmd.Flags().GetBool("keep-slower")
+			if format.All {
+				o.Left = baseline.Left(func(nodes, gpus int) (*topologies.Topology, error) { return partOf(cmd, nodes, gpus) })
+			}
+			e, err := t.Export(format, o)
+			switch {
+			case errors.Is(err, libraries.ErrLeft):
+				return &nothingError{fmt.Errorf("%s: %w", args[0], err)}
+			case err != nil:
 				return usagef("%s: %w", args[0], err)
 			}
 			if len(e.Files()) == 0 {
@@ -87,9 +98,36 @@ All files are written, or none.`,
 	choiceFlag(cmd, "to", "", "", tuning.Names(), "what to write")
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print what was written")
 	callFlags(cmd)
+	topologyFlag(cmd)
+	cmd.Flags().Lookup("topology").Usage += "; for nccl-tuner-csv, whose files have rows of what NCCL runs there by itself, too"
+	cmd.Flags().Bool("keep-slower", false, "export what is not known to be faster than the library's own choice, too")
 	cmd.Flags().String("out", "", "the folder `PATH` to write to")
 	cmd.Flags().String("release", "", "the `RELEASE` of the library that loads the files, where they differ by it: of nccl-sym-env 2.27 to 2.32 (default the newest)")
 	return cmd
+}
+
+// partOf is the system of -t with so many nodes, and GPUs of each.
+func partOf(cmd *cobra.Command, nodes, gpus int) (*topologies.Topology, error) {
+	name := flagValue(cmd, "topology")
+	if name == "" {
+		return nil, errors.New("-t is missing: want the system whose NCCL is to be tuned, such as dgx-h100")
+	}
+	whole, err := topologies.Resolve(name, topologies.Options{Nodes: nodes})
+	if err != nil {
+		return nil, err
+	}
+	has := len(whole.Ranks) / whole.Nodes
+	if gpus == has {
+		return whole, nil
+	}
+	if gpus > has {
+		return nil, fmt.Errorf("%s has %s on a node, and the table %d: want another -t, or --ranks %d", name, units.Count(has, "GPU"), gpus, has*nodes)
+	}
+	first := make([]int, gpus)
+	for i := range first {
+		first[i] = i
+	}
+	return topologies.Resolve(name, topologies.Options{Nodes: nodes, GPUs: first})
 }
 
 // tableFilter reads the flags of a call, none of which has to be given.

@@ -8,6 +8,7 @@ import (
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/results/resultstest"
+	"github.com/colltune/colltune/results/tuning"
 )
 
 // The fastest of NCCL's own algorithms become rows of its example tuner's file.
@@ -25,7 +26,11 @@ func ExampleWrite() {
 		return
 	}
 	defer c.Close()
-	report, err := export.Write(c, export.Options{To: "nccl-tuner-csv", Out: filepath.Join(dir, "out")})
+	// What NCCL would run by itself, of whatever has no other row.
+	left := func(tuning.Scope, int64) ([]tuning.Config, error) {
+		return []tuning.Config{{Library: "nccl", Kernel: "ring", Protocol: "Simple", Channels: 64}}, nil
+	}
+	report, err := export.Write(c, export.Options{To: "nccl-tuner-csv", Out: filepath.Join(dir, "out"), Left: left, KeepSlower: true})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
+	"github.com/colltune/colltune/results/tuning"
 )
 
 // ErrNothingFits is wrapped by the error of an export whose runtime would run none of the
@@ -31,6 +32,8 @@ type Options struct {
 	// Node, for mscclpp-json, is the node of a rank, within which ranks reach each
 	// other's memory; nil: all are on one.
 	Node func(rank int) int
+	// Left, for nccl-tuner-csv, is what NCCL runs by itself.
+	Left tuning.Left
 	// KeepSlower exports sizes at which the library is as fast or faster, too.
 	KeepSlower bool
 	// Clock computes times between the campaign's sizes; nil: nothing can.

@@ -25,13 +25,13 @@ func TestExportsLeaveForeignFiles(t *testing.T) {
 				campaign = resultstest.Library
 			}
 			c := campaign(t)
-			_, files := exported(t, c, Options{To: to})
+			_, files := exported(t, c, Options{To: to, Left: ringAlone, KeepSlower: true})
 			for name := range files {
 				for _, text := range foreignTexts {
 					out := t.TempDir()
 					filetest.Plant(t, filepath.Join(out, name), text)
 					before := filetest.Tree(t, out)
-					_, err := Write(c, Options{To: to, Out: out})
+					_, err := Write(c, Options{To: to, Out: out, Left: ringAlone, KeepSlower: true})
 					var foreign *ForeignFileError
 					if !errors.As(err, &foreign) || foreign.Path != filepath.Join(out, name) {
 						t.Errorf("over %q: %v", text, err)
@@ -73,7 +73,7 @@ func TestExportsLeaveForeignFiles(t *testing.T) {
 				planted[filepath.Join(folder, name)] = true
 			}
 			before, away := filetest.Tree(t, out), filetest.Tree(t, elsewhere)
-			report, err := Write(c, Options{To: to, Out: out})
+			report, err := Write(c, Options{To: to, Out: out, Left: ringAlone, KeepSlower: true})
 			if err != nil {
 				t.Fatal(err)
 			}

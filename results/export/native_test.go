@@ -11,6 +11,7 @@ import (
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/resultstest"
+	"github.com/colltune/colltune/results/tuning"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -41,6 +42,63 @@ func TestSymmetricKernelsAreNoted(t *testing.T) {
 	}
 }
 
+// ringAlone is a library that only runs rings.
+func ringAlone(tuning.Scope, int64) ([]tuning.Config, error) {
+	return []tuning.Config{{Library: "nccl", Kernel: "ring", Protocol: "Simple", Channels: 64}}, nil
+}
+
+// Sizes at which nothing is known to be faster than what NCCL runs by itself are its own: they
+// have its rows, as all calls of the file's ranks have, since one without would run on one
+// channel.
+func TestTunerLeavesToNCCL(t *testing.T) {
+	plan := resultstest.Plan(1024, 2048, 4096, 8192)
+	c := resultstest.Create(t, plan)
+	eight := map[string]string{"channels": "8"}
+	for i, own := range []float64{5, 10, 12, 15} {
+		resultstest.Append(t, c, ncclTrials(t, c, resultstest.NativeTrial("auto", results.ProtocolAuto, nil, 0, plan.Sizes[i], own),
+			resultstest.NativeTrial("ring", "LL", eight, 8, plan.Sizes[i], []float64{6, 7, 9, 15}[i]))...)
+	}
+	report, files := exported(t, c, Options{To: "nccl-tuner-csv", Left: ringAlone})
+	text := files["colltune-allreduce-4r-in-nccl-tuner.conf"]
+	if !strings.Contains(text, "\nallreduce,2048,4096,ring,ll,8,1,4\n") && !strings.Contains(text, "\nallreduce,2048,8191,ring,ll,8,1,4\n") {
+		t.Errorf("the sizes of 2K and 4K have no row\n%s", text)
+	}
+	var left []int64
+	for _, g := range report.Gaps {
+		left = append(left, g.Bytes)
+	}
+	if !slices.Equal(left, []int64{1024, 8192}) {
+		t.Errorf("left %v of %+v", left, report.Gaps)
+	}
+	format, _ := tuning.Named("nccl-tuner-csv")
+	reader, err := format.Read("f", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, collective := range tuning.TunerCollectives {
+		for _, bytes := range []int64{0, 1, 1024, 1 << 20, 1 << 62} {
+			chosen, ok := reader.Choose(tuning.Scope{Collective: collective, Ranks: 4, Nodes: 1}, bytes)
+			if !ok || chosen.Kernel != "ring" || chosen.Protocol != "Simple" || chosen.Channels != 64 {
+				t.Errorf("%s of %d runs %+v %v", collective, bytes, chosen, ok)
+			}
+		}
+	}
+	if chosen, ok := reader.Choose(tuning.Scope{Collective: "allreduce", Ranks: 2, Nodes: 1}, 1024); ok || chosen.Channels != 1 {
+		t.Errorf("over other ranks: %+v %v", chosen, ok)
+	}
+	for _, kept := range []bool{false, true} {
+		if _, err := Write(c, Options{To: "nccl-tuner-csv", Out: t.TempDir(), KeepSlower: kept}); !errors.Is(err, ErrNothingFits) {
+			t.Errorf("without what NCCL runs by itself: %v", err)
+		}
+	}
+	// Without any time of NCCL's own choice nothing is known to be faster.
+	c = resultstest.Create(t, plan)
+	resultstest.Append(t, c, ncclTrials(t, c, resultstest.NativeTrial("ring", "LL", eight, 8, 1024, 6))...)
+	if _, err := Write(c, Options{To: "nccl-tuner-csv", Out: t.TempDir(), Left: ringAlone}); !errors.Is(err, ErrNothingFits) || !strings.Contains(err.Error(), "--keep-slower") {
+		t.Errorf("without a time of NCCL's own: %v", err)
+	}
+}
+
 func TestExportTuner(t *testing.T) {
 	c := resultstest.Library(t)
 	out := t.TempDir()
@@ -58,6 +116,12 @@ func TestExportTuner(t *testing.T) {
 	want := []string{
 		"allreduce,1024,4095,ring,ll,8,1,4",
 		"allreduce,4096,8192,nvls_tree,simple,16,1,4",
+		// What NCCL runs by itself, of all else.
+		"broadcast,0,9223372036854775807,ring,simple,64,1,4",
+		"reduce,0,9223372036854775807,ring,simple,64,1,4",
+		"allgather,0,9223372036854775807,ring,simple,64,1,4",
+		"reducescatter,0,9223372036854775807,ring,simple,64,1,4",
+		"allreduce,0,9223372036854775807,ring,simple,64,1,4",
 	}
 	if !slices.Equal(rows, want) {
 		t.Errorf("rows %q, want %q", rows, want)
@@ -67,7 +131,7 @@ func TestExportTuner(t *testing.T) {
 		losses = append(losses, units.Bytes(l.Bytes).String()+": "+l.Why)
 	}
 	wantLosses := []string{
-		"1K: no row of NCCL's tuner can say auto auto",
+		"1K: it is NCCL's own choice",
 		"2K: no row of NCCL's tuner can name a program",
 		"8K: no row of NCCL's tuner can set buffer",
 	}
@@ -114,8 +178,8 @@ func TestTablesOfBothPlacements(t *testing.T) {
 			"mcr-dl":         "4,1024,nccl\n4,2048,nccl",
 		} {
 			report, files := exported(t, c, Options{To: to})
-			if len(report.Files) != 1 || !strings.HasSuffix(strings.TrimSpace(files[report.Files[0].Name]), want) {
-				t.Errorf("%s of %s: %q, want %s at the end", to, placement, files, want)
+			if len(report.Files) != 1 || !strings.Contains(files[report.Files[0].Name], "\n"+want+"\n") {
+				t.Errorf("%s of %s: %q, want %s", to, placement, files, want)
 			}
 			told := strings.Contains(strings.Join(report.Notes, "\n"), "the times in place decide")
 			if told != (placement == "both") {

@@ -1,7 +1,9 @@
 package export
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,91 +16,90 @@ import (
 
 // exportTuner writes the configuration file of NCCL's example tuner plugin. A row
 // for every range of sizes says as much as it can: one of NCCL's own algorithms, a
-// protocol, and a number of channels. The number is not optional, since without it
-// the plugin has NCCL run one channel. If the winner is anything else, the best
+// protocol, and a number of channels. If the winner is anything else, the best
 // that a row can say is written, and the report says what that costs.
+//
+// The plugin has NCCL run one channel in a call without a row. So what is left to NCCL has
+// rows, too: all other sizes, and the other collectives of which a tuner is asked.
 func exportTuner(c *results.Campaign, o Options, report *Report) error {
 	plan := c.Plan()
 	if !slices.Contains(tuning.TunerCollectives, plan.Collective) {
 		return fmt.Errorf("NCCL's tuner is not asked for %s, only for %s: %w", plan.Collective, strings.Join(tuning.TunerCollectives, ", "), ErrNothingFits)
 	}
-	all, err := exportable(c)
+	o.Clock = nil // of programs
+	var x *chooser
+	x, err := newChooser(c, o, "NCCL's tuner", tunerReader{}, func(m *table.Measured) (string, error) {
+		if why := tunerLacks(m); why != "" || o.KeepSlower {
+			return why, nil
+		}
+		return x.notFaster(m), nil
+	})
 	if err != nil {
 		return err
 	}
-	winners, err := table.Build(c)
-	if err != nil {
-		return err
-	}
-	left := libraryFaster(winners)
 	// The tuner is not told whether a call is in place.
 	placement := plan.Placements()[0]
 	if len(plan.Placements()) > 1 {
 		report.note("the tuner is not told whether a call is in place: the times in place decide")
+		x.places = slices.DeleteFunc(x.places, func(at table.Cell) bool { return at.Placement != placement })
 	}
-	var rows []servedRange
-	for _, at := range table.Cells(plan) {
-		if at.Placement != placement {
-			continue
-		}
-		if why := left[at]; why != "" {
-			report.addGap(at, why)
-			continue
-		}
-		m, winner, why := tunable(all[at])
-		if m == nil {
-			report.addGap(at, why)
-			continue
-		}
-		report.addLoss(at, winner.Title(), winner.TimeUS, m.Title(), m.TimeUS, why)
-		end := lastSizeOf(plan, at)
-		if n := len(rows); n > 0 && rows[n-1].max+1 == at.Bytes && tunerConfig(&rows[n-1].Measured) == tunerConfig(m) {
-			rows[n-1].max, rows[n-1].last = end, at.Bytes
-			rows[n-1].Evidence = rows[n-1].Evidence.Plus(m.Evidence)
-		} else {
-			rows = append(rows, servedRange{Measured: *m, min: at.Bytes, last: at.Bytes, max: end})
-		}
-	}
-	if len(left) == len(winners.Rows) {
+	rows, err := x.choose(report)
+	switch {
+	case errors.Is(err, ErrNothingFits) && len(libraryFaster(x.table)) == len(x.table.Rows):
 		report.note(libraryFastest)
+	case errors.Is(err, ErrNothingFits):
+		return fmt.Errorf("%w: search --executor nccl measures NCCL's own algorithms", err)
+	case err != nil:
+		return err
+	}
+	if len(rows) == 0 {
 		there, err := tunerFolder(o.Out, plan).write()
 		report.note(there.notes()...)
 		return err
 	}
-	if len(rows) == 0 {
-		return fmt.Errorf("NCCL's tuner can choose none of what was measured (%s; search --executor nccl measures NCCL's own algorithms): %w", report.Gaps[0].Why, ErrNothingFits)
-	}
-	return writeTuner(c, o.Out, placement, rows, report)
+	return writeTuner(c, o, placement, rows, report)
 }
 
-// tunable returns the fastest configuration at a size that a row can name; nil if there
-// is none. winner is the fastest of all, and why is the reason if it is another.
-func tunable(all []table.Measured) (best, winner *table.Measured, why string) {
-	why = "nothing measured there is an algorithm of NCCL's own with a number of channels"
-	for i := range all { // best first
-		m := &all[i]
-		if m.Reference {
+// notFaster returns the reason for which a configuration is not known to be faster than what
+// NCCL runs by itself, by its baseline or by a trial of that; "" if it is.
+func (c *chooser) notFaster(m *table.Measured) string {
+	at := table.Cell{Placement: m.Placement, Bytes: m.Bytes}
+	if c.libraryUS(at) > 0 {
+		return "" // the chooser compares
+	}
+	for i := range c.all[at] { // best first
+		own := &c.all[at][i]
+		if !own.IsNative() || own.Algorithm != "auto" || len(own.Parameters) > 0 {
 			continue
 		}
-		no := tunerLacks(m)
-		if winner == nil {
-			winner = m
-			if no != "" {
-				why = no
-			}
+		if faster(m.TimeUS, own.TimeUS) {
+			return ""
 		}
-		if no == "" {
-			return m, winner, why
-		}
+		return fmt.Sprintf("NCCL's own choice takes %.2f us, and the fastest that a row can say %.2f", own.TimeUS, m.TimeUS)
 	}
-	return nil, winner, why
+	return "no time of NCCL's own choice says that anything is faster: want one, or --keep-slower"
 }
+
+// tunerReader is the example plugin: a file holds any number of rows.
+type tunerReader struct{ reader }
+
+func (tunerReader) files() int { return math.MaxInt }
+
+func (tunerReader) fileKey(t *results.Trial) fileKey {
+	return fileKey{program: fmt.Sprint(tunerConfig(&table.Measured{Trial: t})), protocol: t.Protocol}
+}
+
+func (tunerReader) passes(*results.Trial, int64) bool { return false }
+
+func (tunerReader) granularity(*results.Trial) int64 { return 1 }
 
 // tunerLacks returns the reason for which no row can name a configuration; "" if one can.
 func tunerLacks(m *table.Measured) string {
 	switch {
 	case !m.IsNative():
 		return "no row of NCCL's tuner can name a program"
+	case m.Algorithm == "auto" && len(m.Parameters) == 0:
+		return "it is NCCL's own choice"
 	case !tuning.Tunable(m.Algorithm, m.Protocol):
 		return fmt.Sprintf("no row of NCCL's tuner can say %s %s", m.Algorithm, m.Protocol)
 	case m.Channels < 1:
@@ -121,9 +122,10 @@ func tunerFolder(out string, plan results.Plan) *folder {
 	return newFolder(out, plan, `nccl-tuner\.conf`)
 }
 
-func writeTuner(c *results.Campaign, out, placement string, rows []servedRange, report *Report) error {
+// writeTuner writes the rows, and behind them those of what is left to NCCL.
+func writeTuner(c *results.Campaign, o Options, placement string, rows []servedRange, report *Report) error {
 	plan := c.Plan()
-	f := tunerFolder(out, plan)
+	f := tunerFolder(o.Out, plan)
 	var rules []tuning.Rule
 	var behind table.Evidence
 	for i := range rows {
@@ -132,22 +134,26 @@ func writeTuner(c *results.Campaign, out, placement string, rows []servedRange, 
 		scope := tuning.Scope{Collective: plan.Collective, Ranks: plan.Topology.Ranks, Nodes: plan.Topology.Nodes}
 		rules = append(rules, tuning.Rule{Scope: scope, First: s.min, Last: s.max, Config: tunerConfig(&s.Measured)})
 	}
+	all, err := tuning.WithLeft(rules, o.Left)
+	if err != nil {
+		return fmt.Errorf("NCCL's example tuner has calls without a row run on one channel, and rows can't be for all: %w: %w", err, ErrNothingFits)
+	}
 	name := fmt.Sprintf("colltune-%s-nccl-tuner.conf", callName(plan, placement))
 	for i := range rows {
 		s := &rows[i]
 		report.Files = append(report.Files, File{Name: name, Placement: placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
 			MinBytes: s.min, MaxBytes: s.max, Granularity: 1, Unchecked: behind.Unchecked > 0})
 	}
-	f.add(name, tuning.TunerText(rules, provenance(c, behind)))
+	told := tuning.LeftTold(rules)
+	f.add(name, tuning.TunerText(all, append(provenance(c, behind), told...)))
 	there, err := f.write()
 	if err != nil {
 		return err
 	}
-	report.note(
-		"calls that no row is for, other sizes and other collectives included, run with one channel under NCCL's example tuner, whose getCollInfo begins with *nChannels = 1: set it to 0 there, as RCCL's does")
+	report.note(told...)
 	report.note(there.notes()...)
 	report.Load = []string{
-		fmt.Sprintf("export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE=%s", safe.Shell(filepath.Join(out, name))),
+		fmt.Sprintf("export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE=%s", safe.Shell(filepath.Join(o.Out, name))),
 		"libnccl-tuner-example.so is built from NCCL's plugins/tuner/example, and found by LD_LIBRARY_PATH; NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING shows what it matches",
 	}
 	return nil

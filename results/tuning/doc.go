@@ -17,6 +17,6 @@
 // Invariants: equal rules give equal bytes; reading is bounded, and an error names file and
 // line.
 //
-// Files, in an order to read them in: rule.go format.go lines.go nccl.go rccl.go ncclx.go symmetric.go
+// Files, in an order to read them in: rule.go format.go lines.go nccl.go left.go rccl.go ncclx.go symmetric.go
 // mscclpp.go vllm.go sglang.go mcrdl.go document.go
 package tuning

@@ -27,6 +27,11 @@ type Format struct {
 	// system, which makes those of one name one; nil: they don't.
 	Nodes  bool
 	System func(system string) string
+	// Own reports whether a configuration is what the library that loads the file runs without
+	// it, to which sizes are left where nothing is faster; nil: the file is no such library's.
+	Own func(Config) bool
+	// All asks for rows of all that is left, too (WithLeft).
+	All bool
 	// Releases are those of the library that read the file differently, rising; nil: all read
 	// one form.
 	Releases []string
@@ -62,6 +67,9 @@ func namesKernel(name string, kernels ...string) bool {
 type Options struct {
 	Head    []string // lines of comment
 	Release string   // one of Format.Releases; "": the newest
+	// KeepSlower exports what is not known to be faster than the library's own choice, too.
+	KeepSlower bool
+	Left       Left // for Format.All
 }
 
 // Release returns the release of a version, which may have further numbers, as 2.31.2 of

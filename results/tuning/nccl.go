@@ -70,13 +70,22 @@ func theirProtocol(name string) (string, bool) {
 var ncclTuner = Format{
 	Name: "nccl-tuner-csv", Doc: "the configuration of NCCL's example tuner plugin",
 	Pattern: `colltune-table-nccl-tuner\.conf`,
-	Load:    "export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE=<file>; calls that no row is for run with one channel, unless *nChannels in its getCollInfo begins as 0",
+	Load:    "export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE=<file>; build the plug-in with *nChannels = 0 at the beginning of its getCollInfo, as RCCL's copy has: as it is, calls that no row is for run with one channel",
 	Lacks:   func(s Scope, c Config) string { return tunerLacks(s, c, "nccl", true) },
 	Same:    tunerSame, Nodes: true,
+	Own: ownChoice("nccl"), All: true,
 	Write: func(rules []Rule, o Options) ([]File, []string) {
 		return []File{{"colltune-table-nccl-tuner.conf", TunerText(rules, o.Head)}}, nil
 	},
 	Read: func(name string, text []byte) (Reader, error) { return readTuner(text, "nccl", 1), nil },
+}
+
+// ownChoice is Format.Own of a tuner's file: rows of the library that name none of its
+// algorithms are of what it chose.
+func ownChoice(library string) func(Config) bool {
+	return func(c Config) bool {
+		return c.Library == library && c.Protocol == "" && slices.Contains([]string{"", "auto", library}, strings.ToLower(c.Kernel))
+	}
 }
 
 // tunerLacks is Lacks of the files that choose among NCCL's own algorithms.
@@ -225,5 +234,5 @@ func (f *tunerFile) Choose(call Scope, bytes int64) (Config, bool) {
 			return c, true
 		}
 	}
-	return Config{}, false
+	return Config{Library: f.library, Channels: f.channels}, false // of the library's own choice
 }

@@ -20,7 +20,7 @@ var (
 		Name: "ncclx-csv", Doc: "NCCLX's tuner rules, as CSV",
 		Pattern: `colltune-table-ncclx\.csv`,
 		Load:    "export NCCLX_TUNER_CONFIG_FILE=<file>, an absolute path",
-		Lacks:   ncclxLacks, Same: tunerSame, Nodes: true,
+		Lacks:   ncclxLacks, Same: tunerSame, Nodes: true, Own: ownChoice("nccl"),
 		Write: func(rules []Rule, o Options) ([]File, []string) {
 			var b bytes.Buffer
 			comment(&b, o.Head)
@@ -37,7 +37,7 @@ var (
 		Name: "ncclx-json", Doc: "the same rules as JSON, for an NCCLX built with folly",
 		Pattern: `colltune-table-ncclx\.json`,
 		Load:    "export NCCLX_TUNER_CONFIG_FILE=<file>, an absolute path",
-		Lacks:   ncclxLacks, Same: tunerSame, Nodes: true,
+		Lacks:   ncclxLacks, Same: tunerSame, Nodes: true, Own: ownChoice("nccl"),
 		Write: writeNCCLXJSON,
 		Read:  func(name string, text []byte) (Reader, error) { return readNCCLXJSON(name, text) },
 	}

@@ -17,6 +17,7 @@ var rcclConf = Format{
 	Load:    "export NCCL_TUNER_CONFIG_FILE=<file>, an absolute path, with ROCm 7.13 or later: its RCCL reads it by itself, unless NCCL_TUNER_PLUGIN or a libnccl-tuner.so on the library path takes its place",
 	Lacks:   func(s Scope, c Config) string { return tunerLacks(s, c, "rccl", false) },
 	Same:    tunerSame, Nodes: true, System: gfxOf,
+	Own:   ownChoice("rccl"),
 	Write: writeRCCL,
 	Read:  func(name string, text []byte) (Reader, error) { return readTuner(text, "rccl", 0), nil },
 }

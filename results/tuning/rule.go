@@ -34,7 +34,7 @@ type File struct {
 }
 
 // Reader answers as the library that loads a file. A Config has what the file says, and no
-// more. ok is false where the library is left to its own choice.
+// more. ok is false where the library is left to its own choice, but for channels that c has.
 type Reader interface {
 	Choose(call Scope, bytes int64) (c Config, ok bool)
 }

@@ -133,14 +133,14 @@ func TestRoundTrip(t *testing.T) {
 							want = ladderAt(f, rules, r.Scope, at)
 						}
 						got, ok := reader.Choose(r.Scope, at)
-						if ok != wantOK || sameAs(f, got) != sameAs(f, want) {
+						if ok != wantOK || ok && sameAs(f, got) != sameAs(f, want) {
 							t.Fatalf("%s at %d: %+v %v, want %+v %v\n%s", r.Scope, at, got, ok, want, wantOK, text(files))
 						}
 						// the last byte below a boundary, where sizes need be no multiple of anything
 						if kinds[f.Name].step == 1 {
 							for _, at := range []int64{r.First - 1, r.Last, r.Last + 1} {
 								want, wantOK := expected(f, rules, r.Scope, at)
-								if got, ok := reader.Choose(r.Scope, at); at > 0 && (ok != wantOK || sameAs(f, got) != sameAs(f, want)) {
+								if got, ok := reader.Choose(r.Scope, at); at > 0 && (ok != wantOK || ok && sameAs(f, got) != sameAs(f, want)) {
 									t.Fatalf("%s at %d: %+v %v, want %+v %v\n%s", r.Scope, at, got, ok, want, wantOK, text(files))
 								}
 							}

@@ -42,6 +42,12 @@ type Choice struct {
 	// TileBytes is the library's chunk where it is not the one of its rings; 0
 	// where it is.
 	TileBytes int64
+	// Algorithm is NCCL's name of it, for collectives of which it asks a tuner; "" of others,
+	// and of files.
+	Algorithm string
+	// Most is how many channels it asks for at most, for the size alone: the communicator has
+	// no more than its own.
+	Most int
 	// ModelUS is the library's own estimate of the time, in microseconds; 0 of a file, which
 	// it takes without one.
 	ModelUS float64
@@ -67,6 +73,11 @@ func Choices(t *topologies.Topology, c collective.Collective, bytes int64) ([]Ch
 
 // ForcedChoices is Choices among what f leaves. That nothing is left is an error.
 func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64, f Forced) ([]Choice, error) {
+	return newSystem(t).choices(c, bytes, f)
+}
+
+func (s *system) choices(c collective.Collective, bytes int64, f Forced) ([]Choice, error) {
+	t := s.t
 	switch {
 	case c.Ranks != len(t.Ranks):
 		return nil, fmt.Errorf("%s over %d ranks on %s of %d: want as many", c.Name, c.Ranks, t.Name, len(t.Ranks))
@@ -75,7 +86,6 @@ func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64,
 	case bytes < 1:
 		return nil, fmt.Errorf("%s of %d bytes: want at least 1", c.Name, bytes)
 	}
-	s := newSystem(t)
 	var each [][]Choice
 	if file, ok := s.rccl.file(s, call{c.Name, c.InPlace, bytes}, f); ok {
 		each = append(each, []Choice{file})
@@ -106,6 +116,7 @@ func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64,
 		}
 		for i := range programs {
 			programs[i].Protocol, programs[i].ModelUS = best, least
+			programs[i].Algorithm, programs[i].Most = a.name(s), s.most(a, best, bytes)
 			programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, best, channels, bytes), s.extra(a, call{c.Name, c.InPlace, bytes}, best, channels, f)
 			if a.clock != nil {
 				programs[i].ClockUS = a.clock(s, bytes)
@@ -123,11 +134,26 @@ func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64,
 // reduced is the library's channels for a size: all of them, or as few as leave
 // each thread enough to do (topoGetAlgoInfo).
 func (s *system) reduced(a *algorithm, p topologies.Proto, bytes int64) int {
-	channels := 2 * s.graph.channels // doubled after the search, for rings and trees
-	channels = min(channels, maxChannels)
+	channels := min(2*s.graph.channels, maxChannels) // doubled after the search, for rings and trees
+	if s.rccl != nil {
+		channels = s.rccl.channels
+	}
+	return min(channels, int(max(bytes/s.bytesPerChannel(a, p), 1)))
+}
+
+// most is Choice.Most: NVLS takes its channels whatever the size.
+func (s *system) most(a *algorithm, p topologies.Proto, bytes int64) int {
+	if channels := s.reduced(a, p, bytes); !a.switches && channels < min(2*s.graph.channels, maxChannels) {
+		return channels
+	}
+	return maxChannels
+}
+
+// bytesPerChannel is how much of a call a channel has to have.
+func (s *system) bytesPerChannel(a *algorithm, p topologies.Proto) int64 {
 	each := int64(threads[p] * threadThreshold[p])
 	if s.rccl != nil {
-		channels, each = s.rccl.channels, int64(rcclThreads*threadThreshold[p])
+		each = int64(rcclThreads * threadThreshold[p])
 	}
 	if p == topologies.Simple && s.graph.intra*float64(s.graph.channels) <= pciBandwidth {
 		each /= 2 // half the threads
@@ -135,10 +161,7 @@ func (s *system) reduced(a *algorithm, p topologies.Proto, bytes int64) int {
 	if a.ring && p == topologies.LL {
 		each *= int64(s.n)
 	}
-	for channels > 1 && bytes < int64(channels)*each {
-		channels--
-	}
-	return channels
+	return each
 }
 
 // call is a collective of a size, in place or not.

@@ -146,7 +146,7 @@ func TestKnownChoices(t *testing.T) {
 		{"dgx-a100", 1, "sendrecv", 1 << 20, "direct", topologies.Simple, 4, nil},
 	} {
 		got := choose(t, resolve(t, c.topology, c.nodes), c.collective, c.bytes)
-		want := Choice{Family: c.family, Parameters: c.parameters, Protocol: c.protocol, Channels: c.channels, TileBytes: got.TileBytes, ModelUS: got.ModelUS, ExtraUS: got.ExtraUS, TurnsUS: got.TurnsUS}
+		want := Choice{Family: c.family, Parameters: c.parameters, Protocol: c.protocol, Channels: c.channels, TileBytes: got.TileBytes, Algorithm: got.Algorithm, Most: got.Most, ModelUS: got.ModelUS, ExtraUS: got.ExtraUS, TurnsUS: got.TurnsUS}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s of %d bytes on %d x %s (-want +got):\n%s", c.collective, c.bytes, c.nodes, c.topology, diff)
 		}

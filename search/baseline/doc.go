@@ -30,5 +30,8 @@
 // a list of rings and tuning constants each, and its own times of a call. On 8 MI300X it
 // takes MSCCL files first (rcclfiles.go), as programs of the same routing here.
 //
+// Left says a choice in the form of NCCL's tuner (left.go), for files that have to name what
+// they leave to NCCL.
+//
 // It does not choose CollNet, which needs a network that reduces.
 package baseline

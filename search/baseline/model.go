@@ -11,9 +11,11 @@ import (
 // its bandwidth and latency, and what program of ours it is.
 type algorithm struct {
 	ring      bool
-	tree      bool // up and down, in chunks that are smaller for fewer bytes
-	inSteps   bool // Simple moves what one slot holds at a time, not four
-	simple    bool // runs with Simple alone
+	tree      bool                   // up and down, in chunks that are smaller for fewer bytes
+	inSteps   bool                   // Simple moves what one slot holds at a time, not four
+	simple    bool                   // runs with Simple alone
+	switches  bool                   // the switches reduce
+	name      func(s *system) string // NCCL's
 	runs      func(collective string, s *system) bool
 	bandwidth func(s *system, p topologies.Proto, collective string) float64 // algorithm bandwidth, GB/s
 	latency   func(s *system, p topologies.Proto, collective string, bytes int64) float64
@@ -25,6 +27,7 @@ type algorithm struct {
 // ring of broadcast and reduce are chains here.
 var algorithms = []*algorithm{
 	{
+		name:    named("tree"),
 		tree:    true,
 		inSteps: true,
 		runs:    func(c string, _ *system) bool { return c == "allreduce" },
@@ -40,6 +43,7 @@ var algorithms = []*algorithm{
 		},
 	},
 	{
+		name:      named("ring"),
 		ring:      true,
 		runs:      func(c string, _ *system) bool { return c == "allreduce" || c == "allgather" || c == "reducescatter" },
 		bandwidth: (*system).ringBandwidth,
@@ -47,6 +51,7 @@ var algorithms = []*algorithm{
 		programs:  func(s *system, channels int) []Choice { return s.rings("ring", channels) },
 	},
 	{
+		name:      named("ring"),
 		ring:      true,
 		inSteps:   true,
 		runs:      func(c string, _ *system) bool { return c == "broadcast" || c == "reduce" },
@@ -55,8 +60,15 @@ var algorithms = []*algorithm{
 		programs:  func(s *system, channels int) []Choice { return s.rings("chain", channels) },
 	},
 	{
-		simple: true,
-		runs:   func(c string, s *system) bool { return c == "allreduce" && s.nvls() },
+		name: func(s *system) string {
+			if s.nodes > 1 {
+				return "nvlstree"
+			}
+			return "nvls"
+		},
+		simple:   true,
+		switches: true,
+		runs:     func(c string, s *system) bool { return c == "allreduce" && s.nvls() },
 		bandwidth: func(s *system, _ topologies.Proto, collective string) float64 {
 			return s.nvlsBandwidth() * float64(s.n) / s.ringSteps(collective)
 		},
@@ -69,6 +81,7 @@ var algorithms = []*algorithm{
 		clock: (*system).nvlsClock,
 	},
 	{
+		name:      named("pat"),
 		simple:    true,
 		runs:      func(c string, s *system) bool { return s.pat(c) },
 		bandwidth: (*system).patBandwidth,
@@ -79,6 +92,8 @@ var algorithms = []*algorithm{
 		clock: (*system).patClock,
 	},
 }
+
+func named(name string) func(*system) string { return func(*system) string { return name } }
 
 // The numbers of rings that the ring family offers, and of chains and trees that
 // theirs do, most first.

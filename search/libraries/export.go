@@ -2,6 +2,7 @@ package libraries
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -56,6 +57,10 @@ func (t *Table) Select(q Query) *Table {
 	return s
 }
 
+// ErrLeft is wrapped by the error of a format that has rows of all that is left to the library,
+// where these are not known.
+var ErrLeft = errors.New("calls without a row run on one channel, and rows can't be for all")
+
 // Export makes the files of a format: of each collective and number of ranks, the fastest that
 // an entry can name, over ranges of sizes that are exact to the byte. The error says which kinds of a call the format can't tell apart.
 func (t *Table) Export(f *tuning.Format, o tuning.Options) (*Export, error) {
@@ -89,7 +94,7 @@ func (t *Table) Export(f *tuning.Format, o tuning.Options) (*Export, error) {
 			return nil, fmt.Errorf("%s can't tell apart what differs: %w", f.Name, q.ambiguous(t, []group{other, g}))
 		}
 		of[named] = g
-		x.choose()
+		x.choose(o.KeepSlower)
 		e.Rules = append(e.Rules, x.rules...)
 		e.Losses = append(e.Losses, x.losses...)
 		e.Gaps = append(e.Gaps, x.gaps...)
@@ -98,7 +103,18 @@ func (t *Table) Export(f *tuning.Format, o tuning.Options) (*Export, error) {
 	if len(e.Rules) == 0 {
 		return e, nil
 	}
-	e.files, e.Told = f.Write(e.Rules, o)
+	rules := e.Rules
+	if f.All {
+		var err error
+		if rules, err = tuning.WithLeft(e.Rules, o.Left); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrLeft, err)
+		}
+		e.Told = tuning.LeftTold(e.Rules)
+		o.Head = slices.Concat(o.Head, e.Told)
+	}
+	var told []string
+	e.files, told = f.Write(rules, o)
+	e.Told = append(e.Told, told...)
 	for _, what := range slices.Sorted(maps.Keys(unsaid)) {
 		values := unsaid[what]
 		slices.Sort(values)
@@ -148,6 +164,7 @@ type exported struct {
 	why    []string // why the others can't
 	curves *Curves  // of the able, by what an entry says
 	pieces []piece  // rising, without overlaps
+	left   []Region // sizes left to the library's own choice
 	rules  []tuning.Rule
 	losses []ExportLoss
 	gaps   []ExportGap
@@ -172,8 +189,9 @@ func (x *exported) fit() {
 	}
 }
 
-// choose fills in pieces, rules, losses and gaps.
-func (x *exported) choose() {
+// choose fills in pieces, rules, losses and gaps. slower keeps what is not known to be faster
+// than the library's own choice.
+func (x *exported) choose(slower bool) {
 	switch {
 	case x.format.One:
 		x.curves = curvesOf(x.able, x.said)
@@ -181,12 +199,15 @@ func (x *exported) choose() {
 	case x.format.Rung != nil:
 		x.curves = curvesOf(x.able, func(r *Row) string { return strconv.Itoa(x.format.Rung(x.config(r))) })
 		x.pieces = x.ladder()
+	case x.format.Own != nil && !slower:
+		x.curves = curvesOf(x.able, x.said)
+		x.pieces = x.faster()
 	default:
 		x.curves = curvesOf(x.able, x.said)
 		x.pieces = x.ranges()
 	}
 	for i, p := range x.pieces {
-		if i > 0 && p.first > x.pieces[i-1].last+1 {
+		if i > 0 && p.first > x.pieces[i-1].last+1 && len(x.left) == 0 {
 			x.gaps = append(x.gaps, ExportGap{x.scope, x.pieces[i-1].last + 1, p.first - 1, "no times of what an entry can name reach these sizes"})
 		}
 		x.rules = append(x.rules, tuning.Rule{Scope: x.scope, First: p.first, Last: p.last, Config: x.format.Same(x.config(p.curve.rows[0]))})
@@ -212,6 +233,54 @@ func (x *exported) ranges() (pieces []piece) {
 			}
 		}
 		pieces = append(pieces, piece{first, r.Last, one})
+	}
+	return pieces
+}
+
+// faster is ranges without what the library would run by itself as fast, and without the sizes
+// at which its own choice has no time.
+func (x *exported) faster() (pieces []piece) {
+	var own []*Row
+	for _, r := range x.rows {
+		if x.format.Own(configOf(r)) {
+			own = append(own, r)
+		}
+	}
+	leave := func(first, last int64, why string) {
+		x.left = append(x.left, Region{First: first, Last: last})
+		x.gaps = append(x.gaps, ExportGap{x.scope, first, last, why})
+	}
+	const unknown = "the table has no times of the library's own choice there (rows without kernel and protocol), so that none is known to be faster: want them, or --keep-slower"
+	if len(own) == 0 {
+		first, last := x.curves.Sizes()
+		leave(first, last, unknown)
+		return nil
+	}
+	const ownName = "\x00" // before all others, so that it has ties
+	both := curvesOf(slices.Concat(x.able, own), func(r *Row) string {
+		if x.format.Own(configOf(r)) {
+			return ownName
+		}
+		return x.said(r)
+	})
+	least, most := curvesOf(own, (*Row).Entry).Sizes()
+	for _, r := range both.Regions() {
+		first, last := max(r.First, least), min(r.Last, most)
+		switch {
+		case r.Entry == "":
+		case first > last:
+			leave(r.First, r.Last, unknown)
+		case r.Entry == ownName:
+			leave(first, last, "the library's own choice is as fast, and the sizes are left to it")
+		default:
+			if r.First < first {
+				leave(r.First, first-1, unknown)
+			}
+			pieces = append(pieces, piece{first, last, x.curves.curve(r.Entry)})
+			if last < r.Last {
+				leave(last+1, r.Last, unknown)
+			}
+		}
 	}
 	return pieces
 }
@@ -376,6 +445,9 @@ func (x *exported) lose() {
 	}
 	for _, bytes := range slices.Sorted(maps.Keys(fastest)) {
 		best := fastest[bytes]
+		if slices.ContainsFunc(x.left, func(r Region) bool { return bytes >= r.First && bytes <= r.Last }) {
+			continue
+		}
 		i, _ := slices.BinarySearchFunc(x.pieces, bytes, func(p piece, bytes int64) int { return cmp.Compare(p.last, bytes) })
 		if i == len(x.pieces) || bytes < x.pieces[i].first {
 			x.gaps = append(x.gaps, ExportGap{x.scope, bytes, bytes, "no times of what an entry can name reach it"})

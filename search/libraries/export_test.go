@@ -36,7 +36,10 @@ func export(t *rapid.T, table *libraries.Table, name string) (*libraries.Export,
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := table.Export(f, tuning.Options{Head: []string{"made by a test"}})
+	left := func(tuning.Scope, int64) ([]tuning.Config, error) {
+		return []tuning.Config{{Library: "nccl", Kernel: "ring", Protocol: "Simple", Channels: 64}}, nil
+	}
+	e, err := table.Export(f, tuning.Options{Head: []string{"made by a test"}, KeepSlower: true, Left: left})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,6 +163,53 @@ func TestThresholdsAreTheBest(t *testing.T) {
 		}
 		if i, _ := slices.BinarySearch(sizes, last+1); math.Abs(got-best) > 1e-9 || i != lowest {
 			t.Fatalf("thresholds cost %v, the best %v; NCCL begins at size %d, want %d: %+v", got, best, i, lowest, e.Rules)
+		}
+	})
+}
+
+// A file has rows only where they are faster than what the library chooses by itself, between
+// the measured sizes, too.
+func TestLeavesWhatIsNotFaster(t *testing.T) {
+	names := []string{"nccl,ring,LL,16", "nccl,tree,Simple,8", "nccl,auto,,"}
+	f, err := tuning.Named("ncclx-csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		table, sizes := drawTable(t, names)
+		e, err := table.Export(f, tuning.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := table.Select(libraries.Query{Collective: "allreduce", Conditions: libraries.Conditions{libraries.Kernel: "auto"}})
+		ownCurves, err := own.Curves(libraries.Query{Collective: "allreduce", Ranks: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := map[int64]bool{}
+		for _, r := range e.Rules {
+			curves, err := table.Select(libraries.Query{Conditions: libraries.Conditions{libraries.Kernel: r.Kernel}}).Curves(libraries.Query{Collective: "allreduce", Ranks: 8})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, bytes := range append([]int64{r.First, (r.First + r.Last) / 2, r.Last}, sizes...) {
+				if bytes < r.First || bytes > r.Last {
+					continue
+				}
+				served[bytes] = true
+				if us, ours := ownCurves.At(bytes)[0].TimeUS, curves.At(bytes)[0].TimeUS; ours >= us {
+					t.Fatalf("at %d %s takes %v, and the library's own choice %v", bytes, r.Kernel, ours, us)
+				}
+			}
+		}
+		for _, bytes := range sizes {
+			all, err := table.Curves(libraries.Query{Collective: "allreduce", Ranks: 8})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all.At(bytes)[0].TimeUS < ownCurves.At(bytes)[0].TimeUS != served[bytes] {
+				t.Fatalf("at %d something is faster, and served is %v: %+v", bytes, served[bytes], e.Gaps)
+			}
 		}
 	})
 }
