@@ -65,7 +65,17 @@ each number of nodes below PATH.
 				switch {
 				case err == nil:
 					o.Node, o.LL128 = nodeOf(problem.Topology), search.EnablesLL128(problem.Topology)
-					o.Left = baseline.Left(func(int, int) (*topologies.Topology, error) { return problem.Topology, nil })
+					o.Left = baseline.Left(func(nodes, gpus int) (*topologies.Topology, error) {
+						whole := problem.Topology
+						if nodes == whole.Nodes && nodes*gpus == len(whole.Ranks) {
+							return whole, nil
+						}
+						first := make([]int, gpus)
+						for i := range first {
+							first[i] = i
+						}
+						return topologies.FromText(whole.Name, c.Plan().Topology.Text, topologies.Options{Nodes: nodes, GPUs: first})
+					})
 					clock, err := search.NewClock(cmd.Context(), c, memoryLimit(cmd))
 					if clock != nil {
 						o.Clock = clock

@@ -94,7 +94,7 @@ func (c *chooser) ends() ([]int64, error) {
 		}
 		at, end := c.places[i], c.places[i].Bytes
 		for _, n := range between(at.Bytes, ends[i], c.reader.granularity(m.Trial)) {
-			us, err := c.clock.Program(m.Trial, n)
+			us, err := c.clock.Program(c.asRun(m), n)
 			if err != nil {
 				return nil, fmt.Errorf("%s at %d bytes: %w", m.Title(), n, err)
 			}
@@ -110,6 +110,16 @@ func (c *chooser) ends() ([]int64, error) {
 		}
 	}
 	return ends, nil
+}
+
+// asRun is a trial with the runtime's own tile, where it has one: at other sizes than the
+// trial's that may not be the same as the trial's.
+func (c *chooser) asRun(m *table.Measured) *results.Trial {
+	t := *m.Trial
+	if tile, any := c.reader.Tile(t.Protocol); !any {
+		t.TileBytes = tile
+	}
+	return &t
 }
 
 // crossing is the last size after a place at which a program is no slower than the library, by

@@ -77,13 +77,15 @@ func TestTunerLeavesToNCCL(t *testing.T) {
 	}
 	for _, collective := range tuning.TunerCollectives {
 		for _, bytes := range []int64{0, 1, 1024, 1 << 20, 1 << 62} {
-			chosen, ok := reader.Choose(tuning.Scope{Collective: collective, Ranks: 4, Nodes: 1}, bytes)
-			if !ok || chosen.Kernel != "ring" || chosen.Protocol != "Simple" || chosen.Channels != 64 {
-				t.Errorf("%s of %d runs %+v %v", collective, bytes, chosen, ok)
+			for _, ranks := range []int{4, 2} { // all, and a part
+				chosen, ok := reader.Choose(tuning.Scope{Collective: collective, Ranks: ranks, Nodes: 1}, bytes)
+				if !ok || chosen.Kernel != "ring" || chosen.Protocol != "Simple" || chosen.Channels != 64 {
+					t.Errorf("%s of %d over %d ranks runs %+v %v", collective, bytes, ranks, chosen, ok)
+				}
 			}
 		}
 	}
-	if chosen, ok := reader.Choose(tuning.Scope{Collective: "allreduce", Ranks: 2, Nodes: 1}, 1024); ok || chosen.Channels != 1 {
+	if chosen, ok := reader.Choose(tuning.Scope{Collective: "allreduce", Ranks: 3, Nodes: 1}, 1024); ok || chosen.Channels != 1 {
 		t.Errorf("over other ranks: %+v %v", chosen, ok)
 	}
 	for _, kept := range []bool{false, true} {
@@ -122,6 +124,12 @@ func TestExportTuner(t *testing.T) {
 		"allgather,0,9223372036854775807,ring,simple,64,1,4",
 		"reducescatter,0,9223372036854775807,ring,simple,64,1,4",
 		"allreduce,0,9223372036854775807,ring,simple,64,1,4",
+		// And of two of the four GPUs.
+		"broadcast,0,9223372036854775807,ring,simple,64,1,2",
+		"reduce,0,9223372036854775807,ring,simple,64,1,2",
+		"allgather,0,9223372036854775807,ring,simple,64,1,2",
+		"reducescatter,0,9223372036854775807,ring,simple,64,1,2",
+		"allreduce,0,9223372036854775807,ring,simple,64,1,2",
 	}
 	if !slices.Equal(rows, want) {
 		t.Errorf("rows %q, want %q", rows, want)

@@ -91,6 +91,9 @@ func (tunerReader) fileKey(t *results.Trial) fileKey {
 
 func (tunerReader) passes(*results.Trial, int64) bool { return false }
 
+// Tile returns none of its own: rows name no program.
+func (tunerReader) Tile(string) (tile int64, any bool) { return 0, true }
+
 func (tunerReader) granularity(*results.Trial) int64 { return 1 }
 
 // tunerLacks returns the reason for which no row can name a configuration; "" if one can.
@@ -144,7 +147,7 @@ func writeTuner(c *results.Campaign, o Options, placement string, rows []servedR
 		report.Files = append(report.Files, File{Name: name, Placement: placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
 			MinBytes: s.min, MaxBytes: s.max, Granularity: 1, Unchecked: behind.Unchecked > 0})
 	}
-	told := tuning.LeftTold(rules)
+	told := tuning.LeftTold(all)
 	f.add(name, tuning.TunerText(all, append(provenance(c, behind), told...)))
 	there, err := f.write()
 	if err != nil {

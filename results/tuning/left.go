@@ -18,9 +18,9 @@ type Left func(call Scope, bytes int64) ([]Config, error)
 const lastChange = 1 << 40
 
 // WithLeft returns rules, and behind them, for all collectives of which a tuner is asked and
-// all sizes, what the library runs by itself over the nodes and ranks of the rules: for a
-// file whose reader runs calls without a row on one channel. The first rule that matches
-// counts. The error says which calls rows can't be for.
+// all sizes, what the library runs by itself over the nodes and ranks of the rules, and over
+// parts of these where that is known: for a file whose reader runs calls without a row on one
+// channel. The first rule that matches counts. The error says which calls rows can't be for.
 func WithLeft(rules []Rule, left Left) ([]Rule, error) {
 	if left == nil {
 		return nil, errors.New("what NCCL runs by itself is not known")
@@ -36,6 +36,17 @@ func WithLeft(rules []Rule, left Left) ([]Rule, error) {
 			continue
 		}
 		shapes = append(shapes, shape)
+	}
+	for _, whole := range slices.Clone(shapes) {
+		for _, part := range parts(whole) {
+			part.Collective = TunerCollectives[0]
+			if _, err := left(part, 1); err != nil { // of nodes that can't be taken apart
+				continue
+			}
+			if part.Collective = ""; !slices.Contains(shapes, part) {
+				shapes = append(shapes, part)
+			}
+		}
 	}
 	for rank := 0; ; rank++ { // of what the library would run
 		n := len(all)
@@ -54,18 +65,39 @@ func WithLeft(rules []Rule, left Left) ([]Rule, error) {
 	}
 }
 
-// LeftTold says, for a file of WithLeft, what its rows behind the rules are, and what they are
+// parts lists the parts of a shape that jobs make communicators of: a power of two of its nodes
+// or all, and of the GPUs of each.
+func parts(whole Scope) (all []Scope) {
+	for _, nodes := range powersTo(whole.Nodes) {
+		for _, gpus := range powersTo(whole.Ranks / whole.Nodes) {
+			if nodes*gpus > 1 {
+				all = append(all, Scope{Nodes: nodes, Ranks: nodes * gpus})
+			}
+		}
+	}
+	return all
+}
+
+// powersTo lists the powers of two below n, and n.
+func powersTo(n int) (all []int) {
+	for k := 1; k < n; k *= 2 {
+		all = append(all, k)
+	}
+	return append(all, n)
+}
+
+// LeftTold says, of the rules that WithLeft returned, what those behind are, and what they are
 // not for.
 func LeftTold(rules []Rule) []string {
 	var shapes []string
 	for _, r := range rules {
-		if text := units.Count(r.Ranks, "rank") + " on " + units.Count(r.Nodes, "node"); !slices.Contains(shapes, text) {
+		if text := fmt.Sprintf("%d on %s", r.Ranks, units.Count(r.Nodes, "node")); !slices.Contains(shapes, text) {
 			shapes = append(shapes, text)
 		}
 	}
 	return []string{
 		fmt.Sprintf("what is left to NCCL, other sizes and collectives, has rows of what NCCL 2.30 would choose by itself, by a model of it; %d channels are as many as it has", allChannels),
-		fmt.Sprintf("communicators other than of %s have no rows: under NCCL's example as it is they run on one channel, so build it with *nChannels = 0 at the beginning of its getCollInfo, as RCCL's copy has", strings.Join(shapes, ", ")),
+		fmt.Sprintf("communicators of other ranks than %s have no rows: under NCCL's example as it is they run on one channel, so build it with *nChannels = 0 at the beginning of its getCollInfo, as RCCL's copy has", strings.Join(shapes, ", ")),
 	}
 }
 

@@ -109,7 +109,7 @@ func (t *Table) Export(f *tuning.Format, o tuning.Options) (*Export, error) {
 		if rules, err = tuning.WithLeft(e.Rules, o.Left); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrLeft, err)
 		}
-		e.Told = tuning.LeftTold(e.Rules)
+		e.Told = tuning.LeftTold(rules)
 		o.Head = slices.Concat(o.Head, e.Told)
 	}
 	var told []string
