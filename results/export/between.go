@@ -28,28 +28,27 @@ type Clock interface {
 	Program(t *results.Trial, bytes int64) (float64, error)
 }
 
-// probes is the number of sizes tried between two, at equal ratios.
-const probes = 3
-
-// between lists the sizes to try after a place, up to the last: those that a file of a
-// granularity serves. All are round, as sizes are for which a library has its best algorithms,
-// but for the very last.
+// between lists the sizes to try after a place, up to the last: four an octave, which is where
+// a library changes its algorithm or its channels, and the very last. A file of a granularity
+// serves them.
 func between(at, last, granularity int64) (sizes []int64) {
 	granularity = max(granularity, 1)
-	round := granularity
-	for round*2 <= (last-at)/16 {
-		round *= 2
-	}
-	try := func(n, multiple int64) {
-		if n -= n % multiple; n > at && !slices.Contains(sizes, n) {
+	try := func(n int64) {
+		if n -= n % granularity; n > at && (len(sizes) == 0 || n > sizes[len(sizes)-1]) {
 			sizes = append(sizes, n)
 		}
 	}
-	for k := 1.; k <= probes; k++ {
-		try(int64(float64(at)*math.Pow(float64(last+1)/float64(at), k/(probes+1))), round)
+	for octave := at; octave <= last; octave *= 2 {
+		for quarter := range int64(4) {
+			if n := octave + octave/4*quarter; n <= last {
+				try(n)
+			}
+		}
+		if octave > last/2 {
+			break
+		}
 	}
-	try(last, round)
-	try(last, granularity)
+	try(last)
 	return sizes
 }
 
@@ -94,7 +93,7 @@ func (c *chooser) ends() ([]int64, error) {
 		}
 		at, end := c.places[i], c.places[i].Bytes
 		for _, n := range between(at.Bytes, ends[i], c.reader.granularity(m.Trial)) {
-			us, err := c.clock.Program(c.asRun(m), n)
+			us, err := c.clock.Program(c.asRun(m, n), n)
 			if err != nil {
 				return nil, fmt.Errorf("%s at %d bytes: %w", m.Title(), n, err)
 			}
@@ -112,13 +111,11 @@ func (c *chooser) ends() ([]int64, error) {
 	return ends, nil
 }
 
-// asRun is a trial with the runtime's own tile, where it has one: at other sizes than the
-// trial's that may not be the same as the trial's.
-func (c *chooser) asRun(m *table.Measured) *results.Trial {
+// asRun is a trial with the tile that the runtime uses at a size: at the trial's own that is
+// the same.
+func (c *chooser) asRun(m *table.Measured, bytes int64) *results.Trial {
 	t := *m.Trial
-	if tile, any := c.reader.Tile(t.Protocol); !any {
-		t.TileBytes = tile
-	}
+	t.TileBytes = c.reader.tileAt(m.Trial, bytes)
 	return &t
 }
 

@@ -28,6 +28,7 @@ func (irReader) Accepts(*ir.Program, string) string          { return "" }
 func (irReader) Computes(string, string) string              { return "" }
 func (irReader) Tile(string) (tile int64, any bool)          { return 0, true }
 func (irReader) files() int                                  { return math.MaxInt }
+func (irReader) tileAt(t *results.Trial, _ int64) int64      { return t.TileBytes }
 func (irReader) granularity(t *results.Trial) int64          { return t.Granularity }
 func (irReader) passes(*results.Trial, int64) bool           { return false }
 func (irReader) fileKey(t *results.Trial) fileKey            { return fileKey{t.Program, t.Protocol, t.TileBytes} }

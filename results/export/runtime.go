@@ -38,10 +38,11 @@ type reader interface {
 	// lacks the protocol. If any is set, a file may name any tile.
 	Tile(protocol string) (tile int64, any bool)
 
-	files() int                                // most files that it loads
-	fileKey(t *results.Trial) fileKey          // of a file for a trial
-	granularity(t *results.Trial) int64        // the runtime takes a trial's file for multiples of it
-	passes(t *results.Trial, bytes int64) bool // it ignores a trial's file at a size in the file's range
+	files() int                                 // most files that it loads
+	fileKey(t *results.Trial) fileKey           // of a file for a trial
+	tileAt(t *results.Trial, bytes int64) int64 // with which it runs a trial's file at a size
+	granularity(t *results.Trial) int64         // the runtime takes a trial's file for multiples of it
+	passes(t *results.Trial, bytes int64) bool  // it ignores a trial's file at a size in the file's range
 }
 
 // Runtimes lists the runtimes: the readers of MSCCL XML, then MSCCL++.
@@ -162,6 +163,8 @@ func (r xmlReader) files() int { return r.MaxAlgorithms }
 // fileKey leaves out the tile, since the runtime uses its own.
 func (r xmlReader) fileKey(t *results.Trial) fileKey { return fileKey{t.Program, t.Protocol, 0} }
 
+func (r xmlReader) tileAt(t *results.Trial, _ int64) int64 { return r.Tiles[t.Protocol] }
+
 func (r xmlReader) granularity(t *results.Trial) int64 { return t.Granularity }
 
 func (r xmlReader) passes(t *results.Trial, bytes int64) bool { return bytes%t.Granularity != 0 }
@@ -211,7 +214,7 @@ type planReader struct{}
 // planTypes are the element types for which MSCCL++ has kernels.
 var planTypes = []string{"bf16", "f16", "f32", "i32", "u32", "u8"}
 
-func (planReader) Runs(t *results.Trial, _ int64) string {
+func (r planReader) Runs(t *results.Trial, _ int64) string {
 	switch {
 	case t.IsNative():
 		return noProgram
@@ -219,6 +222,8 @@ func (planReader) Runs(t *results.Trial, _ int64) string {
 		return fmt.Sprintf("protocol %s: plans have %s", t.Protocol, strings.Join(mscclpp.Protocols(), " and "))
 	case t.Bytes%(int64(t.LoopChunks)*mscclpp.Alignment) != 0:
 		return fmt.Sprintf("its %d chunks are no multiples of %d bytes", t.LoopChunks, mscclpp.Alignment)
+	case r.tileAt(t, t.Bytes) != t.TileBytes:
+		return fmt.Sprintf("it was measured with tile %s, and packets of a plan move whole chunks of %s", units.Bytes(t.TileBytes).String(), units.Bytes(t.Bytes/int64(t.LoopChunks)).String())
 	}
 	return ""
 }
@@ -231,6 +236,14 @@ func (planReader) fileKey(t *results.Trial) fileKey {
 		return fileKey{t.Program, t.Protocol, t.TileBytes}
 	}
 	return fileKey{t.Program, t.Protocol, 0}
+}
+
+// tileAt is at least a chunk with packets, which are not sent in tiles.
+func (planReader) tileAt(t *results.Trial, bytes int64) int64 {
+	if t.Protocol == "Simple" {
+		return t.TileBytes
+	}
+	return max(t.TileBytes, bytes/int64(t.LoopChunks))
 }
 
 func (planReader) granularity(t *results.Trial) int64 {

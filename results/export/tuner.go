@@ -91,8 +91,7 @@ func (tunerReader) fileKey(t *results.Trial) fileKey {
 
 func (tunerReader) passes(*results.Trial, int64) bool { return false }
 
-// Tile returns none of its own: rows name no program.
-func (tunerReader) Tile(string) (tile int64, any bool) { return 0, true }
+func (tunerReader) tileAt(t *results.Trial, _ int64) int64 { return t.TileBytes }
 
 func (tunerReader) granularity(*results.Trial) int64 { return 1 }
 
