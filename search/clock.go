@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 
+	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
@@ -12,12 +13,11 @@ import (
 // programs, and what the vendor's library would choose (export.Clock).
 type Clock struct {
 	ctx      context.Context
-	campaign *results.Campaign
 	problem  Problem
 	solver   string
 	given    bool // the library's times were measured, and given
 	memory   int64
-	last     string // hash of prepared's program
+	last     *ir.Program // of prepared
 	prepared *sim.Prepared
 }
 
@@ -31,7 +31,7 @@ func NewClock(ctx context.Context, c *results.Campaign, memory int64) (*Clock, e
 	if p, err = p.Defined(&o); err != nil {
 		return nil, err
 	}
-	return &Clock{ctx: ctx, campaign: c, problem: p, solver: o.Solver, given: o.Baseline != nil || len(o.Libraries) > 0, memory: memory}, nil
+	return &Clock{ctx: ctx, problem: p, solver: o.Solver, given: o.Baseline != nil || len(o.Libraries) > 0, memory: memory}, nil
 }
 
 // simulator is the simulator's name as an executor.
@@ -70,17 +70,15 @@ func (c *Clock) Library(placement string, sizes []int64) (map[int64]float64, err
 	return us, nil
 }
 
-// Program returns the simulated time of a trial's program at a size, in microseconds.
-func (c *Clock) Program(t *results.Trial, bytes int64) (float64, error) {
-	if t.Program != c.last {
-		p, err := c.campaign.Program(t.Program)
+// Program returns the simulated time of a program with a trial's knobs at a size, in
+// microseconds.
+func (c *Clock) Program(p *ir.Program, t *results.Trial, bytes int64) (float64, error) {
+	if p != c.last {
+		prepared, err := sim.Prepare(p, c.problem.Topology)
 		if err != nil {
 			return 0, err
 		}
-		if c.prepared, err = sim.Prepare(p, c.problem.Topology); err != nil {
-			return 0, err
-		}
-		c.last = t.Program
+		c.prepared, c.last = prepared, p
 	}
 	proto, err := topologies.ParseProto(t.Protocol)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
 )
@@ -24,8 +25,8 @@ type Clock interface {
 	// Library returns the library's times of calls of these sizes; one that it can't compute
 	// is missing. A placement is "in" or "out" of place.
 	Library(placement string, sizes []int64) (map[int64]float64, error)
-	// Program returns the time of a trial's program, with its knobs.
-	Program(t *results.Trial, bytes int64) (float64, error)
+	// Program returns the time of a program with a trial's knobs.
+	Program(p *ir.Program, t *results.Trial, bytes int64) (float64, error)
 }
 
 // between lists the sizes to try after a place, up to the last: four an octave, which is where
@@ -93,9 +94,9 @@ func (c *chooser) ends() ([]int64, error) {
 		}
 		at, end := c.places[i], c.places[i].Bytes
 		for _, n := range between(at.Bytes, ends[i], c.reader.granularity(m.Trial)) {
-			us, err := c.clock.Program(c.asRun(m, n), n)
+			us, err := c.clocked(m, n)
 			if err != nil {
-				return nil, fmt.Errorf("%s at %d bytes: %w", m.Title(), n, err)
+				return nil, err
 			}
 			t, known := library[table.Cell{Placement: at.Placement, Bytes: n}]
 			if !known {
@@ -111,12 +112,50 @@ func (c *chooser) ends() ([]int64, error) {
 	return ends, nil
 }
 
-// asRun is a trial with the tile that the runtime uses at a size: at the trial's own that is
-// the same.
-func (c *chooser) asRun(m *table.Measured, bytes int64) *results.Trial {
+// clocked is what the clock says of a configuration's file at a size: of its program as the
+// runtime reads it, with the tile that it uses there.
+func (c *chooser) clocked(m *table.Measured, bytes int64) (us float64, err error) {
+	p, err := c.load(m)
+	if err != nil {
+		return 0, err
+	}
 	t := *m.Trial
 	t.TileBytes = c.reader.tileAt(m.Trial, bytes)
-	return &t
+	if us, err = c.clock.Program(p, &t, bytes); err != nil {
+		err = fmt.Errorf("%s at %d bytes: %w", m.Title(), bytes, err)
+	}
+	return us, err
+}
+
+// load returns a configuration's program as the runtime reads it from its file. It keeps the
+// last.
+func (c *chooser) load(m *table.Measured) (*ir.Program, error) {
+	of := c.reader.fileKey(m.Trial)
+	if c.loaded.program != nil && c.loaded.of == of {
+		return c.loaded.program, nil
+	}
+	p, err := c.campaign.Program(m.Program)
+	if err == nil {
+		p, err = c.reader.loaded(p, m.Protocol)
+	}
+	c.loaded.of, c.loaded.program = of, p
+	return p, err
+}
+
+// asLoaded returns a configuration with the time of its program as the runtime reads it, where
+// that is another program than was run.
+func (c *chooser) asLoaded(m *table.Measured) (*table.Measured, error) {
+	if c.clock == nil || c.slower {
+		return m, nil
+	}
+	p, err := c.load(m)
+	if err != nil || p.Hash() == m.Program {
+		return m, err
+	}
+	loaded := *m
+	loaded.TimeUS, err = c.clocked(m, m.Bytes)
+	loaded.CIUS = [2]float64{loaded.TimeUS, loaded.TimeUS}
+	return &loaded, err
 }
 
 // crossing is the last size after a place at which a program is no slower than the library, by

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/ir/irtest"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/resultstest"
@@ -22,7 +23,9 @@ func (l lines) Library(_ string, sizes []int64) (map[int64]float64, error) {
 	return us, nil
 }
 
-func (l lines) Program(_ *results.Trial, bytes int64) (float64, error) { return l.program(bytes), nil }
+func (l lines) Program(_ *ir.Program, _ *results.Trial, bytes int64) (float64, error) {
+	return l.program(bytes), nil
+}
 
 // crossed is a campaign of one ring at 1K and 16K, beside a library's times.
 func crossed(t testing.TB, us, library [2]float64) *results.Campaign {

@@ -30,6 +30,10 @@ type chooser struct {
 	chosen []*table.Measured         // by place; nil: nothing
 	why    []string                  // by place: why that is not the winner
 	gaps   []Reason                  // by place: why nothing is exported there
+	loaded struct {                  // the last of load
+		of      fileKey
+		program *ir.Program
+	}
 }
 
 func newChooser(c *results.Campaign, o Options, name string, r reader, refuses func(*table.Measured) (string, error)) (*chooser, error) {
@@ -212,7 +216,10 @@ func (c *chooser) pick() error {
 	c.chosen = make([]*table.Measured, len(places))
 	for i, n := range cover(c.reader, places) {
 		if n >= 0 {
-			c.chosen[i] = offered[i][n]
+			var err error
+			if c.chosen[i], err = c.asLoaded(offered[i][n]); err != nil {
+				return err
+			}
 		}
 		if len(offered[i]) > 0 && (n < 0 || c.chosen[i].TimeUS > offered[i][0].TimeUS) {
 			c.why[i] = strings.TrimPrefix(c.why[i]+", and "+c.filesText(), ", and ")

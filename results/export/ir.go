@@ -24,15 +24,16 @@ func (irReader) Runs(t *results.Trial, _ int64) string {
 	return ""
 }
 
-func (irReader) Accepts(*ir.Program, string) string          { return "" }
-func (irReader) Computes(string, string) string              { return "" }
-func (irReader) Tile(string) (tile int64, any bool)          { return 0, true }
-func (irReader) files() int                                  { return math.MaxInt }
-func (irReader) tileAt(t *results.Trial, _ int64) int64      { return t.TileBytes }
-func (irReader) granularity(t *results.Trial) int64          { return t.Granularity }
-func (irReader) passes(*results.Trial, int64) bool           { return false }
-func (irReader) fileKey(t *results.Trial) fileKey            { return fileKey{t.Program, t.Protocol, t.TileBytes} }
-func (r irReader) refuses(m *table.Measured) (string, error) { return r.Runs(m.Trial, 0), nil }
+func (irReader) Accepts(*ir.Program, string) string                  { return "" }
+func (irReader) Computes(string, string) string                      { return "" }
+func (irReader) Tile(string) (tile int64, any bool)                  { return 0, true }
+func (irReader) files() int                                          { return math.MaxInt }
+func (irReader) loaded(p *ir.Program, _ string) (*ir.Program, error) { return p, nil }
+func (irReader) tileAt(t *results.Trial, _ int64) int64              { return t.TileBytes }
+func (irReader) granularity(t *results.Trial) int64                  { return t.Granularity }
+func (irReader) passes(*results.Trial, int64) bool                   { return false }
+func (irReader) fileKey(t *results.Trial) fileKey                    { return fileKey{t.Program, t.Protocol, t.TileBytes} }
+func (r irReader) refuses(m *table.Measured) (string, error)         { return r.Runs(m.Trial, 0), nil }
 
 // exportIR writes the program of every range in colltune's own form, and a file
 // for each placement that lists the ranges.

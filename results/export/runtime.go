@@ -1,6 +1,7 @@
 package export
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -38,11 +39,12 @@ type reader interface {
 	// lacks the protocol. If any is set, a file may name any tile.
 	Tile(protocol string) (tile int64, any bool)
 
-	files() int                                 // most files that it loads
-	fileKey(t *results.Trial) fileKey           // of a file for a trial
-	tileAt(t *results.Trial, bytes int64) int64 // with which it runs a trial's file at a size
-	granularity(t *results.Trial) int64         // the runtime takes a trial's file for multiples of it
-	passes(t *results.Trial, bytes int64) bool  // it ignores a trial's file at a size in the file's range
+	files() int                                                 // most files that it loads
+	fileKey(t *results.Trial) fileKey                           // of a file for a trial
+	loaded(p *ir.Program, protocol string) (*ir.Program, error) // as it reads it from its file
+	tileAt(t *results.Trial, bytes int64) int64                 // with which it runs a trial's file at a size
+	granularity(t *results.Trial) int64                         // the runtime takes a trial's file for multiples of it
+	passes(t *results.Trial, bytes int64) bool                  // it ignores a trial's file at a size in the file's range
 }
 
 // Runtimes lists the runtimes: the readers of MSCCL XML, then MSCCL++.
@@ -163,6 +165,21 @@ func (r xmlReader) files() int { return r.MaxAlgorithms }
 // fileKey leaves out the tile, since the runtime uses its own.
 func (r xmlReader) fileKey(t *results.Trial) fileKey { return fileKey{t.Program, t.Protocol, 0} }
 
+// loaded is the program of an XML file, which may have steps of its own for what the format
+// can't say in one.
+func (r xmlReader) loaded(p *ir.Program, protocol string) (*ir.Program, error) {
+	var text bytes.Buffer
+	if err := msccl.Write(&text, p, msccl.WriteOptions{Runtime: r.Name, Protocol: protocol, MaxBytes: 1, InPlace: p.Collective.InPlace, OutOfPlace: !p.Collective.InPlace, Name: "loaded"}); err != nil {
+		return nil, err
+	}
+	file, err := msccl.Read(&text, msccl.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	read, _, err := file.Program(p.Collective.InPlace)
+	return read, err
+}
+
 func (r xmlReader) tileAt(t *results.Trial, _ int64) int64 { return r.Tiles[t.Protocol] }
 
 func (r xmlReader) granularity(t *results.Trial) int64 { return t.Granularity }
@@ -237,6 +254,8 @@ func (planReader) fileKey(t *results.Trial) fileKey {
 	}
 	return fileKey{t.Program, t.Protocol, 0}
 }
+
+func (planReader) loaded(p *ir.Program, _ string) (*ir.Program, error) { return p, nil }
 
 // tileAt is at least a chunk with packets, which are not sent in tiles.
 func (planReader) tileAt(t *results.Trial, bytes int64) int64 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
@@ -90,6 +91,8 @@ func (tunerReader) fileKey(t *results.Trial) fileKey {
 }
 
 func (tunerReader) passes(*results.Trial, int64) bool { return false }
+
+func (tunerReader) loaded(p *ir.Program, _ string) (*ir.Program, error) { return p, nil }
 
 func (tunerReader) tileAt(t *results.Trial, _ int64) int64 { return t.TileBytes }
 
