@@ -274,25 +274,6 @@ func (c *chooser) before(i int) int64 {
 // libraryFastest says why an export writes nothing.
 const libraryFastest = "nothing to write: no program is faster than the library at any size"
 
-// libraryFaster returns the sizes that are left to the library, with the reason.
-func libraryFaster(t *table.Table) map[table.Cell]string {
-	left := map[table.Cell]string{}
-	for i := range t.Rows {
-		if r := &t.Rows[i]; r.LeaveToLibrary {
-			left[table.Cell{Placement: r.Placement, Bytes: r.Bytes}] = fmt.Sprintf("the library [%s] takes %.1f us, and the fastest program %.1f", *r.Baseline, *r.BaselineTimeUS, r.TimeUS)
-		}
-	}
-	return left
-}
-
-// lastSizeOf returns the last size of a cell: just below the plan's next.
-func lastSizeOf(p results.Plan, at table.Cell) int64 {
-	if i := slices.Index(p.Sizes, at.Bytes); i >= 0 && i+1 < len(p.Sizes) {
-		return p.Sizes[i+1] - 1
-	}
-	return at.Bytes
-}
-
 // programs reads programs of a campaign, and keeps only the last, because they can
 // be large.
 type programs struct {

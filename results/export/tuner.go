@@ -46,7 +46,7 @@ func exportTuner(c *results.Campaign, o Options, report *Report) error {
 	}
 	rows, err := x.choose(report)
 	switch {
-	case errors.Is(err, ErrNothingFits) && len(libraryFaster(x.table)) == len(x.table.Rows):
+	case errors.Is(err, ErrNothingFits) && !slices.ContainsFunc(x.table.Rows, func(r table.Row) bool { return !r.LeaveToLibrary }):
 		report.note(libraryFastest)
 	case errors.Is(err, ErrNothingFits):
 		return fmt.Errorf("%w: search --executor nccl measures NCCL's own algorithms", err)
