@@ -180,7 +180,6 @@ func (n *fileNames) next(s *servedRange) string {
 func (c *chooser) pick() error {
 	places := make([]Place, len(c.places))
 	offered := make([][]*table.Measured, len(places))
-	unlimited := c.reader.files() >= len(places)
 	c.why, c.gaps = make([]string, len(places)), make([]Reason, len(places))
 	for i, at := range c.places {
 		places[i] = Place{Bytes: at.Bytes, Placement: at.Placement}
@@ -188,10 +187,6 @@ func (c *chooser) pick() error {
 			m := &c.all[at][j]
 			if m.Reference {
 				continue
-			}
-			if unlimited && c.beaten(m) {
-				c.leave(i, m)
-				break // the runtime need not be asked of it, nor of slower ones
 			}
 			refusal, err := c.refuses(m)
 			if err != nil {
@@ -205,11 +200,11 @@ func (c *chooser) pick() error {
 			}
 			offered[i] = append(offered[i], m)
 			places[i].Offers = append(places[i].Offers, Offer{Trial: m.Trial, TimeUS: m.TimeUS})
-			if unlimited {
+			if c.reader.files() >= len(places) {
 				break // the rest is slower, and saves no file
 			}
 		}
-		if len(offered[i]) == 0 && c.gaps[i] == "" {
+		if len(offered[i]) == 0 {
 			c.gaps[i], c.why[i] = Refused, cmp.Or(c.why[i], "not measured")
 		}
 	}
@@ -226,7 +221,7 @@ func (c *chooser) pick() error {
 		}
 		switch m := c.chosen[i]; {
 		case m == nil:
-			c.gaps[i] = cmp.Or(c.gaps[i], Refused)
+			c.gaps[i] = Refused
 		case c.beaten(m):
 			c.leave(i, m)
 			c.chosen[i] = nil
