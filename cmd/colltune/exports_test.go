@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/colltune/colltune/compiler/mscclpp"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results/export"
 )
@@ -101,15 +102,18 @@ func (s system) judge(t *testing.T, call string, z sizesJudged, narrow []string)
 
 // judgeFile runs a file's program at the sizes whose library's time is known.
 func (s system) judgeFile(t *testing.T, campaign, out string, f export.File, library map[int64]float64) {
-	program := append([]string{filepath.Join(campaign, "programs", f.IR+".json"), "--protocol", f.Protocol, "--tile-bytes", units.Bytes(f.TileBytes).String()}, s...)
-	if strings.HasSuffix(f.Name, ".xml") {
-		program = append([]string{filepath.Join(out, f.Name)}, s...)
-	}
 	for bytes, us := range library {
 		if bytes < f.MinBytes || bytes > f.MaxBytes || bytes%f.Granularity != 0 {
 			continue
 		}
-		size := strconv.FormatInt(bytes, 10)
+		size, tile := strconv.FormatInt(bytes, 10), f.TileBytes
+		if strings.HasSuffix(f.Name, ".plan.json") && f.Protocol != "Simple" {
+			tile = max(tile, bytes/(f.Granularity/mscclpp.Alignment)) // packets are sent by the chunk
+		}
+		program := append([]string{filepath.Join(campaign, "programs", f.IR+".json"), "--protocol", f.Protocol, "--tile-bytes", strconv.FormatInt(tile, 10)}, s...)
+		if strings.HasSuffix(f.Name, ".xml") {
+			program = append([]string{filepath.Join(out, f.Name)}, s...)
+		}
 		var run struct {
 			Rows []struct {
 				TimeUS float64 `json:"time_us"`
