@@ -38,7 +38,7 @@ type run struct {
 	late, timely  int         // trials made by this run that met their deadline, and others with an outcome of their own
 }
 
-// tooSlow: a run of which so many trials met their deadline, and none did not, is ended.
+// tooSlow is the number of trials after which a run ends if every one met its deadline.
 const tooSlow = 16
 
 // checkTimely returns an error if every trial so far, and there were enough, met its deadline.

@@ -106,7 +106,7 @@ All files are written, or none.`,
 	return cmd
 }
 
-// partOf is the system of -t with so many nodes, and GPUs of each.
+// partOf returns the system of -t with a number of nodes, and the first GPUs of each.
 func partOf(cmd *cobra.Command, nodes, gpus int) (*topologies.Topology, error) {
 	name := flagValue(cmd, "topology")
 	if name == "" {
