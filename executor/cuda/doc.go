@@ -24,7 +24,7 @@
 // messages alone: kernel/exchange.h.
 //
 // Kernels are C++ of a few hundred lines without the toolkit's headers. clang
-// builds them to PTX (go generate), which is embedded, one file an element type;
+// builds them to PTX (go generate), which is embedded compressed, one file an element type;
 // the driver compiles it for the device, or NVRTC the source where the driver
 // can't. The same source builds for the host, where tests run a GPU's tables, under the
 // thread sanitizer too; and package ptxtest executes the embedded PTX behind the functions
