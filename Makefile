@@ -49,11 +49,11 @@ winners: setup ## golden winning tables of whole searches, all of them; UPDATE=1
 # describes other data sets there, which are held to the shipped intervals.
 MEASURED ?= $(wildcard ../shared/data/measured)
 accuracy: setup ## simulated times against measured ones, by zone; fails where shipped intervals hold too few; UPDATE=1 writes rows, intervals and docs/simulator.md anew
-	$(GO) run ./cmd/accuracy $(if $(MEASURED),--measured $(MEASURED)) $(if $(MANIFEST),--manifest $(MANIFEST) --shipped) $(if $(UPDATE),--update)
+	$(GO) run ./cmd/lab accuracy $(if $(MEASURED),--measured $(MEASURED)) $(if $(MANIFEST),--manifest $(MANIFEST) --shipped) $(if $(UPDATE),--update)
 
 # It takes some 6 minutes of processor time, on two jobs, and 3 GB.
 papers: setup ## what the papers claim, simulated; fails where a verdict is worse; UPDATE=1 writes docs/papers.md anew
-	$(GO) run ./cmd/papers $(if $(UPDATE),--update)
+	$(GO) run ./cmd/lab papers $(if $(UPDATE),--update)
 
 test-long: setup tools ## slow suites: race detector, long property tests, fuzzing
 	COLLTUNE_LONG=1 $(GO) test -timeout 60m ./...

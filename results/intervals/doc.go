@@ -28,7 +28,7 @@
 // A row of the winning table gets its interval, and its speedup a verdict, in
 // results/table/bands.go (Row.addBands); the interval itself is intervalOf's.
 //
-// It does not simulate: package search/accuracy makes the residuals.
+// It does not simulate: package cmd/lab/accuracy makes the residuals.
 //
 //	zone.go        zones, and those of a system
 //	estimate.go    intervals of residuals, and of ratios

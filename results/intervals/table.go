@@ -18,7 +18,7 @@ import (
 var shipped string
 
 // Shipped returns the table of this version, estimated from the rows in
-// search/accuracy/testdata. It is not to be changed.
+// cmd/lab/accuracy/testdata. It is not to be changed.
 var Shipped = sync.OnceValue(func() *Table {
 	t, err := Read(strings.NewReader(shipped))
 	if err != nil {

@@ -95,7 +95,7 @@ func TestAsShipped(t *testing.T) {
 	for _, line := range Unheld(compared, intervals.Shipped()) {
 		t.Error(line)
 	}
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "simulator.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "simulator.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

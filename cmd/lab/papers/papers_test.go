@@ -153,7 +153,7 @@ func TestRecorded(t *testing.T) {
 // page is docs/papers.md.
 func page(t *testing.T) (string, map[string]Verdict) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/papers.md")
+	text, err := os.ReadFile("../../../docs/papers.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,40 +12,40 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/colltune/colltune/cmd/lab/accuracy"
 	"github.com/colltune/colltune/internal/atomicfile"
-	"github.com/colltune/colltune/internal/child"
 	"github.com/colltune/colltune/results/intervals"
-	"github.com/colltune/colltune/search/accuracy"
 )
 
 // Files, from the repository's root.
 const (
-	rowsFile  = "search/accuracy/testdata/measured.csv"
-	zonesFile = "results/intervals/zones.csv"
-	pageFile  = "docs/simulator.md"
+	manifestFile  = "cmd/lab/accuracy/testdata/manifest.toml"
+	rowsFile      = "cmd/lab/accuracy/testdata/measured.csv"
+	zonesFile     = "results/intervals/zones.csv"
+	simulatorPage = "docs/simulator.md"
 )
 
-func main() {
-	child.Dispatch(os.Args)
-	var o options
-	flag.StringVar(&o.manifest, "manifest", "search/accuracy/testdata/manifest.toml", "what the data sets are")
-	flag.StringVar(&o.measured, "measured", "", "folder of whole data sets")
-	flag.BoolVar(&o.shipped, "shipped", false, "hold rows to the shipped intervals, and not to those of the other sets")
-	flag.BoolVar(&o.rows, "rows", false, "print every row, also those not used")
-	flag.BoolVar(&o.update, "update", false, "write "+strings.Join([]string{rowsFile, zonesFile, pageFile}, ", "))
-	flag.Parse()
-	if err := o.run(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, "accuracy:", err)
-		os.Exit(1)
+// runAccuracy compares simulated times with measured ones.
+func runAccuracy(ctx context.Context, args []string) error {
+	var o accuracyOptions
+	flags := flag.NewFlagSet("accuracy", flag.ExitOnError)
+	flags.StringVar(&o.manifest, "manifest", manifestFile, "what the data sets are")
+	flags.StringVar(&o.measured, "measured", "", "folder of whole data sets")
+	flags.BoolVar(&o.shipped, "shipped", false, "hold rows to the shipped intervals, and not to those of the other sets")
+	flags.BoolVar(&o.rows, "rows", false, "print every row, also those not used")
+	flags.BoolVar(&o.update, "update", false, "write "+strings.Join([]string{rowsFile, zonesFile, simulatorPage}, ", "))
+	if err := parseFlags(flags, args); err != nil {
+		return err
 	}
+	return o.run(ctx)
 }
 
-type options struct {
+type accuracyOptions struct {
 	manifest, measured    string
 	shipped, rows, update bool
 }
 
-func (o *options) run(ctx context.Context) error {
+func (o *accuracyOptions) run(ctx context.Context) error {
 	text, err := os.ReadFile(o.manifest)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (o *options) run(ctx context.Context) error {
 	fmt.Print(accuracy.Sheet(verdicts, unused))
 	table := intervals.Shipped()
 	if o.update {
-		if table, err = update(ctx, m, append(accuracy.Once(m, whole), kept...)); err != nil {
+		if table, err = updateAccuracy(ctx, m, append(accuracy.Once(m, whole), kept...)); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (o *options) run(ctx context.Context) error {
 
 // read returns the rows of data sets that the folder has, and the repository's of the
 // others.
-func (o *options) read(m *accuracy.Manifest) (whole, kept []accuracy.Row, err error) {
+func (o *accuracyOptions) read(m *accuracy.Manifest) (whole, kept []accuracy.Row, err error) {
 	there := map[string]bool{}
 	for i := range m.Sets {
 		if o.measured == "" {
@@ -133,8 +133,8 @@ func (o *options) read(m *accuracy.Manifest) (whole, kept []accuracy.Row, err er
 	return whole, kept, nil
 }
 
-// update writes the repository's rows, and what follows from them. It returns the intervals.
-func update(ctx context.Context, m *accuracy.Manifest, rows []accuracy.Row) (*intervals.Table, error) {
+// updateAccuracy writes the repository's rows, and what follows from them. It returns the intervals.
+func updateAccuracy(ctx context.Context, m *accuracy.Manifest, rows []accuracy.Row) (*intervals.Table, error) {
 	compared, _, err := accuracy.Compare(ctx, m, rows, runtime.NumCPU())
 	if err != nil {
 		return nil, err
@@ -148,17 +148,17 @@ func update(ctx context.Context, m *accuracy.Manifest, rows []accuracy.Row) (*in
 	if err := errors.Join(accuracy.WriteRows(&rowsText, rows), table.Write(&zonesText)); err != nil {
 		return nil, err
 	}
-	page, err := os.ReadFile(pageFile)
+	page, err := os.ReadFile(simulatorPage)
 	if err != nil {
 		return nil, err
 	}
 	before, rest, ok := strings.Cut(string(page), accuracy.PageBegin)
 	_, after, ok2 := strings.Cut(rest, accuracy.PageEnd)
 	if !ok || !ok2 {
-		return nil, fmt.Errorf("%s: no part to write between %q and %q", pageFile, accuracy.PageBegin, accuracy.PageEnd)
+		return nil, fmt.Errorf("%s: no part to write between %q and %q", simulatorPage, accuracy.PageBegin, accuracy.PageEnd)
 	}
 	text := before + accuracy.PageBegin + accuracy.Page(m, compared) + accuracy.PageEnd + after
-	for name, text := range map[string]string{rowsFile: rowsText.String(), zonesFile: zonesText.String(), pageFile: text} {
+	for name, text := range map[string]string{rowsFile: rowsText.String(), zonesFile: zonesText.String(), simulatorPage: text} {
 		if err := atomicfile.Write(name, []byte(text), 0o644); err != nil {
 			return nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/colltune/colltune/search/accuracy"
+	"github.com/colltune/colltune/cmd/lab/accuracy"
 )
 
 // Results are all that the page reports.
@@ -230,7 +230,7 @@ func (r *Results) pairs(b *strings.Builder) {
 // library writes the library's simulated times over the measured ones, and Cray MPICH's
 // measured ones over the library's.
 func (r *Results) library(b *strings.Builder) {
-	b.WriteString("\n## NCCL and RCCL, measured and simulated\n\nOn PCCL's systems: simulated ÷ measured time, above 1 where the simulated library is too slow. The rows are those of [the simulator's errors](simulator.md#errors-measured) (`go run ./cmd/accuracy --rows`), with their sources there; the simulator was fitted to the allgathers of Perlmutter.\n\n| rows | collective | ranks | simulated ÷ measured, by size |\n|---|---|--:|---|\n")
+	b.WriteString("\n## NCCL and RCCL, measured and simulated\n\nOn PCCL's systems: simulated ÷ measured time, above 1 where the simulated library is too slow. The rows are those of [the simulator's errors](simulator.md#errors-measured) (`go run ./cmd/lab accuracy --rows`), with their sources there; the simulator was fitted to the allgathers of Perlmutter.\n\n| rows | collective | ranks | simulated ÷ measured, by size |\n|---|---|--:|---|\n")
 	for i := 0; i < len(r.Library); {
 		first, cells := &r.Library[i], []string{}
 		for ; i < len(r.Library) && r.Library[i].Set == first.Set && r.Library[i].Collective == first.Collective && r.Library[i].Nodes == first.Nodes; i++ {

@@ -11,44 +11,39 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/cmd/lab/accuracy"
+	"github.com/colltune/colltune/cmd/lab/papers"
 	"github.com/colltune/colltune/internal/atomicfile"
-	"github.com/colltune/colltune/internal/child"
-	"github.com/colltune/colltune/search/accuracy"
-	"github.com/colltune/colltune/search/papers"
 )
 
-// Files, from the repository's root.
-const (
-	pageFile     = "docs/papers.md"
-	manifestFile = "search/accuracy/testdata/manifest.toml"
-	rowsFile     = "search/accuracy/testdata/measured.csv"
-)
+// papersPage is written by papers, from the repository's root.
+const papersPage = "docs/papers.md"
 
-func main() {
-	child.Dispatch(os.Args)
-	update := flag.Bool("update", false, "write "+pageFile)
-	only := flag.String("only", "", "judge the claims whose names begin so, and leave the page alone")
-	flag.Parse()
-	if err := run(context.Background(), *only, *update); err != nil {
-		fmt.Fprintln(os.Stderr, "papers:", err)
-		os.Exit(1)
+// runPapers judges what the papers claim, against the page or to write it.
+func runPapers(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("papers", flag.ExitOnError)
+	update := flags.Bool("update", false, "write "+papersPage)
+	only := flags.String("only", "", "judge the claims whose names begin so, and leave the page alone")
+	if err := parseFlags(flags, args); err != nil {
+		return err
 	}
+	return judgePapers(ctx, *only, *update)
 }
 
-func run(ctx context.Context, only string, update bool) error {
-	old, err := os.ReadFile(pageFile)
+func judgePapers(ctx context.Context, only string, update bool) error {
+	old, err := os.ReadFile(papersPage)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	recorded, err := papers.Recorded(string(old))
 	if err != nil {
-		return fmt.Errorf("%s: %w", pageFile, err)
+		return fmt.Errorf("%s: %w", papersPage, err)
 	}
 	lab := papers.NewLab(ctx)
 	if only != "" {
-		return some(lab, only, recorded)
+		return judgeSome(lab, only, recorded)
 	}
-	compared, err := library(ctx)
+	compared, err := libraryRows(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,17 +53,17 @@ func run(ctx context.Context, only string, update bool) error {
 	}
 	page := papers.Page(&r)
 	if update {
-		if err := atomicfile.Write(pageFile, []byte(page), 0o644); err != nil {
+		if err := atomicfile.Write(papersPage, []byte(page), 0o644); err != nil {
 			return err
 		}
 	} else if page != string(old) {
-		fmt.Println(pageFile + " has other figures: make papers UPDATE=1 writes them")
+		fmt.Println(papersPage + " has other figures: make papers UPDATE=1 writes them")
 	}
-	return compare(recorded, r.Judged, update)
+	return compareVerdicts(recorded, r.Judged, update)
 }
 
-// library simulates the rows of the vendor's library that were measured on PCCL's systems.
-func library(ctx context.Context) ([]accuracy.Compared, error) {
+// libraryRows simulates the rows of the vendor's library that were measured on PCCL's systems.
+func libraryRows(ctx context.Context) ([]accuracy.Compared, error) {
 	text, err := os.ReadFile(manifestFile)
 	if err != nil {
 		return nil, err
@@ -94,8 +89,8 @@ func library(ctx context.Context) ([]accuracy.Compared, error) {
 	return compared, err
 }
 
-// some judges the claims whose names begin so.
-func some(lab *papers.Lab, prefix string, recorded map[string]papers.Verdict) error {
+// judgeSome judges the claims whose names begin so.
+func judgeSome(lab *papers.Lab, prefix string, recorded map[string]papers.Verdict) error {
 	var claims []papers.Claim
 	for _, c := range papers.Claims() {
 		if strings.HasPrefix(c.ID, prefix) {
@@ -117,12 +112,12 @@ func some(lab *papers.Lab, prefix string, recorded map[string]papers.Verdict) er
 			delete(recorded, id)
 		}
 	}
-	return compare(recorded, judged, false)
+	return compareVerdicts(recorded, judged, false)
 }
 
-// compare prints the verdicts that changed. Those that were lost are an error, unless they
+// compareVerdicts prints the verdicts that changed. Those that were lost are an error, unless they
 // are recorded.
-func compare(recorded map[string]papers.Verdict, judged []papers.Judged, update bool) error {
+func compareVerdicts(recorded map[string]papers.Verdict, judged []papers.Judged, update bool) error {
 	var lost []string
 	for _, c := range papers.Changes(recorded, judged) {
 		fmt.Println(c)
