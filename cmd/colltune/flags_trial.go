@@ -14,16 +14,18 @@ func trialFlags(cmd *cobra.Command) {
 	cmd.Flags().IntP("iters", "n", 20, "timed iterations of a trial")
 	cmd.Flags().IntP("warmup-iters", "w", 5, "untimed warm-up iterations of a trial")
 	choiceFlag(cmd, "dtype", "", "f32", collective.DTypes(), "element type (nccl-tests' names work too)")
-	cmd.Flags().Lookup("dtype").Value.(*choice).also = dtypesElsewhere
+	cmd.Flags().Lookup("dtype").Value.(*choice).also = dtypesElsewhere()
 	choiceFlag(cmd, "op", "", "sum", data.Operations(), "reduction")
 	cmd.Flags().Int64("seed", 1, "seed of everything random")
 }
 
-// dtypesElsewhere maps nccl-tests' and numpy's names of element types to ours.
-var dtypesElsewhere = map[string]string{
-	"int8": "i8", "uint8": "u8", "int32": "i32", "uint32": "u32", "int64": "i64", "uint64": "u64",
-	"half": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16",
-	"float16": "f16", "float32": "f32", "float64": "f64",
+// dtypesElsewhere maps nccl-tests' and NumPy's names of element types to ours.
+func dtypesElsewhere() map[string]string {
+	also := map[string]string{}
+	for _, name := range collective.DTypes() {
+		also[collective.NCCLTests.OfDType(name)], also[collective.NumPy.OfDType(name)] = name, name
+	}
+	return also
 }
 
 // trialOf reads the flags of trialFlags: a trial without program and size.

@@ -19,6 +19,9 @@
 // ranks is evaluated chunk by chunk and never stored; a Spec is the complete
 // serialised form, and New derives the rest from it.
 //
+// Collectives and element types have other names elsewhere: names.go and dtype.go hold all
+// of them, once.
+//
 // It knows nothing of programs, links or sizes in bytes, except nccl-tests'
 // bus bandwidth factors, which are a property of the collective.
 package collective

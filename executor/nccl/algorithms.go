@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
-	"github.com/colltune/colltune/executor/nccl/nccltests"
 	"github.com/colltune/colltune/internal/ncclnames"
 	"github.com/colltune/colltune/topologies"
 )
@@ -133,7 +133,7 @@ func (k *knob) check(value string) error {
 // knob. Without confirmed, which reports that settings can be confirmed, it lists only the
 // library's own choice.
 func nativeAlgorithms(confirmed, rccl bool, tries map[string][]string) []executor.NativeAlgorithm {
-	all := []executor.NativeAlgorithm{{Algorithm: libraryChoice, Collectives: nccltests.Collectives()}}
+	all := []executor.NativeAlgorithm{{Algorithm: libraryChoice, Collectives: collective.NCCLTests.Collectives()}}
 	if !confirmed {
 		return all
 	}

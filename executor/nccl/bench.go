@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
+	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor/data"
@@ -282,7 +283,7 @@ func (b *bench) mark(events []uintptr) error {
 // enqueue makes one call of a rank.
 func (b *bench) enqueue(r *data.Reference, rank int, c call, m *memory) error {
 	from, to := m.at[c.from.buffer]+uintptr(c.from.offset), m.at[c.to.buffer]+uintptr(c.to.offset)
-	count, dtype, op := uintptr(c.count), libraryTypes[r.DType.String()], libraryOps[r.Op]
+	count, dtype, op := uintptr(c.count), uintptr(slices.Index(collective.DTypes(), r.DType.String())), libraryOps[r.Op]
 	comm, stream, peer := b.comms[rank], b.streams[rank], uintptr(c.peer)
 	switch c.function {
 	case "ncclAllReduce", "ncclReduceScatter":

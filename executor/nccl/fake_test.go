@@ -40,7 +40,7 @@ func fakes(t testing.TB, fault string) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for _, c := range nccltests.Collectives() {
+	for _, c := range collective.NCCLTests.Collectives() {
 		name := nccltests.Program(c)
 		script := fmt.Sprintf("#!/bin/sh\necho \"$@\" $(env | grep ^NCCL_ | sort) >> %s/calls\n%s=%s FAKE_PROGRAM=%s exec %s \"$@\"\n", dir, fakeEnv, fault, name, self)
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700); err != nil {

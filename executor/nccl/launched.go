@@ -61,7 +61,7 @@ func (l *launched) arguments(t *executor.Trial, coll string, timed bool) []strin
 	args := []string{
 		"-b", strconv.FormatInt(least, 10), "-e", strconv.FormatInt(most, 10), "-f", strconv.FormatInt(factor, 10),
 		"-g", strconv.Itoa(l.gpus), "-n", strconv.Itoa(max(t.Iters, 1)), "-w", strconv.Itoa(t.Warmup), "-c", "1",
-		"-d", nccltests.TypeName(t.DType),
+		"-d", collective.NCCLTests.OfDType(t.DType),
 	}
 	c, err := collective.New(collective.Spec{Name: coll, Ranks: 2, Chunks: 1})
 	if err == nil && c.Reduces() {
@@ -118,7 +118,7 @@ func (l *launched) Run(ctx context.Context, t executor.Trial) (executor.Measurem
 		return executor.Measurement{}, unsupported("%d ranks: the launcher starts %d", c.Ranks, l.known.ranks)
 	case !slices.Contains(data.Operations(), t.Op):
 		return executor.Measurement{}, unsupported("operation %q: want one of %s", t.Op, strings.Join(data.Operations(), ", "))
-	case nccltests.TypeName(t.DType) == "":
+	case collective.NCCLTests.OfDType(t.DType) == "":
 		return executor.Measurement{}, unsupported("nccl-tests has no dtype %s", t.DType)
 	}
 	var s selection

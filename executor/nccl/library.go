@@ -136,8 +136,5 @@ func (l *library) asyncError(comm uintptr) error {
 	return l.result("asynchronous", code)
 }
 
-// The library's numbers of element types and reductions.
-var (
-	libraryTypes = map[string]uintptr{"i8": 0, "u8": 1, "i32": 2, "u32": 3, "i64": 4, "u64": 5, "f16": 6, "f32": 7, "f64": 8, "bf16": 9}
-	libraryOps   = map[data.Op]uintptr{data.Sum: 0, data.Prod: 1, data.Max: 2, data.Min: 3, data.Avg: 4}
-)
+// libraryOps are the library's numbers of reductions.
+var libraryOps = map[data.Op]uintptr{data.Sum: 0, data.Prod: 1, data.Max: 2, data.Min: 3, data.Avg: 4}

@@ -66,7 +66,7 @@ func (l *launched) Describe(ctx context.Context) (executor.Description, error) {
 // dtypes lists colltune's element types that nccl-tests has.
 func dtypes() (all []string) {
 	for _, d := range collective.DTypes() {
-		if nccltests.TypeName(d) != "" {
+		if collective.NCCLTests.OfDType(d) != "" {
 			all = append(all, d)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/mscclpp"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/internal/safe"
@@ -178,14 +179,13 @@ func (e *planExport) write(out string, served []servedRange, report *Report) err
 	return nil
 }
 
-// tryTypes are the names that MSCCL++'s own test program has for element types.
-var tryTypes = map[string]string{"bf16": "bfloat16", "f16": "float16", "f32": "float32", "i32": "int32"}
+// tryTypes are the element types that MSCCL++'s own test program has, by NumPy's names.
+var tryTypes = []string{"bf16", "f16", "f32", "i32"}
 
 // try is a command that runs a plan with MSCCL++'s own test program; empty if that
 // lacks the element type.
 func (e *planExport) try(out string, f File) string {
-	dtype := tryTypes[e.plan.DType]
-	if dtype == "" {
+	if !slices.Contains(tryTypes, e.plan.DType) {
 		return ""
 	}
 	inPlace := ""
@@ -193,5 +193,5 @@ func (e *planExport) try(out string, f File) string {
 		inPlace = " --in_place"
 	}
 	return fmt.Sprintf("mpirun -np %d python3 python/test/executor_test.py -path %s --size %d%s --dtype %s",
-		e.plan.Topology.Ranks, safe.Path(filepath.Join(out, f.Name)), f.MinBytes, inPlace, dtype)
+		e.plan.Topology.Ranks, safe.Path(filepath.Join(out, f.Name)), f.MinBytes, inPlace, collective.NumPy.OfDType(e.plan.DType))
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
 )
 
 // mcrdlBackends are MCR-DL's names of back ends (mcr_dl/constants.py). PyTorch and MCR-DL use
@@ -20,43 +22,19 @@ var mcrdlBackends = map[string]string{
 // MCRDLBackend is MCR-DL's name of a library; "": it has none.
 func MCRDLBackend(library string) string { return mcrdlBackends[strings.ToLower(library)] }
 
-// mcrdlOperations are MCR-DL's operations (mcr_dl/comm.py), each with the size by which its
-// tables go: that of the tensor which a rank hands in. It is a rank's part, or all of it.
-var mcrdlOperations = []struct {
-	collective, name string
-	part             bool
-}{
-	{"allgather", "all_gather", true},
-	{"allreduce", "all_reduce", false},
-	{"alltoall", "all_to_all_single", false},
-	{"broadcast", "broadcast", false},
-	{"gather", "gather", true},
-	{"reduce", "reduce", false},
-	{"reducescatter", "reduce_scatter", false},
-	{"scatter", "scatter", false},
-}
-
-// MCRDLOperation returns MCR-DL's name of a collective, and how many messages its size
-// counts; "": it has none.
+// MCRDLOperation returns MCR-DL's name of a collective (mcr_dl/comm.py), and how many messages
+// its size counts; "": it has none. Its tables go by the size of the tensor that a rank hands
+// in, which is a rank's part, or all of it.
 func MCRDLOperation(s Scope) (name string, messages int64) {
-	for _, o := range mcrdlOperations {
-		switch {
-		case o.collective == s.Collective && o.part:
-			return o.name, int64(max(s.Ranks, 1))
-		case o.collective == s.Collective:
-			return o.name, 1
-		}
+	name, messages = collective.MCRDL.OfCollective(s.Collective), 1
+	if s.Collective == "allgather" || s.Collective == "gather" {
+		messages = int64(max(s.Ranks, 1))
 	}
-	return "", 1
+	return name, messages
 }
 
 // MCRDLCollectives lists the collectives of MCR-DL's operations.
-func MCRDLCollectives() (names []string) {
-	for _, o := range mcrdlOperations {
-		names = append(names, o.collective)
-	}
-	return names
-}
+func MCRDLCollectives() []string { return slices.Sorted(slices.Values(collective.MCRDL.Collectives())) }
 
 // mcrdl is the table by which MCR-DL's "auto" takes a back end for each message size (MCR-DL
 // section V-F, Table II): a file an operation. MCR-DL as released (v0.1) reads none.
@@ -135,10 +113,8 @@ func readMCRDL(name string, text []byte) (Reader, error) {
 	t := mcrdlTable{entries: map[int][]mcrdlEntry{}}
 	for line := range strings.Lines(string(text)) {
 		word, _, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "#")), " of ")
-		for _, o := range mcrdlOperations {
-			if strings.HasPrefix(line, "#") && o.name == word {
-				t.operation = word
-			}
+		if strings.HasPrefix(line, "#") && collective.MCRDL.Collective(word) != "" {
+			t.operation = word
 		}
 	}
 	if t.operation == "" {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -93,7 +94,7 @@ func (q Query) admits(t *Table, r *Row) bool {
 	for c, want := range q.Conditions {
 		switch {
 		case want == "" || r.Conditions[c] == want:
-		case Condition(c) == DType && !slices.Contains(t.Equal, DType) && (r.width == DTypeBytes(want) || r.width == 0):
+		case Condition(c) == DType && !slices.Contains(t.Equal, DType) && (r.width == collective.MeasuredBytes(want) || r.width == 0):
 		default:
 			return false
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -45,7 +46,7 @@ func (r *reader) readCSV(text []byte) error {
 			}
 		}
 		if slices.ContainsFunc(used, func(c *column) bool { return c.name == "count" }) {
-			size := DTypeBytes(row.Conditions[DType])
+			size := collective.MeasuredBytes(row.Conditions[DType])
 			if size == 0 {
 				return r.errorf(line, "count is in elements: want a dtype in the row")
 			}

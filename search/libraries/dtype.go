@@ -1,6 +1,7 @@
 package libraries
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,48 +10,19 @@ import (
 	"github.com/colltune/colltune/internal/suggest"
 )
 
-// dtypes are the element types, each with its size in bytes and the names that nccl-tests,
-// MPI and PyTorch have for it.
-var dtypes = []struct {
-	name  string
-	bytes int64
-	also  []string
-}{
-	{"i8", 1, []string{"int8", "char", "mpi_char", "mpi_byte"}},
-	{"u8", 1, []string{"uint8"}},
-	{"f8e4m3", 1, []string{"fp8_e4m3"}},
-	{"f8e5m2", 1, []string{"fp8_e5m2"}},
-	{"f16", 2, []string{"half", "float16", "fp16"}},
-	{"bf16", 2, []string{"bfloat16"}},
-	{"i32", 4, []string{"int32", "int", "mpi_int"}},
-	{"u32", 4, []string{"uint32"}},
-	{"f32", 4, []string{"float", "float32", "fp32", "mpi_float"}},
-	{"i64", 8, []string{"int64"}},
-	{"u64", 8, []string{"uint64"}},
-	{"f64", 8, []string{"double", "float64", "fp64", "mpi_double"}},
-}
+// dtypeNames are the element types by rising size.
+var dtypeNames = func() []string {
+	names := collective.MeasuredDTypes()
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(collective.MeasuredBytes(a), collective.MeasuredBytes(b)) })
+	return names
+}()
 
 // dtypeName returns colltune's name of an element type.
 func dtypeName(v string) (string, error) {
-	var names []string
-	v = strings.ToLower(v)
-	for _, d := range dtypes {
-		if d.name == v || slices.Contains(d.also, v) {
-			return d.name, nil
-		}
-		names = append(names, d.name)
+	if name := collective.Anyone.DType(v); name != "" {
+		return name, nil
 	}
-	return "", fmt.Errorf("unknown dtype %.40q: want one of %s%s", v, strings.Join(names, ", "), suggest.DidYouMean(v, names))
-}
-
-// DTypeBytes is the size of an element; 0: the type is not stated.
-func DTypeBytes(name string) int64 {
-	for _, d := range dtypes {
-		if d.name == name {
-			return d.bytes
-		}
-	}
-	return 0
+	return "", fmt.Errorf("unknown dtype %.40q: want one of %s%s", strings.ToLower(v), strings.Join(dtypeNames, ", "), suggest.DidYouMean(strings.ToLower(v), dtypeNames))
 }
 
 // reducing are the collectives whose time depends on the elements: the others move bytes.
@@ -69,5 +41,5 @@ func widthOf(r *Row) int64 {
 	if !slices.Contains(reducing, r.Collective) {
 		return 0
 	}
-	return DTypeBytes(r.Conditions[DType])
+	return collective.MeasuredBytes(r.Conditions[DType])
 }

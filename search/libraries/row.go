@@ -276,21 +276,11 @@ func setBytes(r *Row, v string) error {
 	return err
 }
 
-// collectives are the names of collectives; joined removes what others write within them.
-var (
-	collectives = collective.Names()
-	joined      = strings.NewReplacer("_", "", "-", "", " ", "")
-)
-
 func setCollective(r *Row, v string) error {
-	name := joined.Replace(strings.ToLower(v))
-	if name == "bcast" {
-		name = "broadcast"
+	if r.Collective = collective.Anyone.Collective(v); r.Collective == "" {
+		names := collective.Names()
+		return fmt.Errorf("unknown collective %.40q: want one of %s%s", v, strings.Join(names, ", "), suggest.DidYouMean(collective.Joined(v), names))
 	}
-	if !slices.Contains(collectives, name) {
-		return fmt.Errorf("unknown collective %.40q: want one of %s%s", v, strings.Join(collectives, ", "), suggest.DidYouMean(name, collectives))
-	}
-	r.Collective = name
 	return nil
 }
 

@@ -21,7 +21,7 @@ var (
 )
 
 // ncclTypes are element types by NCCL's and RCCL's numbers.
-var ncclTypes = []string{"i8", "u8", "i32", "u32", "i64", "u64", "f16", "f32", "f64", "bf16", "f8e4m3", "f8e5m2"}
+var ncclTypes = collective.MeasuredDTypes()
 
 // logged is a call of a log's line.
 type logged struct {
@@ -152,7 +152,7 @@ func (t *tracer) closeP2P(f File, r *rankLog) error {
 // issue adds a call to a rank's program, of as many elements as the product of counts.
 func (t *tracer) issue(f File, r *rankLog, c logged, name, traffic string, ranks int, counts ...int64) error {
 	dtype := ncclTypes[c.dtype]
-	bytes, err := units.Product(append(counts, libraries.DTypeBytes(dtype))...)
+	bytes, err := units.Product(append(counts, collective.MeasuredBytes(dtype))...)
 	if err != nil {
 		return &libraries.Error{File: f.Name, Line: c.line, Msg: "count: " + err.Error()}
 	}

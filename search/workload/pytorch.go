@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/search/libraries"
 )
@@ -217,37 +218,21 @@ func profilerEvents(f File) (events []*profilerEvent, err error) {
 	return events, nil
 }
 
-// profilerCollectives are the names that PyTorch's process groups have for collectives.
-var profilerCollectives = map[string]string{
-	"allreduce": "allreduce", "allreduce_coalesced": "allreduce", "all_reduce": "allreduce", "barrier": "allreduce",
-	"allgather": "allgather", "all_gather": "allgather", "_allgather_base": "allgather", "allgather_into_tensor_coalesced": "allgather",
-	"reduce_scatter": "reducescatter", "_reduce_scatter_base": "reducescatter", "reduce_scatter_tensor_coalesced": "reducescatter",
-	"all_to_all": "alltoall", "all_to_allv": "alltoall", "alltoall": "alltoall", "alltoall_base": "alltoall",
-	"broadcast": "broadcast", "_broadcast_oop": "broadcast", "reduce": "reduce", "_reduce_oop": "reduce", "gather": "gather", "scatter": "scatter",
-	"send": "sendrecv", "recv": "sendrecv",
-}
-
-// profilerTypes are PyTorch's names of element types where lower case is not enough.
-var profilerTypes = map[string]string{
-	"byte": "u8", "char": "i8", "bool": "u8", "long": "i64", "int": "i32", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2",
-}
-
 // profilerKind is the kind of a call, with its size as nccl-tests counts it.
 func (t *tracer) profilerKind(e *profilerEvent) (Kind, error) {
 	a := &e.Args
 	if a.Collective == "" {
 		return Kind{}, fmt.Errorf("%.60q does not say its collective: want a trace of PyTorch 2.4 or newer", e.Name)
 	}
-	name, known := profilerCollectives[a.Collective]
-	if !known {
+	name := collective.PyTorch.Collective(a.Collective)
+	if name == "" {
 		return Kind{}, fmt.Errorf("unknown collective %.40q", a.Collective)
 	}
-	dtype := strings.ToLower(a.DType)
-	dtype, err := libraries.ParseCondition(libraries.DType, cmp.Or(profilerTypes[dtype], dtype))
+	dtype, err := libraries.ParseCondition(libraries.DType, cmp.Or(collective.PyTorch.DType(a.DType), strings.ToLower(a.DType)))
 	if err != nil {
 		return Kind{}, err
 	}
-	width := libraries.DTypeBytes(dtype)
+	width := collective.MeasuredBytes(dtype)
 	if width == 0 || a.In < 0 || a.Out < 0 || a.Ranks < 1 || a.Ranks > MaxRanks {
 		return Kind{}, fmt.Errorf("%.40q of %d elements in, %d out, of type %.20q, over %d ranks: want all of them", a.Collective, a.In, a.Out, a.DType, a.Ranks)
 	}

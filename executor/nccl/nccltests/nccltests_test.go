@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler/collective"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -129,7 +131,8 @@ func printed(x float64, width int) string {
 // Whatever is measured is read back as precisely as it was printed.
 func TestReadsWhatIsPrinted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.SampledFrom(types[:10]).Draw(t, "type")
+		ours := rapid.SampledFrom(collective.DTypes()).Draw(t, "type")
+		theirs := collective.NCCLTests.OfDType(ours)
 		each := rapid.Bool().Draw(t, "-I 1")
 		stamped := rapid.Bool().Draw(t, "-S 1")
 		label := rapid.SampledFrom([]string{"", "[1,0]<stdout>:", " 0: "}).Draw(t, "label")
@@ -149,7 +152,7 @@ func TestReadsWhatIsPrinted(t *testing.T) {
 		var want [][2]figures
 		for range n {
 			var row [2]figures
-			fmt.Fprintf(&text, "%s%12d  %12d  %8s  %6s  %6d", label, 1024, 256, name.theirs, "sum", -1)
+			fmt.Fprintf(&text, "%s%12d  %12d  %8s  %6s  %6d", label, 1024, 256, theirs, "sum", -1)
 			for i := range row {
 				f := figures{rapid.Float64Range(0, 1e9).Draw(t, "time"), rapid.Float64Range(0, 1e5).Draw(t, "algbw"), rapid.Float64Range(0, 1e5).Draw(t, "busbw")}
 				row[i] = f
@@ -170,7 +173,7 @@ func TestReadsWhatIsPrinted(t *testing.T) {
 					t.Fatalf("row %d: read %+v of %+v\n%s", i, got, f, text.String())
 				}
 			}
-			if row.DType() != name.ours || row.Root != -1 || row.Op != "sum" {
+			if row.DType() != ours || row.Root != -1 || row.Op != "sum" {
 				t.Fatalf("row %d: %+v", i, row)
 			}
 		}
@@ -232,7 +235,7 @@ func TestMeasuredElsewhere(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for _, c := range Collectives() {
+	for _, c := range collective.NCCLTests.Collectives() {
 		table := Table{Program: Program(c)}
 		if table.Collective() != c {
 			t.Errorf("%s: program %q is of %q", c, Program(c), table.Collective())
@@ -242,7 +245,7 @@ func TestNames(t *testing.T) {
 		t.Error("a program for what has none")
 	}
 	for ours, theirs := range map[string]string{"f32": "float", "f16": "half", "f64": "double", "bf16": "bfloat16", "i8": "int8", "u64": "uint64", "": "", "f8": ""} {
-		if got := TypeName(ours); got != theirs {
+		if got := collective.NCCLTests.OfDType(ours); got != theirs {
 			t.Errorf("%q is %q, want %q", ours, got, theirs)
 		}
 	}

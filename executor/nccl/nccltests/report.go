@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/files"
 	"github.com/colltune/colltune/internal/units"
 )
@@ -58,37 +59,16 @@ type Timing struct {
 	EachUS []float64
 }
 
-// programs are the test programs and the collectives they measure.
-var programs = []struct{ program, collective string }{
-	{"all_reduce_perf", "allreduce"},
-	{"all_gather_perf", "allgather"},
-	{"reduce_scatter_perf", "reducescatter"},
-	{"alltoall_perf", "alltoall"},
-	{"broadcast_perf", "broadcast"},
-	{"reduce_perf", "reduce"},
-	{"gather_perf", "gather"},
-	{"scatter_perf", "scatter"},
-	{"sendrecv_perf", "sendrecv"},
-}
-
 // Program returns the name of a collective's test program; "": there is none.
-func Program(collective string) string {
-	for _, p := range programs {
-		if p.collective == collective {
-			return p.program
-		}
+func Program(name string) string {
+	if theirs := collective.NCCLTests.OfCollective(name); theirs != "" {
+		return theirs + perf
 	}
 	return ""
 }
 
-// Collectives lists the collectives with a test program.
-func Collectives() []string {
-	var names []string
-	for _, p := range programs {
-		names = append(names, p.collective)
-	}
-	return names
-}
+// perf ends the names of test programs.
+const perf = "_perf"
 
 // modeOf is the mode of a number of graph launches (-G).
 func modeOf(launches int) string {
@@ -100,47 +80,24 @@ func modeOf(launches int) string {
 
 // Collective returns the collective of the table's program; "": unknown.
 func (t *Table) Collective() string {
-	for _, p := range programs {
-		if p.program == t.Program {
-			return p.collective
-		}
-	}
-	return ""
+	name, _ := strings.CutSuffix(t.Program, perf)
+	return collective.NCCLTests.Collective(name)
 }
 
 // programOf finds a test program's name in a path or a word.
 func programOf(s string) string {
 	name := strings.TrimSuffix(path.Base(s), ".exe")
-	if strings.HasSuffix(name, "_perf") {
+	if strings.HasSuffix(name, perf) {
 		return name
 	}
 	return ""
 }
 
-// types are nccl-tests' names of element types, and our own.
-var types = []struct{ theirs, ours string }{
-	{"int8", "i8"}, {"uint8", "u8"}, {"int32", "i32"}, {"uint32", "u32"}, {"int64", "i64"}, {"uint64", "u64"},
-	{"half", "f16"}, {"float", "f32"}, {"double", "f64"}, {"bfloat16", "bf16"},
-	{"char", "i8"}, {"int", "i32"}, // names before 2.4
-	{"f8e4m3", ""}, {"f8e5m2", ""}, {"fp8_e4m3", ""}, {"fp8_e5m2", ""}, // types that we lack
-}
-
-// TypeName returns nccl-tests' name of an element type of colltune; "": it has none.
-func TypeName(dtype string) string {
-	for _, t := range types {
-		if t.ours == dtype && dtype != "" {
-			return t.theirs
-		}
-	}
-	return ""
-}
-
-// DType returns the row's element type by colltune's name; "": it has none.
+// DType returns the row's element type by colltune's name; "": programs compute with none
+// such.
 func (r *Row) DType() string {
-	for _, t := range types {
-		if t.theirs == r.Type {
-			return t.ours
-		}
+	if name := collective.NCCLTests.DType(r.Type); slices.Contains(collective.DTypes(), name) {
+		return name
 	}
 	return ""
 }
@@ -153,9 +110,7 @@ func (r *Row) check() error {
 	return nil
 }
 
-func isType(s string) bool {
-	return slices.ContainsFunc(types, func(t struct{ theirs, ours string }) bool { return t.theirs == s })
-}
+func isType(s string) bool { return collective.NCCLTests.DType(s) != "" }
 
 // Timing returns the row's measurement in a placement, "in" or "out"; nil: not measured.
 func (r *Row) Timing(placement string) *Timing {

@@ -175,11 +175,11 @@ func (b *builder) table() (*Table, error) {
 
 // collectiveNamed returns colltune's name of a collective: all_reduce is allreduce.
 func collectiveNamed(name string) (string, error) {
-	ours := strings.ReplaceAll(strings.ToLower(name), "_", "")
-	if !slices.Contains(collective.Names(), ours) {
-		return "", fmt.Errorf("collective %q%s: want one of %s", name, suggest.DidYouMean(ours, collective.Names()), strings.Join(collective.Names(), ", "))
+	if ours := collective.Anyone.Collective(name); ours != "" {
+		return ours, nil
 	}
-	return ours, nil
+	names := collective.Names()
+	return "", fmt.Errorf("collective %q%s: want one of %s", name, suggest.DidYouMean(collective.Joined(name), names), strings.Join(names, ", "))
 }
 
 // checkTime returns an error for a time that no trial can have.
