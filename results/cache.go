@@ -13,10 +13,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/internal/atomicfile"
+	"github.com/colltune/colltune/internal/lazyregexp"
 )
 
 // The cache of candidates: one compressed file an entry, named by its key. A key is a
@@ -63,7 +63,7 @@ func (p Plan) Hash() string {
 // cacheFile is the name of an entry's file in the campaign's folder.
 func cacheFile(key string) string { return filepath.Join(cacheDir, key+".json.gz") }
 
-var cacheName = regexp.MustCompile(`^([0-9a-f]{64})\.json\.gz$`)
+var cacheName = lazyregexp.New(`^([0-9a-f]{64})\.json\.gz$`)
 
 // Cached reads the entry of a key: its note into note, and its program, which is nil if
 // it has none. The program matches its hash, which does not make it a correct one. If
@@ -320,7 +320,7 @@ func (c *Campaign) eachCached(do func(key string) error) error {
 		return nil
 	}
 	for _, file := range files {
-		if name := cacheName.FindStringSubmatch(file.Name()); name != nil {
+		if name := cacheName().FindStringSubmatch(file.Name()); name != nil {
 			err = errors.Join(err, do(name[1]))
 		}
 	}

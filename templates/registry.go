@@ -81,22 +81,51 @@ func embedded(folder string) []source {
 	return all
 }
 
-// Builtin returns the built-in families, sorted by name. The caller may modify the
-// slice.
-func Builtin() []*Family { return slices.Clone(builtin()) }
+// builtin is a built-in family, which is loaded when it is first needed.
+type builtin struct {
+	name string
+	load func() *Family
+}
 
-var builtin = sync.OnceValue(func() []*Family {
-	var all []*Family
+// builtins are the built-in families, sorted by name. A file is named for its family.
+var builtins = sync.OnceValue(func() []builtin {
+	var all []builtin
 	for _, e := range embedded("families") {
-		t, err := script.Load(e.name, []byte(e.text), script.Options{Library: library()})
-		if err != nil {
-			panic(err) // tests load every built-in family, so no release panics here
-		}
-		all = append(all, &Family{Template: t, Source: builtinSource})
+		all = append(all, builtin{strings.TrimSuffix(e.name, ".star"), sync.OnceValue(func() *Family {
+			t, err := script.Load(e.name, []byte(e.text), script.Options{Library: library()})
+			if err != nil {
+				panic(err) // tests load every built-in family, so no release panics here
+			}
+			return &Family{Template: t, Source: builtinSource}
+		})})
 	}
-	slices.SortFunc(all, func(a, b *Family) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b builtin) int { return strings.Compare(a.name, b.name) })
 	return all
 })
+
+// Builtin returns the built-in families, sorted by name. The caller may modify the
+// slice.
+func Builtin() []*Family {
+	var all []*Family
+	for _, b := range builtins() {
+		all = append(all, b.load())
+	}
+	return all
+}
+
+// FindBuiltin is Find among the built-in families. It loads no other than the one found.
+func FindBuiltin(name, coll string) (*Family, error) {
+	plain := plainName(name)
+	if full, ok := aliases[plain]; ok {
+		plain = plainName(full)
+	}
+	for _, b := range builtins() {
+		if plainName(b.name) == plain {
+			return Find([]*Family{b.load()}, name, coll)
+		}
+	}
+	return Find(Builtin(), name, coll)
+}
 
 // Files returns the path of a template file itself or, of a folder, those of its *.star
 // files, sorted by name. The error is about a missing path, a folder without templates, or

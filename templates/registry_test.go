@@ -2,6 +2,7 @@ package templates
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -67,6 +68,26 @@ def program(topo, p):
     for r in range(1, topo.ranks):
         chunk(0, "in", 0).copy(r, "in", 0)
 `
+
+// TestFindBuiltin finds by any name what Find finds among all families.
+func TestFindBuiltin(t *testing.T) {
+	names := []string{"Recursive-Doubling", "rnig", "zzzzzz"}
+	for _, f := range Builtin() {
+		names = append(names, f.Name)
+	}
+	for alias := range aliases {
+		names = append(names, alias)
+	}
+	for _, name := range names {
+		for _, coll := range []string{"", "alltoall"} {
+			want, refused := Find(Builtin(), name, coll)
+			got, err := FindBuiltin(name, coll)
+			if got != want || fmt.Sprint(err) != fmt.Sprint(refused) {
+				t.Errorf("%s for %q: %v, %v; want %v, %v", name, coll, got, err, want, refused)
+			}
+		}
+	}
+}
 
 func TestLoadFilesAndFolders(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "odd [name]*")

@@ -3,12 +3,12 @@ package topologies
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/colltune/colltune/internal/lazyregexp"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -96,14 +96,14 @@ type textTable struct {
 // A table's header, and a key with a string. Values in other forms, over
 // several lines or inline, are not changed.
 var (
-	headingLine = regexp.MustCompile(`^\s*\[\[?\s*([A-Za-z][A-Za-z0-9_.-]*)\s*\]\]?\s*(?:#.*)?$`)
-	textLine    = regexp.MustCompile(`^(\s*([A-Za-z_]+)\s*=\s*")([^"\\]*)(".*)$`)
-	keyLine     = regexp.MustCompile(`^\s*([A-Za-z_]+)\s*=`)
+	headingLine = lazyregexp.New(`^\s*\[\[?\s*([A-Za-z][A-Za-z0-9_.-]*)\s*\]\]?\s*(?:#.*)?$`)
+	textLine    = lazyregexp.New(`^(\s*([A-Za-z_]+)\s*=\s*")([^"\\]*)(".*)$`)
+	keyLine     = lazyregexp.New(`^\s*([A-Za-z_]+)\s*=`)
 )
 
 // take reads a line.
 func (w *rewriter) take(i int) {
-	if m := headingLine.FindStringSubmatch(w.lines[i]); m != nil {
+	if m := headingLine().FindStringSubmatch(w.lines[i]); m != nil {
 		t := &textTable{name: m[1], header: i, keys: map[string]int{}, values: map[string]string{}, other: map[string]int{}}
 		if of, ok := strings.CutSuffix(m[1], ".source"); ok && len(w.tables) > 0 && w.tables[len(w.tables)-1].name == of {
 			w.tables[len(w.tables)-1].source = t
@@ -115,9 +115,9 @@ func (w *rewriter) take(i int) {
 		return
 	}
 	t := w.tables[len(w.tables)-1]
-	if m := textLine.FindStringSubmatch(w.lines[i]); m != nil {
+	if m := textLine().FindStringSubmatch(w.lines[i]); m != nil {
 		t.keys[m[2]], t.values[m[2]] = i, m[3]
-	} else if m := keyLine.FindStringSubmatch(w.lines[i]); m != nil {
+	} else if m := keyLine().FindStringSubmatch(w.lines[i]); m != nil {
 		t.other[m[1]] = i
 	}
 }
@@ -185,7 +185,7 @@ func (w *rewriter) change(t *textTable, n fittedConstant) error {
 
 // put replaces the text of a line.
 func (w *rewriter) put(line int, value string) {
-	w.lines[line] = textLine.ReplaceAllString(w.lines[line], "${1}"+strings.ReplaceAll(value, "$", "$$")+"${4}")
+	w.lines[line] = textLine().ReplaceAllString(w.lines[line], "${1}"+strings.ReplaceAll(value, "$", "$$")+"${4}")
 }
 
 // add puts a line after another.

@@ -137,9 +137,9 @@ func findFamily(cmd *cobra.Command, name string) (*templates.Family, string, err
 	var coll string
 	var err error
 	var defined []string
-	families := templates.Builtin()
+	find := templates.FindBuiltin
 	if strings.HasSuffix(name, ".star") || strings.ContainsRune(name, '/') {
-		families, err = loadFamilies(cmd, name)
+		families, err := loadFamilies(cmd, name)
 		if err != nil {
 			return nil, "", usage(err)
 		}
@@ -152,13 +152,14 @@ func findFamily(cmd *cobra.Command, name string) (*templates.Family, string, err
 				defined = append(defined, c)
 			}
 		}
+		find = func(name, coll string) (*templates.Family, error) { return templates.Find(families, name, coll) }
 	}
 	if isSet(cmd, "collective") {
 		if coll, err = collectiveName(cmd, defined...); err != nil {
 			return nil, "", err
 		}
 	}
-	f, err := templates.Find(families, name, coll)
+	f, err := find(name, coll)
 	if err != nil {
 		return nil, "", usage(err)
 	}

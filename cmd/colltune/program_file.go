@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/compiler/mscclpp"
+	"github.com/colltune/colltune/internal/lazyregexp"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/templates"
 )
@@ -106,7 +106,7 @@ func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 // suggestFamily adds to err, which says that a file does not exist, how to give the
 // command the program of a family, if name is one.
 func suggestFamily(command, name string, err error) error {
-	f, unknown := templates.Find(templates.Builtin(), name, "")
+	f, unknown := templates.FindBuiltin(name, "")
 	if unknown != nil {
 		return err
 	}
@@ -116,9 +116,9 @@ func suggestFamily(command, name string, err error) error {
 // isOtherDocument reports whether a JSON document has a schema of colltune's other than
 // the IR's, such as the ranges beside exported IRs.
 func isOtherDocument(text []byte) bool {
-	schema := otherSchema.FindSubmatch(text)
+	schema := otherSchema().FindSubmatch(text)
 	return schema != nil && string(schema[1]) != "ir"
 }
 
 // otherSchema matches the beginning of a document of colltune's.
-var otherSchema = regexp.MustCompile(`^\{\s*"schema"\s*:\s*"colltune\.([a-z-]+)/v[0-9]+"`)
+var otherSchema = lazyregexp.New(`^\{\s*"schema"\s*:\s*"colltune\.([a-z-]+)/v[0-9]+"`)

@@ -54,7 +54,7 @@ the check goes on. -t checks that system only, -p those values only.`,
 		Args: exactArgs("the template's FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			families, err := loadFamilies(cmd, args[0])
-			if _, builtin := templates.Find(templates.Builtin(), args[0], ""); errors.Is(err, fs.ErrNotExist) && builtin == nil {
+			if _, builtin := templates.FindBuiltin(args[0], ""); errors.Is(err, fs.ErrNotExist) && builtin == nil {
 				return usagef("%s is a built-in family: want a .star file (template show %s prints its program)", args[0], args[0])
 			}
 			if err != nil {

@@ -2,12 +2,13 @@ package main
 
 import (
 	"cmp"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/internal/lazyregexp"
 )
 
 // version describes the source and the build of this binary.
@@ -30,7 +31,7 @@ func buildVersion() version {
 
 // pseudoVersion matches the end of a version that Go derives from a commit: its time,
 // the first digits of its hash, and +dirty if the tree had changes.
-var pseudoVersion = regexp.MustCompile(`[.-][0-9]{14}-([0-9a-f]{12})(?:\+dirty)?$`)
+var pseudoVersion = lazyregexp.New(`[.-][0-9]{14}-([0-9a-f]{12})(?:\+dirty)?$`)
 
 // built adds the build's information. go run and go test record none; a build in a
 // checkout records the commit, and a build of a downloaded module its version.
@@ -38,7 +39,7 @@ func (v *version) built(info *debug.BuildInfo) {
 	if m := info.Main.Version; m != "" && m != "(devel)" {
 		v.Version, v.Modified = m, strings.HasSuffix(m, "+dirty")
 	}
-	if m := pseudoVersion.FindStringSubmatch(v.Version); m != nil {
+	if m := pseudoVersion().FindStringSubmatch(v.Version); m != nil {
 		v.Commit = m[1]
 	}
 	for _, s := range info.Settings {

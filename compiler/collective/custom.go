@@ -3,7 +3,8 @@ package collective
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
+
+	"github.com/colltune/colltune/internal/lazyregexp"
 )
 
 // Table defines a custom collective, unit by unit: the number of units in the
@@ -33,7 +34,7 @@ const (
 	maxWants = 1 << 22 // and as many terms of sums
 )
 
-var customName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
+var customName = lazyregexp.New(`^[a-z][a-z0-9_-]{0,62}$`)
 
 // newCustom is New for a collective with a table.
 func newCustom(s Spec) (Collective, error) {
@@ -42,7 +43,7 @@ func newCustom(s Spec) (Collective, error) {
 		return Collective{}, fmt.Errorf("collective %.64q: %w", s.Name, fmt.Errorf(format, args...))
 	}
 	switch {
-	case !customName.MatchString(s.Name):
+	case !customName().MatchString(s.Name):
 		return bad("want a name of lower-case letters, digits, _ and -")
 	case s.Ranks < 1 || s.Ranks > maxRanks:
 		return bad("%d ranks: want 1 to %d", s.Ranks, maxRanks)

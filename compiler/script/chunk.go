@@ -3,7 +3,6 @@ package script
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/internal/lazyregexp"
 	"github.com/colltune/colltune/internal/suggest"
 )
 
@@ -84,7 +84,7 @@ func (s *session) index(v starlark.Value) (i, unit int, err error) {
 	return i, 1, nil
 }
 
-var bufferName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+var bufferName = lazyregexp.New(`^[a-z][a-z0-9_-]{0,31}$`)
 
 // named returns the scratch buffer with a name. It refuses probable
 // misspellings of the three standard names, which would silently be other
@@ -98,7 +98,7 @@ func (s *session) named(name string) (collective.Buffer, error) {
 			return 0, fmt.Errorf("unknown buffer %q%s: want \"in\", \"out\", \"sc\", or a scratch buffer's own name", name, suggest.DidYouMean(strings.ToLower(name), []string{"input", "output", "scratch", "in", "out"}))
 		}
 	}
-	if !bufferName.MatchString(name) {
+	if !bufferName().MatchString(name) {
 		return 0, fmt.Errorf("buffer %.40q: want \"in\", \"out\", \"sc\", or a scratch buffer's own name of lower-case letters, digits, _ and -", name)
 	}
 	b, err := s.trace.Named(name)

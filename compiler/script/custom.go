@@ -48,7 +48,7 @@ func collectiveBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.T
 		return nil, err
 	}
 	switch {
-	case !familyName.MatchString(c.name) || c.name[0] < 'a':
+	case !familyName().MatchString(c.name) || c.name[0] < 'a':
 		return nil, fmt.Errorf("collective: name %q: want lower-case letters, digits and -, a letter first", c.name)
 	case slices.Contains(d.names(), c.name):
 		return nil, fmt.Errorf("collective: %s is there already", c.name)

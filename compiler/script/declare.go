@@ -3,7 +3,6 @@ package script
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/internal/lazyregexp"
 	"github.com/colltune/colltune/internal/suggest"
 )
 
@@ -56,8 +56,8 @@ func tooLong(what, text string, most int) error {
 	return nil
 }
 
-var identifier = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
-var familyName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+var identifier = lazyregexp.New(`^[a-z][a-z0-9_]{0,63}$`)
+var familyName = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
 func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	d := sessionOf(th).declare
@@ -75,7 +75,7 @@ func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	if err := cmp.Or(tooLong("family: name", d.Name, maxName), tooLong("family: where", d.Where, maxWhere)); err != nil {
 		return nil, err
 	}
-	if !familyName.MatchString(d.Name) {
+	if !familyName().MatchString(d.Name) {
 		return nil, fmt.Errorf("family: name %q: want lower-case letters, digits and -", d.Name)
 	}
 	if d.Protocol != "" && !slices.Contains(ir.Protocols, d.Protocol) {
@@ -101,7 +101,7 @@ func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 			return nil, err
 		}
 		switch {
-		case !identifier.MatchString(name):
+		case !identifier().MatchString(name):
 			return nil, fmt.Errorf("family: parameter name %s: want lower-case letters, digits and _", kindOf(kv[0]))
 		case !ok:
 			return nil, fmt.Errorf("family: parameter %s is %s: want choice(…), between(…)%s", name, kindOf(kv[1]), orHoles())
@@ -248,12 +248,12 @@ func starlarkValue(v any) starlark.Value {
 // values their types: it is for what a child process tells.
 func (d *declaration) check() error {
 	bad := fmt.Errorf("internal error: a garbled declaration")
-	if d == nil || !familyName.MatchString(d.Name) || len(d.Where) > maxWhere || len(d.Doc) > MaxSource || len(d.Collectives) == 0 ||
+	if d == nil || !familyName().MatchString(d.Name) || len(d.Where) > maxWhere || len(d.Doc) > MaxSource || len(d.Collectives) == 0 ||
 		d.Protocol != "" && !slices.Contains(ir.Protocols, d.Protocol) {
 		return bad
 	}
 	for _, c := range d.Defined {
-		if !familyName.MatchString(c.Name) || slices.Contains(collective.Names(), c.Name) {
+		if !familyName().MatchString(c.Name) || slices.Contains(collective.Names(), c.Name) {
 			return bad
 		}
 	}
@@ -272,7 +272,7 @@ func (d *declaration) check() error {
 // restore gives the values of a parameter that was read from JSON their types. It
 // reports whether a file may declare the parameter.
 func (p *Parameter) restore() bool {
-	if !identifier.MatchString(p.Name) || len(p.Doc) > maxDoc || len(p.Values) > maxValues || p.Max < p.Min || p.Max-p.Min >= maxValues {
+	if !identifier().MatchString(p.Name) || len(p.Doc) > maxDoc || len(p.Values) > maxValues || p.Max < p.Min || p.Max-p.Min >= maxValues {
 		return false
 	}
 	if p.Hole != "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.starlark.net/starlark"
 
@@ -41,6 +42,22 @@ func init() {
 	for _, k := range holeKinds {
 		predeclared[k.declare] = starlark.NewBuiltin(k.declare, holeBuiltin(k.kind))
 	}
+}
+
+// modules holds the compiled modules of libraries, since each template loads its own.
+var modules sync.Map // from moduleText to *starlark.Program
+
+type moduleText struct{ name, text string }
+
+func compiledModule(name, text string) (*starlark.Program, error) {
+	if program, ok := modules.Load(moduleText{name, text}); ok {
+		return program.(*starlark.Program), nil
+	}
+	_, program, err := compiled(name, []byte(text))
+	if err == nil {
+		modules.Store(moduleText{name, text}, program)
+	}
+	return program, err
 }
 
 // library holds the modules that load() finds, each executed once.
@@ -82,7 +99,10 @@ func (l *library) load(th *starlark.Thread, name string) (starlark.StringDict, e
 	own := &starlark.Thread{Name: name, Load: l.load, Print: th.Print}
 	own.SetLocal(sessionKey, &session{file: name, limits: usual})
 	own.SetMaxExecutionSteps(usual.Steps)
-	_, m.globals, m.err = execute(own, name, []byte(src))
+	var program *starlark.Program
+	if program, m.err = compiledModule(name, src); m.err == nil {
+		m.globals, m.err = program.Init(own, predeclared)
+	}
 	m.globals.Freeze()
 	l.loaded[name] = m
 	return m.globals, m.err

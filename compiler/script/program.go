@@ -223,6 +223,16 @@ var dialect = &syntax.FileOptions{Set: true, TopLevelControl: true}
 
 // execute parses, checks and runs a file, and gives its docstring and globals.
 func execute(th *starlark.Thread, name string, src []byte) (string, starlark.StringDict, error) {
+	doc, program, err := compiled(name, src)
+	if err != nil {
+		return "", nil, err
+	}
+	globals, err := program.Init(th, predeclared)
+	return doc, globals, err
+}
+
+// compiled parses and checks a file, and gives its docstring.
+func compiled(name string, src []byte) (string, *starlark.Program, error) {
 	if len(src) > MaxSource {
 		return "", nil, &Error{Pos: lang.Pos{File: name}, Msg: fmt.Sprintf("%d bytes: a template has at most %d", len(src), MaxSource)}
 	}
@@ -236,11 +246,7 @@ func execute(th *starlark.Thread, name string, src []byte) (string, starlark.Str
 	}
 	doc := docstring(file)
 	program, err := starlark.FileProgram(file, predeclared.Has)
-	if err != nil {
-		return "", nil, err
-	}
-	globals, err := program.Init(th, predeclared)
-	return doc, globals, err
+	return doc, program, err
 }
 
 // docstring returns the string a file begins with.

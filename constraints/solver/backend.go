@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/z3"
 	"github.com/colltune/colltune/internal/child"
+	"github.com/colltune/colltune/internal/lazyregexp"
 )
 
 // backend manages the worker processes of one solver.
@@ -88,10 +88,10 @@ func (b *backend) acquire(ctx context.Context) (*worker, error) {
 // in our group, so that Ctrl-C reaches it too. That is no fault of the solver.
 func killedByGroupSignal(err error) bool {
 	var f *SolverError
-	return errors.As(err, &f) && f.Fault == Died && groupSignalDetail.MatchString(f.Detail)
+	return errors.As(err, &f) && f.Fault == Died && groupSignalDetail().MatchString(f.Detail)
 }
 
-var groupSignalDetail = regexp.MustCompile("^" + beforeHello + "signal: (interrupt|terminated|hangup)")
+var groupSignalDetail = lazyregexp.New("^" + beforeHello + "signal: (interrupt|terminated|hangup)")
 
 // beforeHello begins the Detail of a worker that died before it was ready.
 const beforeHello = "before its first word: "

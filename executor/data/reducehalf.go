@@ -1,6 +1,9 @@
 package data
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // The reducers of the 16-bit floats compute in f32 and round back. A program that
 // reduces gradients spends most of its time here, and gradients take all kinds of
@@ -9,13 +12,13 @@ import "math"
 // half.go has the plain versions; tests compare the two.
 
 // wideF16 is the value of every f16.
-var wideF16 = func() *[1 << 16]float32 {
+var wideF16 = sync.OnceValue(func() *[1 << 16]float32 {
 	var all [1 << 16]float32
 	for b := range all {
 		all[b] = FromF16(uint16(b))
 	}
 	return &all
-}()
+})
 
 // roundF16 is ToF16 through a table that is indexed by the sign and exponent, the
 // upper nine bits of an f32. NaNs stay NaNs but may get other bits than from
@@ -82,7 +85,7 @@ var (
 
 func sumF16(dst, a, b []byte) {
 	d, x, y := triple[uint16](dst, a, b)
-	w := wideF16
+	w := wideF16()
 	for i := range d {
 		d[i] = roundF16(w[x[i]] + w[y[i]])
 	}
@@ -90,7 +93,7 @@ func sumF16(dst, a, b []byte) {
 
 func prodF16(dst, a, b []byte) {
 	d, x, y := triple[uint16](dst, a, b)
-	w := wideF16
+	w := wideF16()
 	for i := range d {
 		d[i] = roundF16(w[x[i]] * w[y[i]])
 	}
@@ -98,7 +101,7 @@ func prodF16(dst, a, b []byte) {
 
 func minF16(dst, a, b []byte) {
 	d, x, y := triple[uint16](dst, a, b)
-	w := wideF16
+	w := wideF16()
 	for i := range d {
 		d[i] = roundF16(min(w[x[i]], w[y[i]]))
 	}
@@ -106,7 +109,7 @@ func minF16(dst, a, b []byte) {
 
 func maxF16(dst, a, b []byte) {
 	d, x, y := triple[uint16](dst, a, b)
-	w := wideF16
+	w := wideF16()
 	for i := range d {
 		d[i] = roundF16(max(w[x[i]], w[y[i]]))
 	}

@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	plugin "github.com/hashicorp/go-plugin"
 
 	"github.com/colltune/colltune/internal/filelock"
+	"github.com/colltune/colltune/internal/lazyregexp"
 )
 
 // A host's sockets lie in a folder of its own, which it removes. If the host is
@@ -41,9 +41,9 @@ const (
 
 // What a host and its executors make in such a folder, beside the mark and sockets.
 var (
-	hostFolder = regexp.MustCompile(`^colltune-[0-9]+$`)
-	runFolder  = regexp.MustCompile(`^plugin-dir[0-9]+$`)
-	socketFile = regexp.MustCompile(`^plugin[0-9]+$`) // an empty file before it is a socket
+	hostFolder = lazyregexp.New(`^colltune-[0-9]+$`)
+	runFolder  = lazyregexp.New(`^plugin-dir[0-9]+$`)
+	socketFile = lazyregexp.New(`^plugin[0-9]+$`) // an empty file before it is a socket
 )
 
 // socketRoot is the system's folder for temporary files if its name leaves room
@@ -113,7 +113,7 @@ func (s *sockets) close() error {
 // lock is free. What hosts do not make stays, and the folder with it. Somebody else
 // may be removing it at the same time.
 func removeSocketsIn(dir string) error {
-	if !hostFolder.MatchString(filepath.Base(dir)) {
+	if !hostFolder().MatchString(filepath.Base(dir)) {
 		return nil
 	}
 	folder, err := openFolder(dir)
@@ -132,7 +132,7 @@ func removeSocketsIn(dir string) error {
 	for _, e := range entries {
 		switch {
 		case e.Name() == markFile: // the last to go
-		case e.IsDir() && runFolder.MatchString(e.Name()):
+		case e.IsDir() && runFolder().MatchString(e.Name()):
 			empty, failed := emptyRun(folder, e.Name())
 			foreign, err = foreign || !empty, errors.Join(err, failed)
 		default:
@@ -154,7 +154,7 @@ func emptyRun(folder *os.Root, name string) (empty bool, err error) {
 	}
 	for _, e := range entries {
 		ours := e.Type() == fs.ModeSocket
-		if e.Type().IsRegular() && socketFile.MatchString(e.Name()) {
+		if e.Type().IsRegular() && socketFile().MatchString(e.Name()) {
 			info, err := e.Info()
 			ours = err == nil && info.Size() == 0
 		}

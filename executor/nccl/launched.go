@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/executor/nccl/debuglog"
 	"github.com/colltune/colltune/executor/nccl/nccltests"
+	"github.com/colltune/colltune/internal/lazyregexp"
 )
 
 // launched is the executor that runs nccl-tests, on all hosts that its launcher
@@ -39,13 +39,13 @@ func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // wrongResults matches the end of the tests' output if results were wrong. Their exit
 // status is not 0 then, either.
-var wrongResults = regexp.MustCompile(`Out of bounds values : \d+ FAILED`)
+var wrongResults = lazyregexp.New(`Out of bounds values : \d+ FAILED`)
 
 // launch runs a test program on all its ranks and returns its output. Wrong results are no
 // error: the table has them.
 func (l *launched) launch(ctx context.Context, env []string, program string, args ...string) (string, error) {
 	output, err := launch(ctx, l.launcher, env, program, args...)
-	if err != nil && ctx.Err() == nil && wrongResults.MatchString(output) {
+	if err != nil && ctx.Err() == nil && wrongResults().MatchString(output) {
 		err = nil
 	}
 	return output, err

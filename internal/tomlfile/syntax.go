@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/colltune/colltune/internal/lazyregexp"
 )
 
 // The parser reports where it stopped. Users need the line at fault, and a
@@ -17,36 +19,36 @@ import (
 // mistake is a pattern for a common TOML syntax error, and its message.
 type mistake struct {
 	name string
-	form *regexp.Regexp
+	form func() *regexp.Regexp
 	say  func(found []string) string
 }
 
 // mistakes are tried in this order.
 var mistakes = []mistake{
-	{"open tables", regexp.MustCompile(`^\[\[([^\[\]]*)\]?$`), func(f []string) string {
+	{"open tables", lazyregexp.New(`^\[\[([^\[\]]*)\]?$`), func(f []string) string {
 		return fmt.Sprintf("%s is not closed: want [[%s]]", short(f[0]), strings.TrimSpace(f[1]))
 	}},
-	{"open table", regexp.MustCompile(`^\[([^\[\]]*)$`), func(f []string) string {
+	{"open table", lazyregexp.New(`^\[([^\[\]]*)$`), func(f []string) string {
 		return fmt.Sprintf("%s is not closed: want [%s]", short(f[0]), strings.TrimSpace(f[1]))
 	}},
-	{"no value", regexp.MustCompile(`^([\w.-]+)\s*=$`), func(f []string) string {
+	{"no value", lazyregexp.New(`^([\w.-]+)\s*=$`), func(f []string) string {
 		return fmt.Sprintf("%s has no value: want one behind the =", f[1])
 	}},
-	{"open string", regexp.MustCompile(`^([\w.-]+)\s*=\s*"([^"]*)$`), func(f []string) string {
+	{"open string", lazyregexp.New(`^([\w.-]+)\s*=\s*"([^"]*)$`), func(f []string) string {
 		return fmt.Sprintf("a string that is not closed: want %s = %q", f[1], strings.TrimSpace(f[2]))
 	}},
-	{"no quotes", regexp.MustCompile(`^([\w.-]+)\s*=\s*([\w.+-][^"'\[\]{}=]*)$`), func(f []string) string {
+	{"no quotes", lazyregexp.New(`^([\w.-]+)\s*=\s*([\w.+-][^"'\[\]{}=]*)$`), func(f []string) string {
 		return fmt.Sprintf("a value without quotes: want %s = %q", f[1], strings.TrimSpace(f[2]))
 	}},
-	{"no =", regexp.MustCompile(`^([\w.-]+)(?:\s*:\s*|\s+)([^=:]+)$`), func(f []string) string {
+	{"no =", lazyregexp.New(`^([\w.-]+)(?:\s*:\s*|\s+)([^=:]+)$`), func(f []string) string {
 		value := strings.TrimSpace(f[2])
 		if refused("x = " + value) {
 			value = fmt.Sprintf("%q", value)
 		}
 		return fmt.Sprintf("no = between a key and its value: want %s = %s", f[1], value)
 	}},
-	{"no key", regexp.MustCompile(`^=`), func([]string) string { return "a value without a key: want one before the =" }},
-	{"a word", regexp.MustCompile(`^[\w.-]+$`), func(f []string) string {
+	{"no key", lazyregexp.New(`^=`), func([]string) string { return "a value without a key: want one before the =" }},
+	{"a word", lazyregexp.New(`^[\w.-]+$`), func(f []string) string {
 		return fmt.Sprintf("%s alone: want a key and a value, %s = …", short(f[0]), f[0])
 	}},
 }
@@ -98,7 +100,7 @@ func syntaxError(text string, lines Lines, err error) *Error {
 	for at := e.Line; at >= max(e.Line-1, 1) && at <= len(all); at-- {
 		line, _, _ := strings.Cut(all[at-1], "#")
 		for _, m := range mistakes {
-			if found := m.form.FindStringSubmatch(strings.TrimSpace(line)); found != nil && refused(found[0]) {
+			if found := m.form().FindStringSubmatch(strings.TrimSpace(line)); found != nil && refused(found[0]) {
 				e.Line, e.Msg = at, m.say(found)
 				return e
 			}
@@ -119,7 +121,7 @@ func openBracket(all []string, line int) int {
 	var s scanner
 	began := 0
 	for i, text := range all[:min(line, len(all))] {
-		if s.depth > 0 && s.quote == "" && keyed.MatchString(text) {
+		if s.depth > 0 && s.quote == "" && keyed().MatchString(text) {
 			return began
 		}
 		if s.depth == 0 {
@@ -130,7 +132,7 @@ func openBracket(all []string, line int) int {
 	return 0
 }
 
-var keyed = regexp.MustCompile(`^\s*([\w.-]+\s*=|\[\[?\w[\w.-]*\]\]?\s*(#.*)?$)`)
+var keyed = lazyregexp.New(`^\s*([\w.-]+\s*=|\[\[?\w[\w.-]*\]\]?\s*(#.*)?$)`)
 
 // short is a text quoted, and cut if it is long.
 func short(s string) string {

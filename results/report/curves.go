@@ -44,8 +44,6 @@ type PanelPoint struct {
 //go:embed curves.tmpl
 var curvesText string
 
-var curvesTemplate = template.Must(template.New("curves").Funcs(pixels).Parse(curvesText + chartText))
-
 // The size of a panel, in pixels, with its title and the name of its lower axis.
 const (
 	panelWidth  = 960
@@ -83,7 +81,7 @@ func (c *Curves) write(w io.Writer, form string) error {
 		drawn.Panels = append(drawn.Panels, drawnPanel{p, p.chart(), drawn.Height})
 		drawn.Height += panelTitle + panelHeight + panelAxis
 	}
-	return curvesTemplate.ExecuteTemplate(w, form, drawn)
+	return templateOf("curves", curvesText, chartText).ExecuteTemplate(w, form, drawn)
 }
 
 // chart draws a panel; nil if no point can be drawn.

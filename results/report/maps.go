@@ -72,8 +72,6 @@ type MapAlone struct {
 //go:embed maps.tmpl
 var mapsText string
 
-var mapsTemplate = template.Must(template.New("maps").Funcs(pixels).Parse(mapsText + chartText))
-
 // drawnMap is a map as the template draws it.
 type drawnMap struct {
 	Title  string
@@ -111,7 +109,7 @@ func (m *Maps) Write(w io.Writer) error {
 		drawn.Maps = append(drawn.Maps, m.Maps[i].draw())
 	}
 	var b strings.Builder
-	if err := mapsTemplate.Execute(&b, drawn); err != nil {
+	if err := templateOf("maps", mapsText, chartText).Execute(&b, drawn); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	_, err := io.WriteString(w, safe.Terminal(b.String()))

@@ -54,9 +54,13 @@ var (
 	chartText string
 	//go:embed program.svg.tmpl
 	programText string
-
-	pageTemplate = template.Must(template.New("page").Funcs(pixels).Parse(pageText + chartText + programText))
 )
+
+// templateOf returns a page's template. Few processes write a page, so none is parsed at the
+// start.
+func templateOf(name string, texts ...string) *template.Template {
+	return template.Must(template.New(name).Funcs(pixels).Parse(strings.Join(texts, "")))
+}
 
 // pixels are the templates' functions for positions, rounded to a tenth of a pixel.
 var pixels = template.FuncMap{
@@ -102,7 +106,7 @@ func Write(w io.Writer, c *results.Campaign, t *table.Table, explain Explain) er
 	p.Counts, p.Failures, p.MoreFailed = outcomes(trials)
 	p.Warnings = warnings(t, plan, trials)
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, &p); err != nil {
+	if err := templateOf("page", pageText, chartText, programText).Execute(&b, &p); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	_, err := io.WriteString(w, safe.Terminal(b.String())) // covers all text in the templates' data

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lazyregexp"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
@@ -127,7 +127,7 @@ func systemOf(plan results.Plan) system {
 }
 
 // generated matches the name of a generated topology: ring:8@50GB/s.
-var generated = regexp.MustCompile(`^[a-z]+:[0-9]`)
+var generated = lazyregexp.New(`^[a-z]+:[0-9]`)
 
 // topologyOf reads the topology that a campaign keeps. It opens no file: a text
 // that is only a name must be in the catalogue or a generator's.
@@ -151,7 +151,7 @@ func topologyOf(plan results.Plan) (*topologies.Topology, error) {
 	switch {
 	case strings.Contains(text, "\n"):
 		t, err = topologies.Read("campaign.toml", []byte(text), o)
-	case generated.MatchString(text) || slices.Contains(topologies.Names(), text):
+	case generated().MatchString(text) || slices.Contains(topologies.Names(), text):
 		t, err = topologies.Resolve(text, o)
 	default:
 		err = fmt.Errorf("topology %.80q: neither a file's text nor a known name", text)

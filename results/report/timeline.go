@@ -58,8 +58,6 @@ type TextTable struct {
 //go:embed timeline.tmpl
 var timelineText string
 
-var timelineTemplate = template.Must(template.New("timeline").Parse(timelineText))
-
 // The size of a chart of lanes, in pixels.
 const (
 	lanesWidth  = 1000
@@ -132,7 +130,7 @@ func (t *Timeline) WritePage(w io.Writer) error {
 		}
 		page.Tables = append(page.Tables, safeTable)
 	}
-	return timelineTemplate.Execute(w, page)
+	return templateOf("timeline", timelineText).Execute(w, page)
 }
 
 // across is where a time stands in a chart, and ticks its axis.

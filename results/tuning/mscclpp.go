@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/colltune/colltune/internal/lazyregexp"
 )
 
 // mscclppTuning is MSCCL++'s tuned configuration (python/mscclpp_benchmark/tuning_config.py
@@ -38,7 +39,7 @@ var mscclppTuning = Format{
 // knownSKUs are the names of GPUs that MSCCL++ finds within others.
 var knownSKUs = []string{"GB300", "GB200", "MI300X", "H100", "A100"}
 
-var noSKU = regexp.MustCompile(`[^A-Z0-9]+`)
+var noSKU = lazyregexp.New(`[^A-Z0-9]+`)
 
 // skuOf is MSCCL++'s name of a GPU.
 func skuOf(system string) string {
@@ -48,7 +49,7 @@ func skuOf(system string) string {
 			return known
 		}
 	}
-	if s := strings.Trim(noSKU.ReplaceAllString(upper, "_"), "_"); s != "" {
+	if s := strings.Trim(noSKU().ReplaceAllString(upper, "_"), "_"); s != "" {
 		return s
 	}
 	return "UNKNOWN"

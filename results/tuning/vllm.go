@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/colltune/colltune/internal/lazyregexp"
 )
 
 // vllm is the limits by which vLLM chooses among its all-reduces (vllm/distributed/
@@ -174,10 +175,10 @@ type vllmLimits struct{ custom, symmetric limits }
 
 // Lines of the dictionaries.
 var (
-	vllmOpens      = regexp.MustCompile(`^(CUSTOM_ALL_REDUCE_MAX_SIZES|SYMM_MEM_ALL_REDUCE_MAX_SIZES) = \{$`)
-	vllmCapability = regexp.MustCompile(`^"(\d+\.\d+)": \{$`)
-	vllmLimit      = regexp.MustCompile(`^(\d+): ([^,#]+),(?: *#.*)?$`)
-	vllmProduct    = regexp.MustCompile(`^(\d+)(?: (\*|//) (\d+|KiB|MiB))?$|^(KiB|MiB)(?: (//) (\d+))?$`)
+	vllmOpens      = lazyregexp.New(`^(CUSTOM_ALL_REDUCE_MAX_SIZES|SYMM_MEM_ALL_REDUCE_MAX_SIZES) = \{$`)
+	vllmCapability = lazyregexp.New(`^"(\d+\.\d+)": \{$`)
+	vllmLimit      = lazyregexp.New(`^(\d+): ([^,#]+),(?: *#.*)?$`)
+	vllmProduct    = lazyregexp.New(`^(\d+)(?: (\*|//) (\d+|KiB|MiB))?$|^(KiB|MiB)(?: (//) (\d+))?$`)
 )
 
 // readVLLM reads the two dictionaries as Python would, in the form in which vLLM's source has
@@ -189,15 +190,15 @@ func readVLLM(name string, text []byte) (Reader, error) {
 	limits := 0
 	for n, line := range entries(text) {
 		switch {
-		case into == nil && vllmOpens.MatchString(line):
+		case into == nil && vllmOpens().MatchString(line):
 			into = l.custom
 			if strings.HasPrefix(line, vllmSymmetricName) {
 				into = l.symmetric
 			}
-		case into != nil && capability == "" && vllmCapability.MatchString(line):
-			capability = vllmCapability.FindStringSubmatch(line)[1]
-		case capability != "" && vllmLimit.MatchString(line):
-			m := vllmLimit.FindStringSubmatch(line)
+		case into != nil && capability == "" && vllmCapability().MatchString(line):
+			capability = vllmCapability().FindStringSubmatch(line)[1]
+		case capability != "" && vllmLimit().MatchString(line):
+			m := vllmLimit().FindStringSubmatch(line)
 			ranks, err := strconv.Atoi(m[1])
 			bytes, ok := pythonSize(strings.TrimSpace(m[2]))
 			if err != nil || !ok {
@@ -223,7 +224,7 @@ func readVLLM(name string, text []byte) (Reader, error) {
 
 // pythonSize reads 65536, 64 * MiB or MiB // 2.
 func pythonSize(text string) (int64, bool) {
-	m := vllmProduct.FindStringSubmatch(text)
+	m := vllmProduct().FindStringSubmatch(text)
 	if m == nil {
 		return 0, false
 	}

@@ -3,11 +3,11 @@ package importer
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lazyregexp"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -18,10 +18,10 @@ type adapter struct {
 }
 
 var (
-	adapterLine = regexp.MustCompile(`^(?:CA|Infiniband device) '([^']+)'`)
-	portLine    = regexp.MustCompile(`^(?:Port [0-9]+:|Infiniband device '[^']+' port [0-9]+ status:)$`)
-	rateLine    = regexp.MustCompile(`^[Rr]ate:\s+([0-9]+(?:\.[0-9]+)?)(?:\s+Gb/sec.*)?$`)
-	stateLine   = regexp.MustCompile(`^[Ss]tate:\s+(?:[0-9]+:\s*)?(\w+)`)
+	adapterLine = lazyregexp.New(`^(?:CA|Infiniband device) '([^']+)'`)
+	portLine    = lazyregexp.New(`^(?:Port [0-9]+:|Infiniband device '[^']+' port [0-9]+ status:)$`)
+	rateLine    = lazyregexp.New(`^[Rr]ate:\s+([0-9]+(?:\.[0-9]+)?)(?:\s+Gb/sec.*)?$`)
+	stateLine   = lazyregexp.New(`^[Ss]tate:\s+(?:[0-9]+:\s*)?(\w+)`)
 )
 
 // port is the port whose lines are being read.
@@ -45,7 +45,7 @@ func readIBStat(text []byte) ([]adapter, error) {
 	for line := range strings.Lines(string(text)) {
 		number++
 		line = strings.TrimSpace(line)
-		if m := adapterLine.FindStringSubmatch(line); m != nil {
+		if m := adapterLine().FindStringSubmatch(line); m != nil {
 			add()
 			if len(all) >= maxDevices {
 				return nil, fmt.Errorf("line %d: more than %d adapters", number, maxDevices)
@@ -55,14 +55,14 @@ func readIBStat(text []byte) ([]adapter, error) {
 			}
 			continue
 		}
-		if portLine.MatchString(line) {
+		if portLine().MatchString(line) {
 			add()
 			continue
 		}
-		if m := stateLine.FindStringSubmatch(line); m != nil {
+		if m := stateLine().FindStringSubmatch(line); m != nil {
 			now.up = strings.EqualFold(m[1], "active")
 		}
-		if m := rateLine.FindStringSubmatch(line); m != nil {
+		if m := rateLine().FindStringSubmatch(line); m != nil {
 			gbps, err := strconv.ParseFloat(m[1], 64)
 			if err != nil || gbps > 1e5 {
 				return nil, fmt.Errorf("line %d: rate %s: want Gb/s, up to 100000", number, cut(m[1]))

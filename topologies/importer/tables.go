@@ -4,22 +4,22 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lazyregexp"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
 
 // escapes matches the terminal sequences with which nvidia-smi underlines its
 // header.
-var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
+var escapes = lazyregexp.New("\x1b\\[[0-9;]*[A-Za-z]")
 
 // linesOf splits a text into lines of fields, without terminal sequences.
 func linesOf(text []byte) (lines [][]string) {
-	for line := range strings.Lines(escapes.ReplaceAllString(string(text), "")) {
+	for line := range strings.Lines(escapes().ReplaceAllString(string(text), "")) {
 		lines = append(lines, strings.Fields(line))
 	}
 	return lines
@@ -74,7 +74,7 @@ func readMatrix(lines [][]string, at int) (*matrix, error) {
 	return m, nil
 }
 
-var gpuLabel = regexp.MustCompile(`^GPU[0-9]+$`)
+var gpuLabel = lazyregexp.New(`^GPU[0-9]+$`)
 
 func isNVIDIA(text []byte) bool {
 	return slices.ContainsFunc(linesOf(text), func(f []string) bool { return len(f) > 0 && f[0] == "GPU0" })
@@ -87,13 +87,13 @@ func isROCm(text []byte) bool { return bytes.Contains(text, []byte("Link Type be
 // bridges of one processor, or the link between processors.
 var nearness = []string{"PIX", "PXB", "PHB", "NODE", "SYS"}
 
-var nvLinks = regexp.MustCompile(`^NV([0-9]{1,3})$`)
+var nvLinks = lazyregexp.New(`^NV([0-9]{1,3})$`)
 
 // readNVIDIA reads the output of nvidia-smi topo -m.
 func readNVIDIA(_ string, text []byte, m *machine) error {
 	lines := linesOf(text)
 	at := slices.IndexFunc(lines, func(f []string) bool { return len(f) > 0 && f[0] == "GPU0" })
-	if at+1 < len(lines) && len(lines[at]) > 1 && !gpuLabel.MatchString(lines[at][1]) && lines[at][1] != "CPU" && !isHeader(lines[at]) {
+	if at+1 < len(lines) && len(lines[at]) > 1 && !gpuLabel().MatchString(lines[at][1]) && lines[at][1] != "CPU" && !isHeader(lines[at]) {
 		return errors.New("the header of the table is missing: want the whole text of nvidia-smi topo -m")
 	}
 	table, err := readMatrix(lines, at)
@@ -103,7 +103,7 @@ func readNVIDIA(_ string, text []byte, m *machine) error {
 	names := nicNames(lines)
 	var gpus, nics []int
 	for i, name := range table.names {
-		if gpuLabel.MatchString(name) {
+		if gpuLabel().MatchString(name) {
 			gpus = append(gpus, i)
 		} else {
 			nics = append(nics, i)
@@ -140,7 +140,7 @@ func pairs(table *matrix, gpus []int, m *machine) (far [][]int, err error) {
 		for j := range n {
 			cell := table.cells[i][j]
 			far[i][j] = slices.Index(nearness, cell)
-			nv := nvLinks.FindStringSubmatch(cell)
+			nv := nvLinks().FindStringSubmatch(cell)
 			a, b := slices.Index(gpus, i), slices.Index(gpus, j)
 			switch {
 			case i == j:
@@ -296,7 +296,7 @@ func section(lines [][]string, title string) (*matrix, error) {
 	}
 	for at++; at < len(lines) && len(lines[at]) == 0; at++ {
 	}
-	if at == len(lines) || !gpuLabel.MatchString(lines[at][0]) {
+	if at == len(lines) || !gpuLabel().MatchString(lines[at][0]) {
 		return nil, fmt.Errorf("table %q has no header of GPUs", title)
 	}
 	t, err := readMatrix(lines, at)

@@ -1,9 +1,10 @@
 package debuglog
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/colltune/colltune/internal/lazyregexp"
 )
 
 // Log is the content of a log.
@@ -41,13 +42,13 @@ type Kernel struct {
 }
 
 var (
-	kernelLine      = regexp.MustCompile(`\[Symmetric\]: *-?\d+ Bytes -> Kernel (\w{1,64}) nchannels (\d+)`)
-	choiceLine      = regexp.MustCompile(`(?:(\w+): *)?(\d+) Bytes -> Algo (\w+) proto (\w+)(?: time [-0-9.eE+]+)?(?: channel\{Lo\.\.Hi\}=\{(\d+)\.\.(\d+)\})?`)
-	connectedLine   = regexp.MustCompile(`Connected (\d+) MSCCL algorithms`)
-	channelsLine    = regexp.MustCompile(`NCCL INFO (\d+) coll channels`)
-	environmentLine = regexp.MustCompile(`NCCL INFO ((?:NCCL|RCCL|MSCCL)_\w+) set by environment to (.*)`)
-	versionLine     = regexp.MustCompile(`\b(NCCL|RCCL) version *:? *(\d+\.\d+\.\d+)`)
-	warningLine     = regexp.MustCompile(`NCCL WARN (.*)`)
+	kernelLine      = lazyregexp.New(`\[Symmetric\]: *-?\d+ Bytes -> Kernel (\w{1,64}) nchannels (\d+)`)
+	choiceLine      = lazyregexp.New(`(?:(\w+): *)?(\d+) Bytes -> Algo (\w+) proto (\w+)(?: time [-0-9.eE+]+)?(?: channel\{Lo\.\.Hi\}=\{(\d+)\.\.(\d+)\})?`)
+	connectedLine   = lazyregexp.New(`Connected (\d+) MSCCL algorithms`)
+	channelsLine    = lazyregexp.New(`NCCL INFO (\d+) coll channels`)
+	environmentLine = lazyregexp.New(`NCCL INFO ((?:NCCL|RCCL|MSCCL)_\w+) set by environment to (.*)`)
+	versionLine     = lazyregexp.New(`\b(NCCL|RCCL) version *:? *(\d+\.\d+\.\d+)`)
+	warningLine     = lazyregexp.New(`NCCL WARN (.*)`)
 )
 
 // algorithms and protocols, by the numbers that some versions print.
@@ -84,30 +85,30 @@ func (l *Log) line(line string) {
 	if len(line) > longest {
 		return
 	}
-	if m := choiceLine.FindStringSubmatch(line); m != nil && len(l.Choices) < maxChoices {
+	if m := choiceLine().FindStringSubmatch(line); m != nil && len(l.Choices) < maxChoices {
 		l.choice(m)
 		return
 	}
-	if m := kernelLine.FindStringSubmatch(line); m != nil && len(l.Kernels) < maxChoices {
+	if m := kernelLine().FindStringSubmatch(line); m != nil && len(l.Kernels) < maxChoices {
 		n, _ := strconv.Atoi(m[2])
 		l.Kernels = append(l.Kernels, Kernel{m[1], n})
 		return
 	}
-	if m := connectedLine.FindStringSubmatch(line); m != nil {
+	if m := connectedLine().FindStringSubmatch(line); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		l.MSCCL = max(l.MSCCL, n)
 	}
-	if m := channelsLine.FindStringSubmatch(line); m != nil {
+	if m := channelsLine().FindStringSubmatch(line); m != nil {
 		l.Channels, _ = strconv.Atoi(m[1])
 	}
-	if m := environmentLine.FindStringSubmatch(line); m != nil {
+	if m := environmentLine().FindStringSubmatch(line); m != nil {
 		l.Environment[m[1]] = strings.TrimSuffix(strings.TrimSpace(m[2]), ".")
 	}
-	if m := versionLine.FindStringSubmatch(line); m != nil && l.Library != "rccl" {
+	if m := versionLine().FindStringSubmatch(line); m != nil && l.Library != "rccl" {
 		// RCCL prints the version of NCCL, too.
 		l.Library, l.Version = strings.ToLower(m[1]), m[2]
 	}
-	if m := warningLine.FindStringSubmatch(line); m != nil && len(l.Warnings) < maxWarnings {
+	if m := warningLine().FindStringSubmatch(line); m != nil && len(l.Warnings) < maxWarnings {
 		l.Warnings = append(l.Warnings, m[1][:min(len(m[1]), maxText)])
 	}
 }

@@ -2,11 +2,11 @@ package nccltests
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lazyregexp"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -15,7 +15,7 @@ const maxFailures = 8
 
 // launcherPrefix is the label that mpirun --tag-output and srun --label put before
 // a line.
-var launcherPrefix = regexp.MustCompile(`^(?:\[\d+,\d+\](?:<std(?:out|err|diag)>)?:? ?| *\d+: )`)
+var launcherPrefix = lazyregexp.New(`^(?:\[\d+,\d+\](?:<std(?:out|err|diag)>)?:? ?| *\d+: )`)
 
 // failing lists words that only lines about failures contain.
 var failing = []string{
@@ -68,7 +68,7 @@ func parseText(name, text string) (*Report, error) {
 
 // take reads one line.
 func (r *textReader) take(line string) error {
-	line = launcherPrefix.ReplaceAllString(line, "")
+	line = launcherPrefix().ReplaceAllString(line, "")
 	failed := r.failure(line)
 	if comment, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), "#"); ok {
 		return r.comment(comment)
