@@ -10,12 +10,14 @@ import (
 
 	"github.com/colltune/colltune/executor/serve"
 	"github.com/colltune/colltune/internal/child"
+	"github.com/colltune/colltune/internal/memory"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/suggest"
 )
 
 func main() {
 	dispatch(os.Args)
+	memory.CollectLater()
 	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
