@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search/libraries"
@@ -37,7 +38,7 @@ func libraryOf(name, text string) (Library, error) {
 
 // Rows returns those that are of a problem's calls: its collective and number of ranks, and
 // the width of its elements where they are reduced. The error names what there is instead.
-func (l *Library) Rows(p *Problem) ([]libraries.Row, error) {
+func (l *Library) Rows(p *Problem) ([]measured.Row, error) {
 	c, err := p.over()
 	if err != nil {
 		return nil, err
@@ -46,11 +47,11 @@ func (l *Library) Rows(p *Problem) ([]libraries.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rows []libraries.Row
+	var rows []measured.Row
 	var others []string
 	for _, r := range l.Table.Rows {
 		why := ""
-		switch nodes := r.Conditions[libraries.Nodes]; {
+		switch nodes := r.Conditions[measured.Nodes]; {
 		case r.Collective != p.Collective || r.Ranks != c.Ranks:
 			why = fmt.Sprintf("%s over %s", r.Collective, units.Count(r.Ranks, "rank"))
 		case r.Width() != 0 && r.Width() != width:
@@ -84,12 +85,12 @@ func (o *Options) libraryTimes(p *Problem) (map[place][]results.LibraryTime, err
 		}
 		for _, r := range rows {
 			for _, one := range p.placements() {
-				if at := r.Conditions[libraries.Placement]; at != "" && at != placementOf(one.InPlace) {
+				if at := r.Conditions[measured.Placement]; at != "" && at != placementOf(one.InPlace) {
 					continue
 				}
 				k := place{r.Bytes, placementOf(one.InPlace)}
 				times[k] = append(times[k], results.LibraryTime{
-					Library: r.Library, Version: r.Version, Kernel: r.Conditions[libraries.Kernel],
+					Library: r.Library, Version: r.Version, Kernel: r.Conditions[measured.Kernel],
 					TimeUS: r.TimeUS, IntervalUS: [2]float64{r.LowUS, r.HighUS}, Simulated: r.Simulated(), Source: r.Source,
 				})
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search/libraries"
 	"github.com/colltune/colltune/topologies/topotest"
@@ -14,11 +15,11 @@ import (
 // given are the rows of a CSV file.
 func given(t *testing.T, text string) Library {
 	t.Helper()
-	source, err := libraries.ParseSource("t.csv")
+	source, err := measured.ParseSource("t.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, _, err := libraries.Read(source, []byte(text))
+	rows, _, err := measured.Read(source, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results/report"
 	"github.com/colltune/colltune/search/libraries"
@@ -20,7 +21,7 @@ func mapsOf(name string, t *libraries.Table) *report.Maps {
 		Title: "Which library for which call: " + name,
 		Notes: []string{fmt.Sprintf("Times compete where collective, ranks, bytes, %s are equal; %s may differ, and a library's fastest row counts.", strings.Join(conditionNames(t.Equal), ", "), strings.Join(conditionNames(t.Differ()), ", "))},
 	}
-	if simulated := slices.IndexFunc(t.Rows, func(r libraries.Row) bool { return r.Simulated() }); simulated >= 0 {
+	if simulated := slices.IndexFunc(t.Rows, func(r measured.Row) bool { return r.Simulated() }); simulated >= 0 {
 		page.Notes = append(page.Notes, "Some times are a simulator's, and were measured nowhere.")
 	}
 	choices := t.Choices(0)
@@ -50,7 +51,7 @@ func mapsOf(name string, t *libraries.Table) *report.Maps {
 }
 
 // kindOf names the calls that share a map.
-func kindOf(t *libraries.Table, r *libraries.Row) string {
+func kindOf(t *libraries.Table, r *measured.Row) string {
 	title := r.Collective + ofWidth(r.Width())
 	for _, c := range t.Equal {
 		if v := r.Conditions[c]; v != "" {
@@ -65,7 +66,7 @@ func mapRow(choices []libraries.Choice, singles []libraries.Single) report.MapRo
 	row := report.MapRow{Label: units.Count(choices[0].Best.Ranks, "rank")}
 	for i := range choices {
 		c := &choices[i]
-		cell := report.MapCell{Bytes: c.Best.Bytes, Winner: c.Best.Entry(), US: c.Best.TimeUS, Near: c.Near, Note: c.Best.Conditions[libraries.Kernel]}
+		cell := report.MapCell{Bytes: c.Best.Bytes, Winner: c.Best.Entry(), US: c.Best.TimeUS, Near: c.Near, Note: c.Best.Conditions[measured.Kernel]}
 		if c.Second != nil {
 			cell.Second, cell.Ahead = c.Second.Entry(), c.Second.TimeUS/c.Best.TimeUS
 		}

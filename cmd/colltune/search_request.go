@@ -13,6 +13,7 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
@@ -241,7 +242,7 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 		}
 		t, warnings := libraries.Build(rows, libraries.DefaultEqual)
 		tellSome(cmd.ErrOrStderr(), warnings)
-		o.Libraries = append(o.Libraries, search.Library{Name: libraries.WithoutFolder(text), Table: t})
+		o.Libraries = append(o.Libraries, search.Library{Name: measured.WithoutFolder(text), Table: t})
 	}
 	paths, _ := cmd.Flags().GetStringArray("template")
 	for _, path := range paths {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search/libraries"
@@ -51,11 +52,11 @@ conditions become a median and an interval; more than 20% apart, they are told.`
 				return usagef("--out is missing: want the file of the table")
 			}
 			names, _ := cmd.Flags().GetStringSlice("equal")
-			equal, err := libraries.ParseConditions(slices.Concat(names, conditionNames(libraries.DefaultEqual)))
+			equal, err := measured.ParseConditions(slices.Concat(names, conditionNames(libraries.DefaultEqual)))
 			if err != nil {
 				return usagef("--equal: %w", err)
 			}
-			var rows []libraries.Row
+			var rows []measured.Row
 			for _, text := range named {
 				more, err := readLibrary(cmd, text)
 				if err != nil {
@@ -70,12 +71,12 @@ conditions become a median and an interval; more than 20% apart, they are told.`
 		},
 	}
 	cmd.Flags().StringArray("library", nil, "`NAME=FILE[,CONDITION=VALUE…]`: a library's measurements, and conditions that the file does not say; FILE alone where its rows name their libraries; may be repeated")
-	cmd.Flags().StringSlice("equal", nil, "`CONDITIONS` that must be equal besides system, nodes and traffic: "+strings.Join(libraries.ConditionNames(), ", "))
+	cmd.Flags().StringSlice("equal", nil, "`CONDITIONS` that must be equal besides system, nodes and traffic: "+strings.Join(measured.ConditionNames(), ", "))
 	outFlag(cmd)
 	return cmd
 }
 
-func conditionNames(all []libraries.Condition) (names []string) {
+func conditionNames(all []measured.Condition) (names []string) {
 	for _, c := range all {
 		names = append(names, c.String())
 	}
@@ -83,8 +84,8 @@ func conditionNames(all []libraries.Condition) (names []string) {
 }
 
 // readLibrary reads the rows that a value of --library names.
-func readLibrary(cmd *cobra.Command, text string) ([]libraries.Row, error) {
-	source, err := libraries.ParseSource(text)
+func readLibrary(cmd *cobra.Command, text string) ([]measured.Row, error) {
+	source, err := measured.ParseSource(text)
 	if err != nil {
 		return nil, usagef("--library %w", err)
 	}
@@ -103,11 +104,11 @@ func readLibrary(cmd *cobra.Command, text string) ([]libraries.Row, error) {
 		}
 		return rows, nil
 	}
-	content, err := readFile(cmd.Context(), source.Path, libraries.MaxBytes)
+	content, err := readFile(cmd.Context(), source.Path, measured.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
-	rows, notes, err := libraries.Read(source, content)
+	rows, notes, err := measured.Read(source, content)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -128,12 +129,12 @@ func tellSome(w io.Writer, lines []string) {
 
 // readTable reads the table that an argument names.
 func readTable(cmd *cobra.Command, path string) (*libraries.Table, error) {
-	text, err := readFile(cmd.Context(), path, libraries.MaxBytes)
+	text, err := readFile(cmd.Context(), path, measured.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
 	t, err := libraries.ReadTable(path, text)
-	var at *libraries.Error
+	var at *measured.Error
 	if errors.As(err, &at) {
 		return nil, usage(err)
 	}
@@ -220,18 +221,18 @@ type wonRow struct {
 func tableDocument(t *libraries.Table, choices []libraries.Choice) any {
 	rows, singles, ranges := []choiceRow{}, []singleRow{}, []wonRow{}
 	for _, w := range t.Regions() {
-		nodes, _ := strconv.Atoi(w.Best.Conditions[libraries.Nodes])
+		nodes, _ := strconv.Atoi(w.Best.Conditions[measured.Nodes])
 		ranges = append(ranges, wonRow{
-			w.Best.Collective, w.Best.Ranks, nodes, w.Best.Conditions[libraries.System], w.Best.Width(), w.First, w.Last,
-			w.Best.Library, w.Best.Version, w.Best.Conditions[libraries.Kernel],
+			w.Best.Collective, w.Best.Ranks, nodes, w.Best.Conditions[measured.System], w.Best.Width(), w.First, w.Last,
+			w.Best.Library, w.Best.Version, w.Best.Conditions[measured.Kernel],
 		})
 	}
 	for i := range choices {
 		rows = append(rows, choiceRowOf(&choices[i]))
 	}
 	for _, s := range libraries.Singles(choices) {
-		nodes, _ := strconv.Atoi(s.Conditions[libraries.Nodes])
-		singles = append(singles, singleRow{s.Collective, s.Ranks, nodes, s.Conditions[libraries.System], s.Library, s.Version, s.Sizes, s.Of, s.Ratio})
+		nodes, _ := strconv.Atoi(s.Conditions[measured.Nodes])
+		singles = append(singles, singleRow{s.Collective, s.Ranks, nodes, s.Conditions[measured.System], s.Library, s.Version, s.Sizes, s.Of, s.Ratio})
 	}
 	return struct {
 		Conditions heldDocument `json:"conditions"`
@@ -252,18 +253,18 @@ func heldOf(t *libraries.Table) heldDocument {
 }
 
 // intervalOf is a time's interval in JSON.
-func intervalOf(r *libraries.Row) [2]float64 {
+func intervalOf(r *measured.Row) [2]float64 {
 	low, high := r.Interval()
 	return [2]float64{low, high}
 }
 
 func choiceRowOf(c *libraries.Choice) choiceRow {
 	b := &c.Best
-	nodes, _ := strconv.Atoi(b.Conditions[libraries.Nodes])
+	nodes, _ := strconv.Atoi(b.Conditions[measured.Nodes])
 	row := choiceRow{
-		Collective: b.Collective, Ranks: b.Ranks, Nodes: nodes, System: b.Conditions[libraries.System], Bytes: b.Bytes,
-		Library: b.Library, Version: b.Version, Kernel: b.Conditions[libraries.Kernel],
-		TimeUS: b.TimeUS, IntervalUS: intervalOf(b), Near: c.Near, Evidence: b.Conditions[libraries.Evidence],
+		Collective: b.Collective, Ranks: b.Ranks, Nodes: nodes, System: b.Conditions[measured.System], Bytes: b.Bytes,
+		Library: b.Library, Version: b.Version, Kernel: b.Conditions[measured.Kernel],
+		TimeUS: b.TimeUS, IntervalUS: intervalOf(b), Near: c.Near, Evidence: b.Conditions[measured.Evidence],
 	}
 	if c.Second != nil {
 		name := c.Second.Entry()
@@ -275,7 +276,7 @@ func choiceRowOf(c *libraries.Choice) choiceRow {
 // heldColumns returns the columns of the conditions that must be equal, and of the width of elements,
 // where the choices differ in them or state them.
 func heldColumns(t *libraries.Table, choices []libraries.Choice) (columns []column, cells func(*libraries.Choice) []string) {
-	var shown []libraries.Condition
+	var shown []measured.Condition
 	for _, c := range t.Equal {
 		if slices.ContainsFunc(choices, func(x libraries.Choice) bool { return x.Best.Conditions[c] != "" }) {
 			shown = append(shown, c)
@@ -343,8 +344,8 @@ func choiceSheet(t *libraries.Table, choices []libraries.Choice) sheet {
 			near = "yes"
 		}
 		s.add(slices.Concat([]string{b.Collective, strconv.Itoa(b.Ranks)}, values(c), []string{
-			widthText(b.Width()), strconv.FormatInt(b.Bytes, 10), b.Library, b.Version, b.Conditions[libraries.Kernel],
-			exact(b.TimeUS), strconv.FormatFloat(low, 'g', 6, 64), strconv.FormatFloat(high, 'g', 6, 64), second, us, near, b.Conditions[libraries.Evidence],
+			widthText(b.Width()), strconv.FormatInt(b.Bytes, 10), b.Library, b.Version, b.Conditions[measured.Kernel],
+			exact(b.TimeUS), strconv.FormatFloat(low, 'g', 6, 64), strconv.FormatFloat(high, 'g', 6, 64), second, us, near, b.Conditions[measured.Evidence],
 		})...)
 	}
 	return s

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/search/libraries"
 )
@@ -59,7 +60,7 @@ out.
 }
 
 // queryConditions are the conditions that have a flag of table at.
-var queryConditions = []libraries.Condition{libraries.System, libraries.Nodes, libraries.DType, libraries.Placement, libraries.Mode, libraries.Registered, libraries.SMs}
+var queryConditions = []measured.Condition{measured.System, measured.Nodes, measured.DType, measured.Placement, measured.Mode, measured.Registered, measured.SMs}
 
 // callFlags adds the flags that tableQuery reads.
 func callFlags(cmd *cobra.Command) {
@@ -84,7 +85,7 @@ func tableQuery(cmd *cobra.Command) (q libraries.Query, err error) {
 // queryConditionsOf reads the flags of conditions into a query.
 func queryConditionsOf(cmd *cobra.Command, q *libraries.Query) (err error) {
 	for _, c := range queryConditions {
-		if q.Conditions[c], err = libraries.ParseCondition(c, flagValue(cmd, c.String())); err != nil {
+		if q.Conditions[c], err = measured.ParseCondition(c, flagValue(cmd, c.String())); err != nil {
 			return usagef("--%s %w", c, err)
 		}
 	}
@@ -119,8 +120,8 @@ func atDocument(t *libraries.Table, times []libraries.Time, region libraries.Reg
 	var all []timeRow
 	for _, x := range times {
 		all = append(all, timeRow{
-			x.Library, x.Version, x.Conditions[libraries.Kernel], x.TimeUS, intervalOf(&x.Row),
-			x.TimeUS / times[0].TimeUS, x.Interpolated, x.Between, x.Conditions[libraries.Evidence],
+			x.Library, x.Version, x.Conditions[measured.Kernel], x.TimeUS, intervalOf(&x.Row),
+			x.TimeUS / times[0].TimeUS, x.Interpolated, x.Between, x.Conditions[measured.Evidence],
 		})
 	}
 	return struct {
@@ -144,8 +145,8 @@ func atSheet(times []libraries.Time, region libraries.Region, within float64) sh
 		if x.Interpolated {
 			from = fmt.Sprintf("%s and %s", units.Bytes(x.Between[0]), units.Bytes(x.Between[1]))
 		}
-		s.add(x.Library, x.Version, x.Conditions[libraries.Kernel], fixed(x.TimeUS), fixed(low), fixed(high),
-			strconv.FormatFloat(x.TimeUS/times[0].TimeUS, 'f', 2, 64), near, from, x.Conditions[libraries.Evidence])
+		s.add(x.Library, x.Version, x.Conditions[measured.Kernel], fixed(x.TimeUS), fixed(low), fixed(high),
+			strconv.FormatFloat(x.TimeUS/times[0].TimeUS, 'f', 2, 64), near, from, x.Conditions[measured.Evidence])
 	}
 	rows := s
 	s.human = func(w io.Writer) error {

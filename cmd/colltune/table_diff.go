@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/search/libraries"
@@ -83,18 +84,18 @@ func tableDifferences(before, after *libraries.Table, tolerance float64) *tableD
 	for _, v := range table.Verdicts {
 		d.Counts[v] = 0
 	}
-	state := func(r *libraries.Row) *tableDiffState {
+	state := func(r *measured.Row) *tableDiffState {
 		if r == nil {
 			return nil
 		}
-		return &tableDiffState{r.Version, r.Conditions[libraries.Kernel], r.TimeUS, intervalOf(r), r.Source}
+		return &tableDiffState{r.Version, r.Conditions[measured.Kernel], r.TimeUS, intervalOf(r), r.Source}
 	}
 	changes := libraries.Diff(before, after, tolerance)
 	for i := range changes {
 		c := &changes[i]
 		r := c.Row()
-		nodes, _ := strconv.Atoi(r.Conditions[libraries.Nodes])
-		row := tableDiffRow{r.Collective, r.Ranks, nodes, r.Conditions[libraries.System], r.Width(), r.Bytes, r.Library, c.Verdict, state(c.Before), state(c.After), nil}
+		nodes, _ := strconv.Atoi(r.Conditions[measured.Nodes])
+		row := tableDiffRow{r.Collective, r.Ranks, nodes, r.Conditions[measured.System], r.Width(), r.Bytes, r.Library, c.Verdict, state(c.Before), state(c.After), nil}
 		if c.Ratio > 0 {
 			row.Ratio = &c.Ratio
 		}

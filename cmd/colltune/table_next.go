@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -74,8 +75,8 @@ func nextDocument(points []libraries.Point) any {
 	rows := []nextRow{}
 	for _, p := range points {
 		rows = append(rows, nextRow{
-			p.Collective, p.Ranks, p.Bytes, p.Library, p.Version, p.Conditions[libraries.Kernel],
-			p.Conditions[libraries.Mode], p.Conditions[libraries.Placement], p.Again, p.Gain,
+			p.Collective, p.Ranks, p.Bytes, p.Library, p.Version, p.Conditions[measured.Kernel],
+			p.Conditions[measured.Mode], p.Conditions[measured.Placement], p.Again, p.Gain,
 		})
 	}
 	return struct {
@@ -91,7 +92,7 @@ func nextSheet(points []libraries.Point) sheet {
 		if p.Again {
 			again = "yes"
 		}
-		s.add(strconv.FormatInt(p.Bytes, 10), p.Library, p.Version, p.Conditions[libraries.Kernel], p.Conditions[libraries.Mode], p.Conditions[libraries.Placement], again, strconv.FormatFloat(100*p.Gain, 'f', 1, 64))
+		s.add(strconv.FormatInt(p.Bytes, 10), p.Library, p.Version, p.Conditions[measured.Kernel], p.Conditions[measured.Mode], p.Conditions[measured.Placement], again, strconv.FormatFloat(100*p.Gain, 'f', 1, 64))
 	}
 	if len(points) == 0 {
 		s.human = func(w io.Writer) error {

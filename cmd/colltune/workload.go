@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/search/libraries"
 	"github.com/colltune/colltune/search/workload"
@@ -95,7 +96,7 @@ func compareSteps(cmd *cobra.Command, paths []string) (results []*workload.Resul
 	if o.NodeGPUs, _ = cmd.Flags().GetInt("gpus-per-node"); o.NodeGPUs < 0 || o.NodeGPUs > workload.MaxRanks {
 		return nil, usagef("--gpus-per-node: want a number from 1 to %d", workload.MaxRanks)
 	}
-	if o.DType, err = libraries.ParseCondition(libraries.DType, flagValue(cmd, "dtype")); err != nil {
+	if o.DType, err = measured.ParseCondition(measured.DType, flagValue(cmd, "dtype")); err != nil {
 		return nil, usagef("--dtype %w", err)
 	}
 	if o.Matrices, err = matricesOf(cmd); err != nil {
@@ -205,9 +206,9 @@ func numbersOf(cmd *cobra.Command, flag string) (map[string]float64, error) {
 
 // tableOfTimes is the rows of all tables and campaigns that the flags name; nil: they name none.
 func tableOfTimes(cmd *cobra.Command) (*libraries.Table, error) {
-	var rows []libraries.Row
+	var rows []measured.Row
 	tables, _ := cmd.Flags().GetStringArray("table")
-	var equal []libraries.Condition
+	var equal []measured.Condition
 	for _, path := range tables {
 		t, err := readTable(cmd, path)
 		if err != nil {
@@ -240,7 +241,7 @@ func tableOfTimes(cmd *cobra.Command) (*libraries.Table, error) {
 }
 
 // sourceOf makes the source of times that the flags name. recorded are a trace's own.
-func sourceOf(cmd *cobra.Command, table *libraries.Table, recorded []libraries.Row, matrices map[string][]int) (workload.Source, error) {
+func sourceOf(cmd *cobra.Command, table *libraries.Table, recorded []measured.Row, matrices map[string][]int) (workload.Source, error) {
 	var sources workload.Sources
 	if table != nil {
 		sources = append(sources, workload.FromTable(table, flagValue(cmd, "system")))

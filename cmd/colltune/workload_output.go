@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
-	"github.com/colltune/colltune/search/libraries"
 	"github.com/colltune/colltune/search/workload"
 )
 
@@ -95,8 +95,8 @@ func callDocumentOf(r *workload.Result, c *workload.CallRow) callDocument {
 	k, t := r.Step.Kinds[c.Kind], &r.Fine.Times[c.Kind]
 	d := callDocument{
 		Name: c.Op, Collective: k.Collective, Bytes: k.Bytes, Ranks: k.Ranks, Nodes: k.Nodes, Traffic: k.Traffic, Count: c.Count,
-		Library: t.Library, Version: t.Version, Kernel: t.Conditions[libraries.Kernel], TimeUS: t.TimeUS, IntervalUS: &[2]float64{t.LowUS, t.HighUS},
-		Interpolated: t.Interpolated, Evidence: t.Conditions[libraries.Evidence], Changed: c.Changed, WorthUS: c.WorthUS, Lacking: append([]string{}, c.Lacking...),
+		Library: t.Library, Version: t.Version, Kernel: t.Conditions[measured.Kernel], TimeUS: t.TimeUS, IntervalUS: &[2]float64{t.LowUS, t.HighUS},
+		Interpolated: t.Interpolated, Evidence: t.Conditions[measured.Evidence], Changed: c.Changed, WorthUS: c.WorthUS, Lacking: append([]string{}, c.Lacking...),
 	}
 	if workload.Modelled(t) {
 		d.IntervalUS, d.Evidence = nil, "modelled"

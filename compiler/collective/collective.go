@@ -216,6 +216,9 @@ func (c Collective) LoopChunks() int {
 // Reduces reports whether the collective combines chunks.
 func (c Collective) Reduces() bool { return c.kind.reduces }
 
+// Reduces reports whether a collective of Names combines chunks.
+func Reduces(name string) bool { return kinds[name].reduces }
+
 // Rooted reports whether the collective has a root.
 func (c Collective) Rooted() bool { return c.kind.rooted }
 

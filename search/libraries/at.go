@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -18,25 +19,25 @@ import (
 type Query struct {
 	Collective string
 	Ranks      int
-	Conditions Conditions
+	Conditions measured.Conditions
 }
 
 // Curves are the times of a query's entries over sizes.
 type Curves struct {
 	of    []*curve
-	sizes []int64 // of all entries, rising
-	rows  []*Row  // of all entries, in the table's order
+	sizes []int64         // of all entries, rising
+	rows  []*measured.Row // of all entries, in the table's order
 }
 
 // curve is the best row of all that have a name, at each of their sizes, rising.
 type curve struct {
 	name string
-	rows []*Row
+	rows []*measured.Row
 }
 
 // Time is what an entry takes at a size.
 type Time struct {
-	Row                   // with the size asked for, and the times there
+	measured.Row          // with the size asked for, and the times there
 	Interpolated bool     // between the two sizes of Between
 	Between      [2]int64 // equal where the size itself was measured
 }
@@ -53,7 +54,7 @@ type Region struct {
 // Curves returns the times of a query. The error says what the table has instead, or which
 // of several conditions to choose.
 func (t *Table) Curves(q Query) (*Curves, error) {
-	rows := map[group][]*Row{}
+	rows := map[group][]*measured.Row{}
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		if r.Collective != q.Collective || r.Ranks != q.Ranks || !q.admits(t, r) {
@@ -67,13 +68,13 @@ func (t *Table) Curves(q Query) (*Curves, error) {
 	}
 	var c *Curves
 	for _, of := range rows {
-		c = curvesOf(of, (*Row).Entry)
+		c = curvesOf(of, (*measured.Row).Entry)
 	}
 	return c, nil
 }
 
 // curvesOf makes a curve of all rows that have a name.
-func curvesOf(rows []*Row, name func(*Row) string) *Curves {
+func curvesOf(rows []*measured.Row, name func(*measured.Row) string) *Curves {
 	c := &Curves{rows: rows}
 	for _, r := range rows {
 		i, there := slices.BinarySearchFunc(c.of, name(r), func(o *curve, name string) int { return strings.Compare(o.name, name) })
@@ -90,11 +91,11 @@ func curvesOf(rows []*Row, name func(*Row) string) *Curves {
 
 // admits reports whether a row has the conditions that are asked for. A dtype asks for its
 // width where it need not be equal.
-func (q Query) admits(t *Table, r *Row) bool {
+func (q Query) admits(t *Table, r *measured.Row) bool {
 	for c, want := range q.Conditions {
 		switch {
 		case want == "" || r.Conditions[c] == want:
-		case Condition(c) == DType && !slices.Contains(t.Equal, DType) && (r.width == collective.MeasuredBytes(want) || r.width == 0):
+		case measured.Condition(c) == measured.DType && !slices.Contains(t.Equal, measured.DType) && (r.Width() == collective.MeasuredBytes(want) || r.Width() == 0):
 		default:
 			return false
 		}
@@ -147,7 +148,7 @@ func (q Query) ambiguous(t *Table, groups []group) error {
 }
 
 // add puts a row into the place of its size; the faster of two stays.
-func (c *curve) add(r *Row) {
+func (c *curve) add(r *measured.Row) {
 	i, there := c.find(r.Bytes)
 	switch {
 	case !there:
@@ -158,7 +159,7 @@ func (c *curve) add(r *Row) {
 }
 
 func (c *curve) find(bytes int64) (i int, there bool) {
-	return slices.BinarySearchFunc(c.rows, bytes, func(r *Row, bytes int64) int { return cmp.Compare(r.Bytes, bytes) })
+	return slices.BinarySearchFunc(c.rows, bytes, func(r *measured.Row, bytes int64) int { return cmp.Compare(r.Bytes, bytes) })
 }
 
 // curve returns that of a name; nil: there is none.
@@ -175,7 +176,7 @@ func (c *Curves) curve(name string) *curve {
 func (c *Curves) Sizes() (least, most int64) { return c.sizes[0], c.sizes[len(c.sizes)-1] }
 
 // Stated reports whether the curves' rows state a condition.
-func (c *Curves) Stated(k Condition) bool { return c.rows[0].Conditions[k] != "" }
+func (c *Curves) Stated(k measured.Condition) bool { return c.rows[0].Conditions[k] != "" }
 
 // AtOrAbove is At, and of an entry whose sizes all lie above, the time at its least: what
 // moves more bytes bounds what moves fewer.
@@ -235,7 +236,7 @@ func (c *Curves) fastest(bytes int64) string {
 	var best Time
 	for _, one := range c.of {
 		t, ok := one.at(bytes)
-		if ok && (name == "" || compareSpeed(&t.Row, &best.Row) < 0 && (t.own() != best.own() || t.TimeUS < best.TimeUS*(1-rounding))) {
+		if ok && (name == "" || compareSpeed(&t.Row, &best.Row) < 0 && (own(&t.Row) != own(&best.Row) || t.TimeUS < best.TimeUS*(1-rounding))) {
 			name, best = one.name, t
 		}
 	}
@@ -285,7 +286,7 @@ func (c *Curves) RegionOf(bytes int64) Region {
 // fastest.
 type Won struct {
 	First, Last int64
-	Best        *Row // of the entry, in the region or next to it
+	Best        *measured.Row // of the entry, in the region or next to it
 }
 
 // Regions returns who is the fastest where, of each group of calls that compete, in the
@@ -296,11 +297,11 @@ func (t *Table) Regions() (all []Won) {
 		for n < len(rest) && rest[n].cell.group == rest[0].cell.group {
 			n++
 		}
-		var rows []*Row
+		var rows []*measured.Row
 		for i := range rest[:n] {
 			rows = append(rows, rest[i].rows...)
 		}
-		curves := curvesOf(rows, (*Row).Entry)
+		curves := curvesOf(rows, (*measured.Row).Entry)
 		for _, r := range curves.Regions() {
 			if one := curves.curve(r.Entry); one != nil { // else between sizes that do not meet
 				i, _ := one.find(r.First)

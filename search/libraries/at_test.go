@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -107,9 +108,9 @@ allreduce,8,2,1024,f32,a,10
 allreduce,8,2,1024,bf16,a,10
 `
 	table, _ := libraries.Build(mustRead(t, "f.csv", text), libraries.DefaultEqual)
-	var two, half libraries.Conditions
-	two[libraries.Nodes], half[libraries.Nodes] = "2", "2"
-	half[libraries.DType] = "f16"
+	var two, half measured.Conditions
+	two[measured.Nodes], half[measured.Nodes] = "2", "2"
+	half[measured.DType] = "f16"
 	for _, c := range []struct {
 		q    libraries.Query
 		want string
@@ -129,7 +130,7 @@ allreduce,8,2,1024,bf16,a,10
 // A table's ranges give each measured size to its fastest entry, and no byte to two.
 func TestTableRegions(t *testing.T) {
 	for _, system := range []string{"h200_sxm", "l40s"} {
-		text, err := os.ReadFile(measured(system))
+		text, err := os.ReadFile(fileOf(system))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,8 @@ package libraries
 import (
 	"math"
 	"slices"
+
+	"github.com/colltune/colltune/executor/measured"
 )
 
 // belief is what is known of the logarithm of the time of each point, a candidate at a size:
@@ -31,7 +33,7 @@ const (
 )
 
 // newBelief is the belief after the rows, each of one of the candidates, which are in order.
-func newBelief(candidates []*Row, sizes []int64, rows []*Row) *belief {
+func newBelief(candidates []*measured.Row, sizes []int64, rows []*measured.Row) *belief {
 	points := len(candidates) * len(sizes)
 	b := &belief{mean: make([]float64, points), measured: make([]bool, points)}
 	for _, bytes := range sizes {

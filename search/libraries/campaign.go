@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
 )
@@ -13,41 +14,42 @@ import (
 // ReadCampaign returns the winners of a campaign as one library's rows, the winner's
 // algorithm as the kernel. Times of the simulator are marked as such, and have the interval
 // that measurements give them, where there is one.
-func ReadCampaign(s Source, c *results.Campaign) ([]Row, error) {
+func ReadCampaign(s measured.Source, c *results.Campaign) ([]measured.Row, error) {
 	built, err := table.Build(c)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{Source: s, base: sourceName(s.Path)}
+	var rows []measured.Row
 	traffic, err := trafficOf(c.Plan())
 	if err != nil {
 		return nil, err
 	}
 	for i := range built.Rows {
 		w := &built.Rows[i]
-		row := Row{
+		row := measured.Row{
 			Collective: w.Collective, Ranks: w.Ranks, Bytes: w.Bytes,
 			TimeUS: w.TimeUS, LowUS: min(w.TimeCIUS[0], w.TimeUS), HighUS: max(w.TimeCIUS[1], w.TimeUS),
-			Source: fmt.Sprintf("%s:%d", r.base, w.Bytes),
+			Source: measured.SourceOf(s.Path, int(w.Bytes)),
 		}
-		row.Conditions[System], row.Conditions[Nodes] = w.Topology, strconv.Itoa(w.Nodes)
-		row.Conditions[DType], row.Conditions[Placement] = c.Plan().DType, w.Placement
-		row.Conditions[Kernel] = safeWord(w.Algorithm, maxWord) // a template's name may be any
-		row.Conditions[Traffic] = traffic
+		row.Conditions[measured.System], row.Conditions[measured.Nodes] = w.Topology, strconv.Itoa(w.Nodes)
+		row.Conditions[measured.DType], row.Conditions[measured.Placement] = c.Plan().DType, w.Placement
+		row.Conditions[measured.Kernel] = measured.Word(w.Algorithm) // a template's name may be any
+		row.Conditions[measured.Traffic] = traffic
 		if c.Plan().Executor == "sim" {
-			row.Conditions[Evidence] = "simulated"
+			row.Conditions[measured.Evidence] = "simulated"
 		}
 		if band := w.TimeBandUS; band != nil { // simulated: where the machine would be
 			row.LowUS, row.HighUS = min(band[0], w.TimeUS), max(band[1], w.TimeUS)
 		}
-		if err := r.add(row, 1); err != nil {
-			return nil, err
+		if err := s.Complete(&row); err != nil {
+			return nil, &measured.Error{File: s.Path, Line: 1, Msg: err.Error()}
 		}
+		rows = append(rows, row)
 	}
-	if len(r.rows) == 0 {
+	if len(rows) == 0 {
 		return nil, fmt.Errorf("campaign %s has no winner yet", s.Path)
 	}
-	return r.rows, nil
+	return rows, nil
 }
 
 // trafficOf is the traffic of a vector form's campaign; empty for other collectives.

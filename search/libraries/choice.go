@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/colltune/colltune/executor/measured"
 )
 
 // cell is a set of rows that compete, by what they have in common.
@@ -18,12 +20,12 @@ type group struct {
 	collective string
 	ranks      int
 	width      int64
-	equal      Conditions // of those that must be equal
+	equal      measured.Conditions // of those that must be equal
 }
 
 // cellOf returns the cell of a row.
-func (t *Table) cellOf(r *Row) cell {
-	k := cell{group{collective: r.Collective, ranks: r.Ranks, width: r.width}, r.Bytes}
+func (t *Table) cellOf(r *measured.Row) cell {
+	k := cell{group{collective: r.Collective, ranks: r.Ranks, width: r.Width()}, r.Bytes}
 	for _, c := range t.Equal {
 		k.equal[c] = r.Conditions[c]
 	}
@@ -32,17 +34,17 @@ func (t *Table) cellOf(r *Row) cell {
 
 // Choice is the fastest library at a call.
 type Choice struct {
-	Best   Row
-	Second *Row // the fastest of another entry; nil: there is none
+	Best   measured.Row
+	Second *measured.Row // the fastest of another entry; nil: there is none
 	// Near reports whether the second's interval reaches the best's, or comes as near as was
 	// asked for: the two are the same within noise.
 	Near bool
-	rows []*Row // the best of each entry, by rising time
+	rows []*measured.Row // the best of each entry, by rising time
 	cell cell
 }
 
 // Entries returns the best row of each entry, by rising time.
-func (c *Choice) Entries() []*Row { return c.rows }
+func (c *Choice) Entries() []*measured.Row { return c.rows }
 
 // SameCalls reports whether two choices differ in nothing but the size.
 func (c *Choice) SameCalls(o *Choice) bool { return c.cell.group == o.cell.group }
@@ -52,7 +54,7 @@ func (c *Choice) SameCalls(o *Choice) bool { return c.cell.group == o.cell.group
 // that are another library's by a known limit (own) are behind all others. A second is within
 // noise also where it takes at most the share within longer.
 func (t *Table) Choices(within float64) []Choice {
-	best := map[cell][]*Row{}
+	best := map[cell][]*measured.Row{}
 	var cells []cell
 	for i := range t.Rows {
 		r := &t.Rows[i]
@@ -61,7 +63,7 @@ func (t *Table) Choices(within float64) []Choice {
 		if !known {
 			cells = append(cells, k)
 		}
-		j := slices.IndexFunc(all, func(o *Row) bool { return o.Library == r.Library && o.Version == r.Version })
+		j := slices.IndexFunc(all, func(o *measured.Row) bool { return o.Library == r.Library && o.Version == r.Version })
 		switch {
 		case j < 0:
 			best[k] = append(all, r)
@@ -72,7 +74,7 @@ func (t *Table) Choices(within float64) []Choice {
 	choices := make([]Choice, len(cells))
 	for i, k := range cells {
 		all := best[k]
-		slices.SortFunc(all, func(a, b *Row) int {
+		slices.SortFunc(all, func(a, b *measured.Row) int {
 			return cmp.Or(compareSpeed(a, b), cmp.Compare(a.Library, b.Library), cmp.Compare(a.Version, b.Version))
 		})
 		c := Choice{Best: *all[0], rows: all, cell: k}
@@ -104,8 +106,8 @@ type Range struct {
 
 // keeps reports whether an entry is the fastest, or the same within noise.
 func (c *Choice) keeps(entry string) bool {
-	return slices.ContainsFunc(c.rows, func(r *Row) bool {
-		return r.Entry() == entry && (r == c.rows[0] || r.own() == c.Best.own() && near(&c.Best, r, 0))
+	return slices.ContainsFunc(c.rows, func(r *measured.Row) bool {
+		return r.Entry() == entry && (r == c.rows[0] || own(r) == own(&c.Best) && near(&c.Best, r, 0))
 	})
 }
 
@@ -141,7 +143,7 @@ func Ranges(choices []Choice) (ranges []Range) {
 type Single struct {
 	Collective, Library, Version string
 	Ranks                        int
-	Conditions                   Conditions // those that must be equal
+	Conditions                   measured.Conditions // those that must be equal
 	Width                        int64
 	Sizes, Of                    int     // sizes that it has, of those that there are
 	Ratio                        float64 // geometric mean of its time over the best's, over its sizes
@@ -187,7 +189,9 @@ func Singles(choices []Choice) (singles []Single) {
 }
 
 // Entry returns the library and its version.
-func (s Single) Entry() string { return (&Row{Library: s.Library, Version: s.Version}).Entry() }
+func (s Single) Entry() string {
+	return (&measured.Row{Library: s.Library, Version: s.Version}).Entry()
+}
 
 // SameCalls reports whether both are of the same collective, ranks and conditions.
 func (s Single) SameCalls(o Single) bool {
@@ -196,8 +200,8 @@ func (s Single) SameCalls(o Single) bool {
 
 // Evidence is measured, simulated, or both where the range's sizes differ in it.
 func (r *Range) Evidence() string {
-	if a, b := r.First.Best.Conditions[Evidence], r.Last.Best.Conditions[Evidence]; a != b {
+	if a, b := r.First.Best.Conditions[measured.Evidence], r.Last.Best.Conditions[measured.Evidence]; a != b {
 		return "both"
 	}
-	return r.First.Best.Conditions[Evidence]
+	return r.First.Best.Conditions[measured.Evidence]
 }

@@ -5,18 +5,19 @@ import (
 	"math"
 	"slices"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/results/table"
 )
 
 // Change is one library at one call, in two tables: the fastest of all its versions in each.
 type Change struct {
-	Before, After *Row    // nil: not there
-	Verdict       string  // of table.Verdicts
-	Ratio         float64 // After's time over Before's; 0 without one of them
+	Before, After *measured.Row // nil: not there
+	Verdict       string        // of table.Verdicts
+	Ratio         float64       // After's time over Before's; 0 without one of them
 }
 
 // Row returns the row of the later table, or else that of the earlier.
-func (c *Change) Row() *Row {
+func (c *Change) Row() *measured.Row {
 	if c.After != nil {
 		return c.After
 	}
@@ -32,7 +33,7 @@ func Diff(before, after *Table, tolerance float64) (changes []Change) {
 		library string
 	}
 	at := map[place]int{}
-	fastest := func(t *Table, of func(*Change) **Row) {
+	fastest := func(t *Table, of func(*Change) **measured.Row) {
 		for i := range t.Rows {
 			r := &t.Rows[i]
 			k := place{t.cellOf(r), r.Library}
@@ -47,8 +48,8 @@ func Diff(before, after *Table, tolerance float64) (changes []Change) {
 			}
 		}
 	}
-	fastest(before, func(c *Change) **Row { return &c.Before })
-	fastest(after, func(c *Change) **Row { return &c.After })
+	fastest(before, func(c *Change) **measured.Row { return &c.Before })
+	fastest(after, func(c *Change) **measured.Row { return &c.After })
 	for i := range changes {
 		changes[i].judge(tolerance)
 	}

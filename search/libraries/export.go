@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results/tuning"
 )
@@ -65,7 +66,7 @@ var ErrLeft = errors.New("calls without a row run on one channel, and rows can't
 // an entry can name, over ranges of sizes that are exact to the byte. The error says which kinds of a call the format can't tell apart.
 func (t *Table) Export(f *tuning.Format, o tuning.Options) (*Export, error) {
 	e := &Export{}
-	rows := map[group][]*Row{}
+	rows := map[group][]*measured.Row{}
 	var groups []group
 	for _, c := range t.Choices(0) {
 		if n := len(groups); n == 0 || groups[n-1] != c.cell.group {
@@ -81,7 +82,7 @@ func (t *Table) Export(f *tuning.Format, o tuning.Options) (*Export, error) {
 	for _, g := range groups {
 		x := &exported{format: f, scope: scopeOf(f, g, rows[g]), rows: rows[g]}
 		if x.fit(); len(x.able) == 0 {
-			least, most := curvesOf(x.rows, (*Row).Entry).Sizes()
+			least, most := curvesOf(x.rows, (*measured.Row).Entry).Sizes()
 			e.Gaps = append(e.Gaps, ExportGap{x.scope, least, most, strings.Join(x.why, "; ")})
 			continue
 		}
@@ -124,30 +125,30 @@ func (t *Table) Export(f *tuning.Format, o tuning.Options) (*Export, error) {
 }
 
 // scopeOf is what a format says of a group.
-func scopeOf(f *tuning.Format, g group, rows []*Row) tuning.Scope {
+func scopeOf(f *tuning.Format, g group, rows []*measured.Row) tuning.Scope {
 	s := tuning.Scope{Collective: g.collective, Ranks: g.ranks}
 	if f.Nodes {
-		s.Nodes, _ = strconv.Atoi(rows[0].Conditions[Nodes])
+		s.Nodes, _ = strconv.Atoi(rows[0].Conditions[measured.Nodes])
 	}
 	if f.System != nil {
-		s.System = rows[0].Conditions[System]
+		s.System = rows[0].Conditions[measured.System]
 	}
 	return s
 }
 
 // configOf is what a row measured, as files name it.
-func configOf(r *Row) tuning.Config {
+func configOf(r *measured.Row) tuning.Config {
 	c := tuning.Config{
-		Library: r.Library, Version: r.Version, Kernel: r.Conditions[Kernel], Protocol: r.Conditions[Protocol],
-		Registered: r.Conditions[Registered] == "yes",
+		Library: r.Library, Version: r.Version, Kernel: r.Conditions[measured.Kernel], Protocol: r.Conditions[measured.Protocol],
+		Registered: r.Conditions[measured.Registered] == "yes",
 	}
-	c.Channels, _ = strconv.Atoi(r.Conditions[SMs])
-	c.Threads, _ = strconv.Atoi(r.Conditions[Threads])
+	c.Channels, _ = strconv.Atoi(r.Conditions[measured.SMs])
+	c.Threads, _ = strconv.Atoi(r.Conditions[measured.Threads])
 	return c
 }
 
 // config is configOf, or what ran where the format has thresholds between that.
-func (x *exported) config(r *Row) tuning.Config {
+func (x *exported) config(r *measured.Row) tuning.Config {
 	c := configOf(r)
 	if x.format.Rung != nil {
 		c = tuning.Ran(x.scope, c, r.Bytes)
@@ -159,12 +160,12 @@ func (x *exported) config(r *Row) tuning.Config {
 type exported struct {
 	format *tuning.Format
 	scope  tuning.Scope
-	rows   []*Row
-	able   []*Row   // those that an entry can name
-	why    []string // why the others can't
-	curves *Curves  // of the able, by what an entry says
-	pieces []piece  // rising, without overlaps
-	left   []Region // sizes left to the library's own choice
+	rows   []*measured.Row
+	able   []*measured.Row // those that an entry can name
+	why    []string        // why the others can't
+	curves *Curves         // of the able, by what an entry says
+	pieces []piece         // rising, without overlaps
+	left   []Region        // sizes left to the library's own choice
 	rules  []tuning.Rule
 	losses []ExportLoss
 	gaps   []ExportGap
@@ -197,7 +198,7 @@ func (x *exported) choose(slower bool) {
 		x.curves = curvesOf(x.able, x.said)
 		x.pieces = x.single()
 	case x.format.Rung != nil:
-		x.curves = curvesOf(x.able, func(r *Row) string { return strconv.Itoa(x.format.Rung(x.config(r))) })
+		x.curves = curvesOf(x.able, func(r *measured.Row) string { return strconv.Itoa(x.format.Rung(x.config(r))) })
 		x.pieces = x.ladder()
 	case x.format.Own != nil && !slower:
 		x.curves = curvesOf(x.able, x.said)
@@ -216,7 +217,7 @@ func (x *exported) choose(slower bool) {
 }
 
 // said names a row by what an entry says of it.
-func (x *exported) said(r *Row) string { return fmt.Sprint(x.format.Same(configOf(r))) }
+func (x *exported) said(r *measured.Row) string { return fmt.Sprint(x.format.Same(configOf(r))) }
 
 // ranges exports the fastest at each size.
 func (x *exported) ranges() (pieces []piece) {
@@ -240,7 +241,7 @@ func (x *exported) ranges() (pieces []piece) {
 // faster is ranges without what the library would run by itself as fast, and without the sizes
 // at which its own choice has no time.
 func (x *exported) faster() (pieces []piece) {
-	var own []*Row
+	var own []*measured.Row
 	for _, r := range x.rows {
 		if x.format.Own(configOf(r)) {
 			own = append(own, r)
@@ -257,13 +258,13 @@ func (x *exported) faster() (pieces []piece) {
 		return nil
 	}
 	const ownName = "\x00" // before all others, so that it has ties
-	both := curvesOf(slices.Concat(x.able, own), func(r *Row) string {
+	both := curvesOf(slices.Concat(x.able, own), func(r *measured.Row) string {
 		if x.format.Own(configOf(r)) {
 			return ownName
 		}
 		return x.said(r)
 	})
-	least, most := curvesOf(own, (*Row).Entry).Sizes()
+	least, most := curvesOf(own, (*measured.Row).Entry).Sizes()
 	for _, r := range both.Regions() {
 		first, last := max(r.First, least), min(r.Last, most)
 		switch {
@@ -437,7 +438,7 @@ func (x *exported) crossing(a, b *curve, low, high int64) int64 {
 // lose lists the measured sizes at which something slower than the fastest is exported, or
 // nothing.
 func (x *exported) lose() {
-	fastest := map[int64]*Row{}
+	fastest := map[int64]*measured.Row{}
 	for _, r := range x.rows {
 		if b := fastest[r.Bytes]; b == nil || compareSpeed(r, b) < 0 {
 			fastest[r.Bytes] = r
@@ -465,8 +466,8 @@ func (x *exported) lose() {
 }
 
 // entryText names a row's library and kernel.
-func entryText(r *Row) string {
-	return strings.Join(slices.DeleteFunc([]string{r.Entry(), r.Conditions[Kernel], r.Conditions[Protocol]}, func(s string) bool { return s == "" }), " ")
+func entryText(r *measured.Row) string {
+	return strings.Join(slices.DeleteFunc([]string{r.Entry(), r.Conditions[measured.Kernel], r.Conditions[measured.Protocol]}, func(s string) bool { return s == "" }), " ")
 }
 
 // unsaid adds the conditions of what is exported that the format does not say, with their values.
@@ -481,22 +482,21 @@ func (x *exported) unsaid(all map[string][]string) {
 			if r.Bytes < p.first || r.Bytes > p.last {
 				continue
 			}
-			for c := range conditions {
-				v := r.Conditions[c]
-				switch c {
-				case Nodes:
+			for i, v := range r.Conditions {
+				switch c := measured.Condition(i); c {
+				case measured.Nodes:
 					if !x.format.Nodes {
 						note(c.String(), v)
 					}
-				case System:
+				case measured.System:
 					if x.format.System == nil {
 						note(c.String(), v)
 					}
-				case Evidence:
+				case measured.Evidence:
 					if r.Simulated() {
 						note(c.String(), v)
 					}
-				case Kernel, SMs, Threads, Protocol, Registered:
+				case measured.Kernel, measured.SMs, measured.Threads, measured.Protocol, measured.Registered:
 					if has, said := configOf(r), x.format.Same(configOf(r)); fieldOf(has, c) != "" && fieldOf(said, c) == "" {
 						note(c.String(), v)
 					}
@@ -512,17 +512,17 @@ func (x *exported) unsaid(all map[string][]string) {
 }
 
 // fieldOf is the field of a configuration that a condition is.
-func fieldOf(c tuning.Config, of Condition) string {
+func fieldOf(c tuning.Config, of measured.Condition) string {
 	switch {
-	case of == Kernel:
+	case of == measured.Kernel:
 		return c.Kernel
-	case of == Protocol:
+	case of == measured.Protocol:
 		return c.Protocol
-	case of == SMs && c.Channels > 0:
+	case of == measured.SMs && c.Channels > 0:
 		return strconv.Itoa(c.Channels)
-	case of == Threads && c.Threads > 0:
+	case of == measured.Threads && c.Threads > 0:
 		return strconv.Itoa(c.Threads)
-	case of == Registered && c.Registered:
+	case of == measured.Registered && c.Registered:
 		return "yes"
 	}
 	return ""

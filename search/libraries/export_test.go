@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/results/tuning"
 	"github.com/colltune/colltune/search/libraries"
 )
@@ -97,8 +98,8 @@ func TestExportsTheFastest(t *testing.T) {
 func timeOf(table *libraries.Table, f *tuning.Format, c tuning.Config, bytes int64) float64 {
 	best := math.Inf(1)
 	for _, r := range table.Rows {
-		of := tuning.Config{Library: r.Library, Kernel: r.Conditions[libraries.Kernel], Protocol: r.Conditions[libraries.Protocol]}
-		fmt.Sscan(r.Conditions[libraries.SMs], &of.Channels)
+		of := tuning.Config{Library: r.Library, Kernel: r.Conditions[measured.Kernel], Protocol: r.Conditions[measured.Protocol]}
+		fmt.Sscan(r.Conditions[measured.SMs], &of.Channels)
 		if r.Bytes == bytes && f.Lacks(tuning.Scope{Collective: "allreduce", Ranks: 8, Nodes: 1, System: "h200"}, of) == "" && f.Same(of) == f.Same(c) {
 			best = min(best, r.TimeUS)
 		}
@@ -181,14 +182,14 @@ func TestLeavesWhatIsNotFaster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		own := table.Select(libraries.Query{Collective: "allreduce", Conditions: libraries.Conditions{libraries.Kernel: "auto"}})
+		own := table.Select(libraries.Query{Collective: "allreduce", Conditions: measured.Conditions{measured.Kernel: "auto"}})
 		ownCurves, err := own.Curves(libraries.Query{Collective: "allreduce", Ranks: 8})
 		if err != nil {
 			t.Fatal(err)
 		}
 		served := map[int64]bool{}
 		for _, r := range e.Rules {
-			curves, err := table.Select(libraries.Query{Conditions: libraries.Conditions{libraries.Kernel: r.Kernel}}).Curves(libraries.Query{Collective: "allreduce", Ranks: 8})
+			curves, err := table.Select(libraries.Query{Conditions: measured.Conditions{measured.Kernel: r.Kernel}}).Curves(libraries.Query{Collective: "allreduce", Ranks: 8})
 			if err != nil {
 				t.Fatal(err)
 			}

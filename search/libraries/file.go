@@ -8,6 +8,8 @@ import (
 	"io"
 	"regexp"
 	"strings"
+
+	"github.com/colltune/colltune/executor/measured"
 )
 
 // Schema names the form of a table's file, in its first line. The file is CSV as Read takes
@@ -25,23 +27,11 @@ func (t *Table) Write(w io.Writer, version string) error {
 	fmt.Fprintf(b, "# %s\n# written by colltune %s\n# must be equal: %s\n# may differ: %s\n", Schema, version, list(t.Equal), list(t.Differ()))
 	fmt.Fprintln(b, "# rows of one collective, ranks and bytes compete; of collectives that reduce, also of one width of elements")
 	c := csv.NewWriter(b)
-	var line []string
-	for i := range columns {
-		if columns[i].get != nil {
-			line = append(line, columns[i].name)
-		}
-	}
-	if err := c.Write(line); err != nil {
+	if err := c.Write(measured.Header()); err != nil {
 		return err
 	}
 	for i := range t.Rows {
-		line = line[:0]
-		for j := range columns {
-			if columns[j].get != nil {
-				line = append(line, columns[j].get(&t.Rows[i]))
-			}
-		}
-		if err := c.Write(line); err != nil {
+		if err := c.Write(t.Rows[i].Fields()); err != nil {
 			return err
 		}
 	}
@@ -53,7 +43,7 @@ func (t *Table) Write(w io.Writer, version string) error {
 }
 
 // list prints conditions as the head of a file has them.
-func list(all []Condition) string {
+func list(all []measured.Condition) string {
 	var names []string
 	for _, c := range all {
 		names = append(names, c.String())
@@ -64,7 +54,7 @@ func list(all []Condition) string {
 // ReadTable reads what Write wrote. Errors are an *Error.
 func ReadTable(name string, text []byte) (*Table, error) {
 	fail := func(line int, format string, args ...any) (*Table, error) {
-		return nil, &Error{name, line, fmt.Sprintf(format, args...)}
+		return nil, &measured.Error{File: name, Line: line, Msg: fmt.Sprintf(format, args...)}
 	}
 	head := schemaLine.FindSubmatch(text)
 	switch {
@@ -83,11 +73,11 @@ func ReadTable(name string, text []byte) (*Table, error) {
 			names = append(names, name)
 		}
 	}
-	conditions, err := ParseConditions(names)
+	conditions, err := measured.ParseConditions(names)
 	if err != nil {
 		return fail(1+bytes.Count(text[:equal[0]], []byte("\n")), "%v", err)
 	}
-	rows, _, err := Read(Source{Path: name}, text)
+	rows, _, err := measured.Read(measured.Source{Path: name}, text)
 	if err != nil {
 		return nil, err
 	}

@@ -6,13 +6,15 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/colltune/colltune/executor/measured"
 )
 
 // Point is a call worth measuring next: a library under conditions, at a size.
 type Point struct {
-	Row           // without times
-	Again bool    // it was measured before
-	Gain  float64 // part of the time of one size that a measurement is expected to save, summed over sizes
+	measured.Row         // without times
+	Again        bool    // it was measured before
+	Gain         float64 // part of the time of one size that a measurement is expected to save, summed over sizes
 }
 
 // leastGain ends a list of points: 1 % of the time at one size.
@@ -61,13 +63,13 @@ func (c *Curves) Next(sizes []int64, n int) ([]Point, error) {
 }
 
 // candidates are the query's libraries under their conditions, in order.
-func (c *Curves) candidates() []*Row {
+func (c *Curves) candidates() []*measured.Row {
 	all := slices.Clone(c.rows)
 	slices.SortStableFunc(all, compareCandidates)
-	return slices.CompactFunc(all, func(a, b *Row) bool { return compareCandidates(a, b) == 0 })
+	return slices.CompactFunc(all, func(a, b *measured.Row) bool { return compareCandidates(a, b) == 0 })
 }
 
-func compareCandidates(a, b *Row) int {
+func compareCandidates(a, b *measured.Row) int {
 	return cmp.Or(strings.Compare(a.Library, b.Library), strings.Compare(a.Version, b.Version), slices.Compare(a.Conditions[:], b.Conditions[:]))
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -48,9 +49,9 @@ func TestNext(t *testing.T) {
 }
 
 // newest reports whether a version is its library's newest among the rows, by its numbers.
-func newest(rows []libraries.Row) func(*libraries.Row) bool {
+func newest(rows []measured.Row) func(*measured.Row) bool {
 	last := map[string][]int{}
-	numbers := func(r *libraries.Row) (all []int) {
+	numbers := func(r *measured.Row) (all []int) {
 		for _, digits := range regexp.MustCompile(`[0-9]+`).FindAllString(r.Version, -1) {
 			n, _ := strconv.Atoi(digits)
 			all = append(all, n)
@@ -62,7 +63,7 @@ func newest(rows []libraries.Row) func(*libraries.Row) bool {
 			last[rows[i].Library] = n
 		}
 	}
-	return func(r *libraries.Row) bool { return slices.Equal(numbers(r), last[r.Library]) }
+	return func(r *measured.Row) bool { return slices.Equal(numbers(r), last[r.Library]) }
 }
 
 // TestFewPoints measures all-reduces point by point as Next says, from recorded times, begun
@@ -70,7 +71,7 @@ func newest(rows []libraries.Row) func(*libraries.Row) bool {
 // An even grid of about as many stands beside it. A100 and L40S, on which no number of the
 // process was chosen, are printed, and so is the CSV file that COLLTUNE_LIBRARIES names.
 func TestFewPoints(t *testing.T) {
-	files := []string{measured("h200_sxm"), measured("b200_sxm"), measured("a100_sxm"), measured("l40s")}
+	files := []string{fileOf("h200_sxm"), fileOf("b200_sxm"), fileOf("a100_sxm"), fileOf("l40s")}
 	if other := os.Getenv("COLLTUNE_LIBRARIES"); other != "" {
 		files = append(files, other)
 	}
@@ -89,7 +90,7 @@ func TestFewPoints(t *testing.T) {
 			if err != nil || len(points) == 0 || points[0].Again {
 				break
 			}
-			i := slices.IndexFunc(all.rows, func(r libraries.Row) bool { return key(&r) == key(&points[0].Row) })
+			i := slices.IndexFunc(all.rows, func(r measured.Row) bool { return key(&r) == key(&points[0].Row) })
 			if i < 0 {
 				t.Fatalf("%s was not recorded", key(&points[0].Row))
 			}
@@ -111,7 +112,7 @@ func TestFewPoints(t *testing.T) {
 
 // recorded is the all-reduces of a system and number of ranks that a test plays back.
 type recorded struct {
-	rows  []libraries.Row
+	rows  []measured.Row
 	sizes []int64
 	best  map[int64]float64
 }
@@ -119,8 +120,8 @@ type recorded struct {
 func recordedOf(t *testing.T, system, text string, ranks int) *recorded {
 	table, _ := libraries.Build(mustRead(t, system, text), libraries.DefaultEqual)
 	all := &recorded{best: map[int64]float64{}}
-	rows := slices.DeleteFunc(slices.Clone(table.Rows), func(r libraries.Row) bool {
-		repeats := r.Library == "sglang" && r.Conditions[libraries.Kernel] == "TRTLLM" // trtllm's rows
+	rows := slices.DeleteFunc(slices.Clone(table.Rows), func(r measured.Row) bool {
+		repeats := r.Library == "sglang" && r.Conditions[measured.Kernel] == "TRTLLM" // trtllm's rows
 		return repeats || r.Collective != "allreduce" || r.Ranks != ranks || r.Width() != 2
 	})
 	counts := newest(rows)
@@ -137,11 +138,11 @@ func recordedOf(t *testing.T, system, text string, ranks int) *recorded {
 }
 
 // at are the rows at some sizes.
-func (all *recorded) at(sizes ...int64) []libraries.Row {
-	return slices.DeleteFunc(slices.Clone(all.rows), func(r libraries.Row) bool { return !slices.Contains(sizes, r.Bytes) })
+func (all *recorded) at(sizes ...int64) []measured.Row {
+	return slices.DeleteFunc(slices.Clone(all.rows), func(r measured.Row) bool { return !slices.Contains(sizes, r.Bytes) })
 }
 
-func (all *recorded) curves(t *testing.T, have []libraries.Row) *libraries.Curves {
+func (all *recorded) curves(t *testing.T, have []measured.Row) *libraries.Curves {
 	part, _ := libraries.Build(have, libraries.DefaultEqual)
 	curves, err := part.Curves(libraries.Query{Collective: "allreduce", Ranks: have[0].Ranks})
 	if err != nil {
@@ -153,15 +154,15 @@ func (all *recorded) curves(t *testing.T, have []libraries.Row) *libraries.Curve
 // loss is how many times the best the choice by some rows costs: at each size, what the
 // table of these rows has first, at its real time; between two kernels of one library, at the
 // slower's.
-func (all *recorded) loss(t *testing.T, have []libraries.Row) float64 {
+func (all *recorded) loss(t *testing.T, have []measured.Row) float64 {
 	curves, logs := all.curves(t, have), 0.0
 	for bytes, b := range all.best {
 		us := math.Inf(1)
 		if at := curves.At(bytes); len(at) > 0 {
 			us = 0
-			for kernel := range strings.SplitSeq(at[0].Conditions[libraries.Kernel], " to ") {
+			for kernel := range strings.SplitSeq(at[0].Conditions[measured.Kernel], " to ") {
 				for i := range all.rows {
-					if r := &all.rows[i]; r.Bytes == bytes && r.Entry() == at[0].Entry() && r.Conditions[libraries.Kernel] == kernel {
+					if r := &all.rows[i]; r.Bytes == bytes && r.Entry() == at[0].Entry() && r.Conditions[measured.Kernel] == kernel {
 						us = max(us, r.TimeUS)
 					}
 				}
@@ -172,7 +173,7 @@ func (all *recorded) loss(t *testing.T, have []libraries.Row) float64 {
 	return math.Exp(logs / float64(len(all.best)))
 }
 
-func key(r *libraries.Row) string {
+func key(r *measured.Row) string {
 	return fmt.Sprint(r.Library, r.Version, r.Conditions, r.Bytes)
 }
 

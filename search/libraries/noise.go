@@ -2,10 +2,10 @@ package libraries
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/tuning"
 )
@@ -19,39 +19,32 @@ const (
 
 // setNoise sets the noise of merged rows: of each file, the median of what the times of one
 // call differ by.
-func setNoise(rows []Row) {
+func setNoise(rows []measured.Row) {
 	spreads := map[string][]float64{}
 	for i := range rows {
 		if r := &rows[i]; r.Runs > 1 && r.HighUS > r.LowUS && !r.Simulated() {
-			spreads[r.file()] = append(spreads[r.file()], r.HighUS/r.LowUS-1)
+			spreads[file(r)] = append(spreads[file(r)], r.HighUS/r.LowUS-1)
 		}
 	}
 	for i := range rows {
-		rows[i].noise = unknownNoise
-		if all := spreads[rows[i].file()]; len(all) >= fewestRepeats {
-			rows[i].noise = results.Median(all)
+		rows[i].Noise = unknownNoise
+		if all := spreads[file(&rows[i])]; len(all) >= fewestRepeats {
+			rows[i].Noise = results.Median(all)
 		}
 	}
 }
 
 // file is the source without its line.
-func (r *Row) file() string {
+func file(r *measured.Row) string {
 	if i := strings.LastIndexByte(r.Source, ':'); i >= 0 {
 		return r.Source[:i]
 	}
 	return r.Source
 }
 
-// Interval is that of the time: of a single run, what the noise makes of it, and of several
-// at least that.
-func (r *Row) Interval() (low, high float64) {
-	half := math.Sqrt(1 + r.noise)
-	return min(r.LowUS, r.TimeUS/half), max(r.HighUS, r.TimeUS*half)
-}
-
 // near reports whether a slower row is the same within noise: the intervals meet, or come as
 // near as a share.
-func near(best, second *Row, within float64) bool {
+func near(best, second *measured.Row, within float64) bool {
 	low, _ := second.Interval()
 	_, high := best.Interval()
 	return low <= high*(1+within)
@@ -59,14 +52,14 @@ func near(best, second *Row, within float64) bool {
 
 // own reports whether the library's own kernels ran, and not those of the library that it
 // leaves larger calls to.
-func (r *Row) own() bool {
-	s := tuning.Scope{Collective: r.Collective, Ranks: r.Ranks, System: r.Conditions[System]}
-	return tuning.Ran(s, tuning.Config{Library: r.Library, Kernel: r.Conditions[Kernel]}, r.Bytes).Library == r.Library
+func own(r *measured.Row) bool {
+	s := tuning.Scope{Collective: r.Collective, Ranks: r.Ranks, System: r.Conditions[measured.System]}
+	return tuning.Ran(s, tuning.Config{Library: r.Library, Kernel: r.Conditions[measured.Kernel]}, r.Bytes).Library == r.Library
 }
 
 // compareSpeed compares times of one call: those of a library's own kernels come first.
-func compareSpeed(a, b *Row) int {
-	if x, y := a.own(), b.own(); x != y {
+func compareSpeed(a, b *measured.Row) int {
+	if x, y := own(a), own(b); x != y {
 		if x {
 			return -1
 		}

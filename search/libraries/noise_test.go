@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -45,7 +46,7 @@ func TestNoiseIsTheFiles(t *testing.T) {
 // themselves better than that; and no framework wins where it runs NCCL.
 func TestFrameworksEndAtTheirLimits(t *testing.T) {
 	for _, system := range []string{"h200_sxm", "b200_sxm", "a100_sxm"} {
-		text, err := os.ReadFile(measured(system))
+		text, err := os.ReadFile(fileOf(system))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,7 @@ func TestFrameworksEndAtTheirLimits(t *testing.T) {
 			}
 			if framework := c.Best.Library; c.Best.Bytes > 128<<20 && c.Best.Bytes < 1<<30 && c.Best.Collective == "allreduce" {
 				beyond++
-				if framework == "vllm" || framework == "sglang" && !strings.Contains(c.Best.Conditions[libraries.Kernel], "TRTLLM") {
+				if framework == "vllm" || framework == "sglang" && !strings.Contains(c.Best.Conditions[measured.Kernel], "TRTLLM") {
 					t.Errorf("%s over %d: %s wins at %d, where it runs NCCL", system, c.Best.Ranks, framework, c.Best.Bytes)
 				}
 			}

@@ -1,10 +1,13 @@
 package libraries
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 )
@@ -12,41 +15,17 @@ import (
 // Table is the rows of many libraries, and which conditions must be equal for two of them
 // to compete.
 type Table struct {
-	Equal []Condition // beside collective, ranks and size, and the width of elements reduced
-	Rows  []Row       // merged, in the order of calls
+	Equal []measured.Condition // beside collective, ranks and size, and the width of elements reduced
+	Rows  []measured.Row       // merged, in the order of calls
 }
 
 // DefaultEqual are the conditions that must be equal unless others are asked for.
-var DefaultEqual = []Condition{System, Nodes, Traffic}
-
-// ParseConditions reads conditions' names.
-func ParseConditions(names []string) (all []Condition, err error) {
-	for _, name := range names {
-		i := slices.Index(ConditionNames(), name)
-		if i < 0 {
-			return nil, fmt.Errorf("unknown condition %.40q: want %s", name, strings.Join(ConditionNames(), ", "))
-		}
-		all = append(all, Condition(i))
-	}
-	slices.Sort(all)
-	return slices.Compact(all), nil
-}
-
-// ParseCondition spells a condition's value as rows have it; "" stays.
-func ParseCondition(c Condition, value string) (string, error) {
-	column, err := columnOf(c.String())
-	if err != nil {
-		return "", err
-	}
-	var r Row
-	err = column.set(&r, value)
-	return r.Conditions[c], err
-}
+var DefaultEqual = []measured.Condition{measured.System, measured.Nodes, measured.Traffic}
 
 // Differ lists the conditions that may differ between rows that compete.
-func (t *Table) Differ() (all []Condition) {
-	for c := range conditions {
-		if !slices.Contains(t.Equal, c) {
+func (t *Table) Differ() (all []measured.Condition) {
+	for i := range measured.ConditionNames() {
+		if c := measured.Condition(i); !slices.Contains(t.Equal, c) {
 			all = append(all, c)
 		}
 	}
@@ -61,14 +40,14 @@ const contradiction = 1.2
 // others become the median and an interval. The warnings name the lines of those that are
 // more than 20 % apart, conditions that only some rows state, and cells in which simulated
 // times meet measured ones.
-func Build(rows []Row, equal []Condition) (t *Table, warnings []string) {
+func Build(rows []measured.Row, equal []measured.Condition) (t *Table, warnings []string) {
 	t = &Table{Equal: equal}
-	sorted := make([]*Row, len(rows))
+	sorted := make([]*measured.Row, len(rows))
 	for i := range rows {
 		sorted[i] = &rows[i]
 	}
 	slices.SortFunc(sorted, order)
-	t.Rows = make([]Row, 0, len(rows))
+	t.Rows = make([]measured.Row, 0, len(rows))
 	for len(sorted) > 0 {
 		n := 1
 		for n < len(sorted) && sameCall(sorted[0], sorted[n]) {
@@ -86,20 +65,20 @@ func Build(rows []Row, equal []Condition) (t *Table, warnings []string) {
 }
 
 // sameCall reports whether two rows differ in their times alone.
-func sameCall(a, b *Row) bool {
+func sameCall(a, b *measured.Row) bool {
 	return a.Collective == b.Collective && a.Ranks == b.Ranks && a.Bytes == b.Bytes &&
 		a.Library == b.Library && a.Version == b.Version && a.Conditions == b.Conditions
 }
 
 // merge makes one row of rows by rising time.
-func merge(rows []*Row) (one Row, warning string) {
+func merge(rows []*measured.Row) (one measured.Row, warning string) {
 	one = *rows[0]
 	one.Runs = 0
 	times := make([]float64, 0, len(rows))
 	slowest := rows[0].Source
 	for _, r := range rows {
 		times = append(times, r.TimeUS)
-		one.Runs = min(one.Runs+r.Runs, maxWhole)
+		one.Runs = min(one.Runs+r.Runs, measured.MaxWhole)
 		one.LowUS = min(one.LowUS, r.LowUS)
 		if r.HighUS > one.HighUS {
 			one.HighUS, slowest = r.HighUS, r.Source
@@ -118,7 +97,7 @@ func merge(rows []*Row) (one Row, warning string) {
 func (t *Table) halfStated() (warnings []string) {
 	has := map[string]map[bool]string{} // by collective and condition: a row's source
 	var names []string
-	note := func(r *Row, name string, stated bool) {
+	note := func(r *measured.Row, name string, stated bool) {
 		k := name + " of " + r.Collective
 		if has[k] == nil {
 			has[k] = map[bool]string{}
@@ -133,8 +112,8 @@ func (t *Table) halfStated() (warnings []string) {
 		for _, c := range t.Equal {
 			note(r, c.String(), r.Conditions[c] != "")
 		}
-		if slices.Contains(reducing, r.Collective) && !slices.Contains(t.Equal, DType) {
-			note(r, "dtype", r.Conditions[DType] != "")
+		if collective.Reduces(r.Collective) && !slices.Contains(t.Equal, measured.DType) {
+			note(r, "dtype", r.Conditions[measured.DType] != "")
 		}
 	}
 	for _, k := range names {
@@ -167,4 +146,18 @@ func (t *Table) mixed() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("simulated times compete with measured ones at %s: --equal evidence keeps them apart", units.Count(n, "call"))}
+}
+
+// order compares rows by call, then by library and conditions, then by time.
+func order(a, b *measured.Row) int {
+	if c := cmp.Or(strings.Compare(a.Collective, b.Collective), cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Width(), b.Width()), cmp.Compare(a.Bytes, b.Bytes)); c != 0 {
+		return c
+	}
+	if c := cmp.Or(strings.Compare(a.Library, b.Library), strings.Compare(a.Version, b.Version)); c != 0 {
+		return c
+	}
+	if c := slices.Compare(a.Conditions[:], b.Conditions[:]); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(a.TimeUS, b.TimeUS), strings.Compare(a.Source, b.Source))
 }

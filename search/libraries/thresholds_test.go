@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results/tuning"
 	"github.com/colltune/colltune/search/libraries"
@@ -92,14 +93,14 @@ func judge(t *testing.T, s threshold, table *libraries.Table) (verdict, rows str
 	}
 	var q libraries.Query
 	q.Collective, q.Ranks = "allreduce", s.ranks
-	own, nccl := map[int64]*libraries.Row{}, map[int64]*libraries.Row{}
+	own, nccl := map[int64]*measured.Row{}, map[int64]*measured.Row{}
 	newest := newestOf(table, s.framework)
 	var sizes []int64
 	for i := range table.Rows {
 		r := &table.Rows[i]
 		switch inside := r.Bytes < s.bytes || s.included && r.Bytes == s.bytes; {
 		case r.Ranks != s.ranks || r.Width() != 2 || !inside:
-		case r.Library == s.framework && r.Version == newest && r.Conditions[libraries.Mode] == "graph":
+		case r.Library == s.framework && r.Version == newest && r.Conditions[measured.Mode] == "graph":
 			own[r.Bytes] = r
 		case r.Library == "nccl" && (nccl[r.Bytes] == nil || r.TimeUS < nccl[r.Bytes].TimeUS):
 			nccl[r.Bytes] = r
@@ -116,7 +117,7 @@ func judge(t *testing.T, s threshold, table *libraries.Table) (verdict, rows str
 	slices.Sort(sizes)
 	ratio := func(bytes int64) float64 { return own[bytes].TimeUS / nccl[bytes].TimeUS }
 	// slower reports whether a time is longer than another beyond noise.
-	slower := func(a, b *libraries.Row) bool {
+	slower := func(a, b *measured.Row) bool {
 		low, _ := a.Interval()
 		_, high := b.Interval()
 		return low > high
@@ -154,7 +155,7 @@ func name(framework string) string {
 func newestOf(table *libraries.Table, library string) string {
 	newest := ""
 	for _, r := range table.Rows {
-		if r.Library == library && strings.Contains(strings.ToLower(r.Conditions[libraries.Kernel]), "custom") && later(r.Version, newest) {
+		if r.Library == library && strings.Contains(strings.ToLower(r.Conditions[measured.Kernel]), "custom") && later(r.Version, newest) {
 			newest = r.Version
 		}
 	}
@@ -178,7 +179,7 @@ func TestThresholdsShipped(t *testing.T) {
 	tables := map[string]*libraries.Table{}
 	for _, s := range shipped() {
 		if tables[s.system] == nil {
-			text, err := os.ReadFile(measured(s.system))
+			text, err := os.ReadFile(fileOf(s.system))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -223,7 +224,7 @@ func exportedLimits(t *testing.T, tables map[string]*libraries.Table) string {
 	for _, framework := range []string{"vllm", "sglang"} {
 		for _, system := range slices.Sorted(maps.Keys(tables)) {
 			var q libraries.Query
-			q.Conditions[libraries.DType] = "f16"
+			q.Conditions[measured.DType] = "f16"
 			f, err := tuning.Named(framework)
 			if err != nil {
 				t.Fatal(err)

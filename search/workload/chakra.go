@@ -8,8 +8,8 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
-	"github.com/colltune/colltune/search/libraries"
 )
 
 // chakraNode is a node of Chakra's execution trace (MLCommons, schema 0.0.4), as its
@@ -60,12 +60,12 @@ func (t *tracer) chakra(f File) error {
 		return err
 	}
 	if t.options.Ranks == 0 {
-		return &libraries.Error{File: f.Name, Line: 1, Msg: "Chakra's traces do not say how many ranks there are: want --ranks"}
+		return &measured.Error{File: f.Name, Line: 1, Msg: "Chakra's traces do not say how many ranks there are: want --ranks"}
 	}
 	index := make(map[text]int, len(nodes))
 	for i, n := range nodes {
 		if _, twice := index[n.ID]; twice {
-			return &libraries.Error{File: f.Name, Line: n.line, Msg: fmt.Sprintf("a second node of id %.20s", n.ID)}
+			return &measured.Error{File: f.Name, Line: n.line, Msg: fmt.Sprintf("a second node of id %.20s", n.ID)}
 		}
 		index[n.ID] = i
 	}
@@ -73,7 +73,7 @@ func (t *tracer) chakra(f File) error {
 		for _, id := range append(n.CtrlDeps, n.DataDeps...) {
 			of, there := index[id]
 			if !there {
-				return &libraries.Error{File: f.Name, Line: n.line, Msg: fmt.Sprintf("node %.20s waits for %.20s, which is not there", n.ID, id)}
+				return &measured.Error{File: f.Name, Line: n.line, Msg: fmt.Sprintf("node %.20s waits for %.20s, which is not there", n.ID, id)}
 			}
 			nodes[of].feeds = append(nodes[of].feeds, i)
 			n.needs++
@@ -118,7 +118,7 @@ func (t *tracer) chakra(f File) error {
 // chakraOp makes the op of a node; metadata has none.
 func (t *tracer) chakraOp(f File, n *chakraNode, calls *int) (op Op, isOp bool, err error) {
 	fail := func(format string, args ...any) (Op, bool, error) {
-		return Op{}, false, &libraries.Error{File: f.Name, Line: n.line, Msg: fmt.Sprintf(format, args...)}
+		return Op{}, false, &measured.Error{File: f.Name, Line: n.line, Msg: fmt.Sprintf(format, args...)}
 	}
 	us := 0.0
 	if n.Duration != "" {
@@ -197,12 +197,12 @@ func chakraNodes(f File) (nodes []*chakraNode, err error) {
 			continue
 		}
 		if len(nodes) == maxEvents {
-			return nil, &libraries.Error{File: f.Name, Line: n.line, Msg: fmt.Sprintf("more than %d nodes", maxEvents)}
+			return nil, &measured.Error{File: f.Name, Line: n.line, Msg: fmt.Sprintf("more than %d nodes", maxEvents)}
 		}
 		nodes = append(nodes, n)
 	}
 	if len(nodes) == 0 {
-		return nil, &libraries.Error{File: f.Name, Line: 1, Msg: "is neither a trace of PyTorch's profiler nor of Chakra"}
+		return nil, &measured.Error{File: f.Name, Line: 1, Msg: "is neither a trace of PyTorch's profiler nor of Chakra"}
 	}
 	return nodes, nil
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/internal/tomlfile"
 	"github.com/colltune/colltune/internal/units"
-	"github.com/colltune/colltune/search/libraries"
 )
 
 // MaxRanks is the most ranks of a step, and the most GPUs of a node.
@@ -97,10 +97,10 @@ type reference struct {
 	text, key string
 }
 
-// Parse reads a step. Errors about a line are a *libraries.Error.
+// Parse reads a step. Errors about a line are a *measured.Error.
 func Parse(file string, text []byte, o Options) (*Step, error) {
 	if len(text) > maxBytes {
-		return nil, &libraries.Error{File: file, Line: 1, Msg: fmt.Sprintf("%d bytes: want at most %d", len(text), maxBytes)}
+		return nil, &measured.Error{File: file, Line: 1, Msg: fmt.Sprintf("%d bytes: want at most %d", len(text), maxBytes)}
 	}
 	p := &parser{
 		step: &Step{File: file}, options: o, numbers: map[string]float64{}, groups: map[string]group{},
@@ -110,7 +110,7 @@ func Parse(file string, text []byte, o Options) (*Step, error) {
 	p.lines = lines
 	if err != nil {
 		if at, ok := err.(*tomlfile.Error); ok {
-			return nil, &libraries.Error{File: file, Line: at.Line, Msg: at.Msg}
+			return nil, &measured.Error{File: file, Line: at.Line, Msg: at.Msg}
 		}
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func Parse(file string, text []byte, o Options) (*Step, error) {
 }
 
 func (p *parser) errorf(key, format string, args ...any) error {
-	return &libraries.Error{File: p.step.File, Line: max(1, p.lines.Of(key)), Msg: fmt.Sprintf(format, args...)}
+	return &measured.Error{File: p.step.File, Line: max(1, p.lines.Of(key)), Msg: fmt.Sprintf(format, args...)}
 }
 
 // keys are all keys of a step's file.
@@ -145,7 +145,7 @@ func (p *parser) unknownKeys(meta toml.MetaData) error {
 			line = n
 		}
 	}
-	return &libraries.Error{File: p.step.File, Line: line, Msg: fmt.Sprintf("unknown key %.40q%s", last, suggest.DidYouMean(last, keys))}
+	return &measured.Error{File: p.step.File, Line: line, Msg: fmt.Sprintf("unknown key %.40q%s", last, suggest.DidYouMean(last, keys))}
 }
 
 // number evaluates an expression of the file.
@@ -370,7 +370,7 @@ func (p *parser) kind(o *opRead) (int, error) {
 		return 0, p.errorf(o.key+".bytes", "%s: %g bytes: want 1 to a PiB", o.Name, bytes)
 	}
 	k := Kind{Collective: name, Bytes: int64(bytes), Ranks: g.ranks, Nodes: g.nodes, Stride: g.stride}
-	dtype, err := libraries.ParseCondition(libraries.DType, cmp.Or(o.DType, p.file.DType, p.options.DType))
+	dtype, err := measured.ParseCondition(measured.DType, cmp.Or(o.DType, p.file.DType, p.options.DType))
 	if err != nil {
 		return 0, p.errorf(o.key+".dtype", "%v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -106,7 +107,7 @@ func Compare(s *Step, from Source, using Libraries) (*Result, error) {
 	for i, k := range s.Kinds {
 		times, err := from.Times(k)
 		if err != nil {
-			return nil, &libraries.Error{File: s.File, Line: lines[i], Msg: err.Error()}
+			return nil, &measured.Error{File: s.File, Line: lines[i], Msg: err.Error()}
 		}
 		times = slices.DeleteFunc(times, func(t libraries.Time) bool { return !using.uses(&t) })
 		if len(times) == 0 {
@@ -121,7 +122,7 @@ func Compare(s *Step, from Source, using Libraries) (*Result, error) {
 	for k, times := range m.times {
 		rivals, err := m.rivalsOf(times)
 		if err != nil {
-			return nil, &libraries.Error{File: s.File, Line: lines[k], Msg: fmt.Sprintf("%s: %v", s.Kinds[k], err)}
+			return nil, &measured.Error{File: s.File, Line: lines[k], Msg: fmt.Sprintf("%s: %v", s.Kinds[k], err)}
 		}
 		m.rivals = append(m.rivals, rivals)
 	}

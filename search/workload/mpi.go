@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -158,10 +159,10 @@ func (s mpi) Times(k Kind) ([]libraries.Time, error) {
 
 // simulated is a simulated time of a library.
 func simulated(k Kind, library, system, kernel string, us float64) libraries.Time {
-	r := libraries.Row{Collective: k.Collective, Ranks: k.Ranks, Bytes: k.Bytes, Library: library, TimeUS: us, LowUS: us, HighUS: us, Runs: 1}
-	r.Conditions[libraries.System], r.Conditions[libraries.Kernel], r.Conditions[libraries.Evidence] = system, kernel, "simulated"
-	r.Conditions[libraries.Nodes] = strconv.Itoa(cmp.Or(k.Nodes, 1))
-	r.Conditions[libraries.DType], r.Conditions[libraries.Traffic] = k.DType, k.Traffic
+	r := measured.Row{Collective: k.Collective, Ranks: k.Ranks, Bytes: k.Bytes, Library: library, TimeUS: us, LowUS: us, HighUS: us, Runs: 1}
+	r.Conditions[measured.System], r.Conditions[measured.Kernel], r.Conditions[measured.Evidence] = system, kernel, "simulated"
+	r.Conditions[measured.Nodes] = strconv.Itoa(cmp.Or(k.Nodes, 1))
+	r.Conditions[measured.DType], r.Conditions[measured.Traffic] = k.DType, k.Traffic
 	return libraries.Time{Row: r, Between: [2]int64{k.Bytes, k.Bytes}}
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
-	"github.com/colltune/colltune/search/libraries"
 )
 
 var (
@@ -56,7 +56,7 @@ func (t *tracer) ncclLog(f File) error {
 		m := callLine.FindSubmatch(line)
 		if m == nil {
 			if bytes.Contains(line, []byte(": opCount ")) {
-				return &libraries.Error{File: f.Name, Line: n, Msg: "a call that is torn, or of a form not known here"}
+				return &measured.Error{File: f.Name, Line: n, Msg: "a call that is torn, or of a form not known here"}
 			}
 			continue
 		}
@@ -71,7 +71,7 @@ func (t *tracer) ncclLog(f File) error {
 		c.ranks, errs[3] = strconv.Atoi(string(m[9]))
 		for _, e := range errs {
 			if e != nil || c.dtype >= len(ncclTypes) || c.ranks < 1 || c.ranks > MaxRanks {
-				return &libraries.Error{File: f.Name, Line: n, Msg: fmt.Sprintf("count %s, datatype %s, nranks %s: want numbers that NCCL prints", m[5], m[6], m[9])}
+				return &measured.Error{File: f.Name, Line: n, Msg: fmt.Sprintf("count %s, datatype %s, nranks %s: want numbers that NCCL prints", m[5], m[6], m[9])}
 			}
 		}
 		r := ranks[c.program]
@@ -103,14 +103,14 @@ func (t *tracer) logged(f File, r *rankLog, c logged) error {
 	}
 	if p2p {
 		if len(r.open) > 2*MaxRanks {
-			return &libraries.Error{File: f.Name, Line: c.line, Msg: "too many sends and receives in one group"}
+			return &measured.Error{File: f.Name, Line: c.line, Msg: "too many sends and receives in one group"}
 		}
 		r.open = append(r.open, c)
 		return nil
 	}
 	name := c.name
 	if !slices.Contains(collective.Names(), name) {
-		return &libraries.Error{File: f.Name, Line: c.line, Msg: fmt.Sprintf("unknown call %.40q", c.name)}
+		return &measured.Error{File: f.Name, Line: c.line, Msg: fmt.Sprintf("unknown call %.40q", c.name)}
 	}
 	each := int64(1)
 	switch name {
@@ -133,7 +133,7 @@ func (t *tracer) closeP2P(f File, r *rankLog) error {
 		if c.name == "send" {
 			sends = append(sends, c)
 			if total += c.elements; total < 0 || total > units.MostBytes {
-				return &libraries.Error{File: f.Name, Line: c.line, Msg: "more than a PiB in one group"}
+				return &measured.Error{File: f.Name, Line: c.line, Msg: "more than a PiB in one group"}
 			}
 			most = max(most, c.elements)
 		}
@@ -154,7 +154,7 @@ func (t *tracer) issue(f File, r *rankLog, c logged, name, traffic string, ranks
 	dtype := ncclTypes[c.dtype]
 	bytes, err := units.Product(append(counts, collective.MeasuredBytes(dtype))...)
 	if err != nil {
-		return &libraries.Error{File: f.Name, Line: c.line, Msg: "count: " + err.Error()}
+		return &measured.Error{File: f.Name, Line: c.line, Msg: "count: " + err.Error()}
 	}
 	k := t.kindOf(name, dtype, traffic, bytes, ranks, nil)
 	number := r.numbers[c.comm]
@@ -169,7 +169,7 @@ func (t *tracer) issue(f File, r *rankLog, c logged, name, traffic string, ranks
 	i, known := r.streams[c.stream]
 	if !known {
 		if i = len(r.streams); i == maxStreams {
-			return &libraries.Error{File: f.Name, Line: c.line, Msg: fmt.Sprintf("more than %d streams", maxStreams)}
+			return &measured.Error{File: f.Name, Line: c.line, Msg: fmt.Sprintf("more than %d streams", maxStreams)}
 		}
 		r.streams[c.stream] = i
 	}

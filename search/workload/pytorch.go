@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
-	"github.com/colltune/colltune/search/libraries"
 )
 
 // text is a JSON string or number, as text.
@@ -77,7 +77,7 @@ func (t *tracer) pytorch(f File) error {
 		if e.isCall() {
 			k, err := t.profilerKind(e)
 			if err != nil {
-				return &libraries.Error{File: f.Name, Line: e.line, Msg: err.Error()}
+				return &measured.Error{File: f.Name, Line: e.line, Msg: err.Error()}
 			}
 			group := fmt.Sprintf("%s %s", e.Args.Group, e.Args.Members)
 			number := numbers[group]
@@ -103,7 +103,7 @@ func (t *tracer) pytorch(f File) error {
 			last[i] = len(p.Ops)
 		} else {
 			if i = len(last); i == maxStreams {
-				return &libraries.Error{File: f.Name, Line: e.line, Msg: fmt.Sprintf("more than %d streams", maxStreams)}
+				return &measured.Error{File: f.Name, Line: e.line, Msg: fmt.Sprintf("more than %d streams", maxStreams)}
 			}
 			streams[op.Stream] = i
 			last = append(last, len(p.Ops))
@@ -114,7 +114,7 @@ func (t *tracer) pytorch(f File) error {
 			}
 		}
 		if t.waits += len(past.recent); t.waits > maxWaits {
-			return &libraries.Error{File: f.Name, Line: e.line, Msg: fmt.Sprintf("more than %d waits of a stream for another: want a trace of fewer kernels, or of fewer streams at a time", maxWaits)}
+			return &measured.Error{File: f.Name, Line: e.line, Msg: fmt.Sprintf("more than %d waits of a stream for another: want a trace of fewer kernels, or of fewer streams at a time", maxWaits)}
 		}
 		op.DelayUS = max(0, e.TS-latest)
 		past.open.push(interval{i, len(p.Ops), e.TS, e.TS + e.Dur})
@@ -213,7 +213,7 @@ func profilerEvents(f File) (events []*profilerEvent, err error) {
 		return nil, fail(err)
 	}
 	if len(events) == 0 {
-		return nil, &libraries.Error{File: f.Name, Line: 1, Msg: "has no kernels of a GPU: want a trace with ProfilerActivity.CUDA"}
+		return nil, &measured.Error{File: f.Name, Line: 1, Msg: "has no kernels of a GPU: want a trace with ProfilerActivity.CUDA"}
 	}
 	return events, nil
 }
@@ -228,7 +228,7 @@ func (t *tracer) profilerKind(e *profilerEvent) (Kind, error) {
 	if name == "" {
 		return Kind{}, fmt.Errorf("unknown collective %.40q", a.Collective)
 	}
-	dtype, err := libraries.ParseCondition(libraries.DType, cmp.Or(collective.PyTorch.DType(a.DType), strings.ToLower(a.DType)))
+	dtype, err := measured.ParseCondition(measured.DType, cmp.Or(collective.PyTorch.DType(a.DType), strings.ToLower(a.DType)))
 	if err != nil {
 		return Kind{}, err
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/colltune/colltune/search/libraries"
+	"github.com/colltune/colltune/executor/measured"
 )
 
 // Shipped steps are read at any scale that their groups allow, and their sizes are those
@@ -92,7 +92,7 @@ func TestModelMPI(t *testing.T) {
 		{Kind{Collective: "allreduce", Bytes: 64 << 20, Ranks: 16, Nodes: 4}, "two-level", 2 * (2*2.4 + (16<<20)*0.75/5.125e3 + 2*2.4 + (64<<20)*0.75/60e3)},
 	} {
 		times, err := source.Times(c.kind)
-		if err != nil || len(times) != 1 || math.Abs(times[0].TimeUS-c.us) > 1e-6 || times[0].Conditions[libraries.Kernel] != c.kernel || !times[0].Simulated() {
+		if err != nil || len(times) != 1 || math.Abs(times[0].TimeUS-c.us) > 1e-6 || times[0].Conditions[measured.Kernel] != c.kernel || !times[0].Simulated() {
 			t.Errorf("%s: %+v, %v: want %s in %g us", c.kind, times, err, c.kernel, c.us)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -93,15 +94,15 @@ func (s tableSource) of(k Kind) (curves *libraries.Curves, err error) {
 		return curves, nil
 	}
 	q := libraries.Query{Collective: k.Collective, Ranks: k.Ranks}
-	q.Conditions[libraries.System], q.Conditions[libraries.DType] = s.system, k.DType
-	q.Conditions[libraries.SMs], q.Conditions[libraries.Traffic] = k.SMs, k.Traffic
+	q.Conditions[measured.System], q.Conditions[measured.DType] = s.system, k.DType
+	q.Conditions[measured.SMs], q.Conditions[measured.Traffic] = k.SMs, k.Traffic
 	if k.Nodes > 0 {
-		q.Conditions[libraries.Nodes] = strconv.Itoa(k.Nodes)
+		q.Conditions[measured.Nodes] = strconv.Itoa(k.Nodes)
 	}
 	curves, err = s.table.Curves(q)
 	if errors.Is(err, libraries.ErrNone) && k.Nodes > 0 { // rows that do not state their nodes
-		q.Conditions[libraries.Nodes] = ""
-		if curves, err = s.table.Curves(q); err == nil && curves.Stated(libraries.Nodes) {
+		q.Conditions[measured.Nodes] = ""
+		if curves, err = s.table.Curves(q); err == nil && curves.Stated(measured.Nodes) {
 			curves = nil
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/files"
 	"github.com/colltune/colltune/internal/units"
-	"github.com/colltune/colltune/search/libraries"
 )
 
 // File is a file of a step, or one rank's trace.
@@ -33,49 +33,39 @@ const (
 	maxEvents     = 4_000_000
 )
 
-// formats are the kinds of files that hold a step, the first that matches.
-var formats = []struct {
-	is   func([]byte) bool
-	read func(*tracer, File) error
-}{
-	{func(text []byte) bool { return isJSON(text) && bytes.Contains(text, []byte(`"traceEvents"`)) }, (*tracer).pytorch},
-	{isJSON, (*tracer).chakra},
-	{func(text []byte) bool { return bytes.Contains(text, []byte("NCCL INFO")) }, (*tracer).ncclLog},
+// traces are what reads each format of a trace.
+var traces = map[measured.Format]func(*tracer, File) error{
+	measured.PyTorch: (*tracer).pytorch, measured.Chakra: (*tracer).chakra, measured.NCCLLog: (*tracer).ncclLog,
 }
-
-func isJSON(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) }
 
 // Read reads a step of a TOML file, as Parse does, or of traces, one a rank: PyTorch's
 // profiler, Chakra's execution traces as JSON, or NCCL's debug log, which may hold many
 // ranks. The rows are what the calls of traces took, as a library named recorded; none where
 // no times were recorded.
-func Read(files []File, o Options) (*Step, []libraries.Row, error) {
+func Read(files []File, o Options) (*Step, []measured.Row, error) {
 	t := &tracer{step: &Step{Name: files[0].Name, File: files[0].Name}, options: o, kinds: map[Kind]int{}, joined: map[joint]seen{}, counts: map[string]int{}}
 	for _, f := range files {
 		f = f.unmarked()
-		i := 0
-		for i < len(formats) && !formats[i].is(f.Text) {
-			i++
-		}
+		format, traced := measured.Sniff(f.Text, measured.PyTorch, measured.Chakra, measured.NCCLLog)
 		switch {
 		case len(bytes.TrimSpace(f.Text)) == 0:
-			return nil, nil, &libraries.Error{File: f.Name, Line: 1, Msg: "is empty: want a step in TOML, or a trace"}
-		case i < len(formats):
+			return nil, nil, &measured.Error{File: f.Name, Line: 1, Msg: "is empty: want a step in TOML, or a trace"}
+		case traced:
 			if len(o.Parameters) > 0 {
-				return nil, nil, &libraries.Error{File: f.Name, Line: 1, Msg: "is a trace, which has no parameters"}
+				return nil, nil, &measured.Error{File: f.Name, Line: 1, Msg: "is a trace, which has no parameters"}
 			}
-			if err := formats[i].read(t, f); err != nil {
+			if err := traces[format](t, f); err != nil {
 				return nil, nil, err
 			}
 		case len(files) > 1:
-			return nil, nil, &libraries.Error{File: f.Name, Line: 1, Msg: "is no trace: want one file of a step, or traces"}
+			return nil, nil, &measured.Error{File: f.Name, Line: 1, Msg: "is no trace: want one file of a step, or traces"}
 		default:
 			s, err := Parse(f.Name, f.Text, o)
 			return s, nil, err
 		}
 	}
 	if len(t.step.Calls) == 0 {
-		return nil, nil, &libraries.Error{File: files[0].Name, Line: 1, Msg: "has no call of a collective"}
+		return nil, nil, &measured.Error{File: files[0].Name, Line: 1, Msg: "has no call of a collective"}
 	}
 	t.step.Ranks = max(o.Ranks, t.ranks)
 	return t.step, t.rows, nil
@@ -91,7 +81,7 @@ type tracer struct {
 	ranks   int            // of the largest group
 	ops     int            // of all traces
 	waits   int            // of all ops
-	rows    []libraries.Row
+	rows    []measured.Row
 }
 
 // joint is a call in which the ranks of a communicator meet, by its number there.
@@ -110,7 +100,7 @@ type seen struct {
 // count adds to the ops of the traces.
 func (t *tracer) count(f File, line, ops int) error {
 	if t.ops += ops; t.ops > maxEvents {
-		return &libraries.Error{File: f.Name, Line: line, Msg: fmt.Sprintf("more than %d ops in all traces", maxEvents)}
+		return &measured.Error{File: f.Name, Line: line, Msg: fmt.Sprintf("more than %d ops in all traces", maxEvents)}
 	}
 	return nil
 }
@@ -124,7 +114,7 @@ func (t *tracer) call(f string, line int, k Kind, communicator string, number in
 	if j, met := t.joined[key]; communicator != "" && met {
 		c := &t.step.Calls[j.call]
 		if c.Kind != kind {
-			return Op{}, &libraries.Error{File: f, Line: line, Msg: fmt.Sprintf("%s, where another rank makes %s of the same communicator at %s:%d", k, t.step.Kinds[c.Kind], j.file, j.line)}
+			return Op{}, &measured.Error{File: f, Line: line, Msg: fmt.Sprintf("%s, where another rank makes %s of the same communicator at %s:%d", k, t.step.Kinds[c.Kind], j.file, j.line)}
 		}
 		return Op{Name: c.Op, Iteration: c.Iteration, Call: j.call, Line: line}, nil
 	}
@@ -157,13 +147,13 @@ func (t *tracer) note(f string, line int, k Kind, us float64) error {
 	if us <= 0 {
 		return nil
 	}
-	r := libraries.Row{Collective: k.Collective, Ranks: k.Ranks, Bytes: k.Bytes, Library: recorded, TimeUS: us, Source: libraries.SourceOf(f, line)}
-	r.Conditions[libraries.DType], r.Conditions[libraries.Traffic] = k.DType, k.Traffic
+	r := measured.Row{Collective: k.Collective, Ranks: k.Ranks, Bytes: k.Bytes, Library: recorded, TimeUS: us, Source: measured.SourceOf(f, line)}
+	r.Conditions[measured.DType], r.Conditions[measured.Traffic] = k.DType, k.Traffic
 	if k.Nodes > 0 {
-		r.Conditions[libraries.Nodes] = strconv.Itoa(k.Nodes)
+		r.Conditions[measured.Nodes] = strconv.Itoa(k.Nodes)
 	}
 	if err := r.Finish(); err != nil {
-		return &libraries.Error{File: f, Line: line, Msg: err.Error()}
+		return &measured.Error{File: f, Line: line, Msg: err.Error()}
 	}
 	t.rows = append(t.rows, r)
 	return nil
@@ -189,7 +179,7 @@ func decodeError(f File, d *json.Decoder, lines *lineCounter, what string, err e
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		offset, err = int64(len(f.Text)), errors.New("the trace is torn: it ends within "+what)
 	}
-	return &libraries.Error{File: f.Name, Line: lines.at(offset), Msg: err.Error()}
+	return &measured.Error{File: f.Name, Line: lines.at(offset), Msg: err.Error()}
 }
 
 // lineCounter finds the lines of rising offsets.

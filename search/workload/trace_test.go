@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -26,7 +27,7 @@ func profile(events ...string) string {
 	return "{\"schemaVersion\": 1,\n\"traceEvents\": [\n" + `{"ph": "M", "name": "process_name", "pid": 0, "tid": "x", "args": {"name": "python"}},` + "\n" + strings.Join(events, ",\n") + "\n],\n\"traceName\": \"t.json\"}\n"
 }
 
-func read(t *testing.T, o Options, texts ...string) (*Step, []libraries.Row, error) {
+func read(t *testing.T, o Options, texts ...string) (*Step, []measured.Row, error) {
 	t.Helper()
 	var files []File
 	for i, text := range texts {
@@ -212,7 +213,7 @@ func TestTraceErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\n%v: want %q", c.text, err, c.want)
 		}
-		var at *libraries.Error
+		var at *measured.Error
 		var d *Deadlock
 		if !errors.As(err, &at) && !errors.As(err, &d) {
 			t.Errorf("%v: want an error with file and line", err)

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -129,7 +130,7 @@ func TestParseErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\n%v: want %q", c.text, err, c.want)
 		}
-		var at *libraries.Error
+		var at *measured.Error
 		if !errors.As(err, &at) {
 			t.Errorf("%v: want an error with file and line", err)
 		}
@@ -168,7 +169,7 @@ type fixed map[string]func(Kind) float64
 func (f fixed) Times(k Kind) (times []libraries.Time, err error) {
 	for _, name := range sortedKeys(f) {
 		if us := f[name](k); us > 0 {
-			times = append(times, libraries.Time{Row: libraries.Row{Library: name, TimeUS: us, LowUS: us * 0.9, HighUS: us * 1.2}})
+			times = append(times, libraries.Time{Row: measured.Row{Library: name, TimeUS: us, LowUS: us * 0.9, HighUS: us * 1.2}})
 		}
 	}
 	slices.SortStableFunc(times, func(a, b libraries.Time) int { return int(math.Copysign(1, a.TimeUS-b.TimeUS)) })
@@ -384,7 +385,7 @@ func TestFromTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, _, err := libraries.Read(libraries.Source{Path: name}, text)
+	rows, _, err := measured.Read(measured.Source{Path: name}, text)
 	if err != nil {
 		t.Fatal(err)
 	}

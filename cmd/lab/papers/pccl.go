@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/search/libraries"
 	"github.com/colltune/colltune/search/workload"
 	"github.com/colltune/colltune/topologies"
@@ -271,6 +272,6 @@ func (s pcclSource) Times(k workload.Kind) ([]libraries.Time, error) {
 		return nil, err
 	}
 	us := s.factor * times[0]
-	row := libraries.Row{Collective: k.Collective, Ranks: k.Ranks, Bytes: k.Bytes, Library: s.library, TimeUS: us, LowUS: us, HighUS: us}
+	row := measured.Row{Collective: k.Collective, Ranks: k.Ranks, Bytes: k.Bytes, Library: s.library, TimeUS: us, LowUS: us, HighUS: us}
 	return []libraries.Time{{Row: row, Between: [2]int64{k.Bytes, k.Bytes}}}, nil
 }

@@ -1,8 +1,8 @@
-package libraries
+package measured
 
 import (
-	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,8 +29,9 @@ type Row struct {
 	Runs       int     // rows merged
 	Source     string  // FILE:LINE of the first
 
-	width int64   // of elements that are reduced (widthOf)
-	noise float64 // the share by which times of one call in its file differ (Build)
+	Noise float64 // the share by which times of one call in its file differ; 0: not known
+
+	width int64 // of elements that are reduced (Finish)
 }
 
 // Condition is what a time may depend on besides the call's collective, ranks and size.
@@ -131,6 +132,26 @@ func digits(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
+// Header lists the columns that rows are written in.
+func Header() (names []string) {
+	for _, c := range columns {
+		if c.get != nil {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// Fields is the row in the columns of Header; "": not stated.
+func (r *Row) Fields() (fields []string) {
+	for _, c := range columns {
+		if c.get != nil {
+			fields = append(fields, c.get(r))
+		}
+	}
+	return fields
+}
+
 // columnOf returns the column of a name; the error names the nearest.
 func columnOf(name string) (*column, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
@@ -157,10 +178,10 @@ func conditionColumn(c Condition, also string, normal func(string) (string, erro
 	}, func(r *Row) string { return r.Conditions[c] }}
 }
 
-// maxWord is the longest text of a field in bytes, and maxWhole the largest of its numbers.
+// maxWord is the longest text of a field in bytes, and MaxWhole the largest of its numbers.
 const (
 	maxWord  = 200
-	maxWhole = 1 << 24
+	MaxWhole = 1 << 24
 )
 
 // formula are the characters that begin a spreadsheet's formula, or a comment.
@@ -182,6 +203,9 @@ func plain(v string) (string, error) {
 	}
 	return v, nil
 }
+
+// Word is any text as a field of a row.
+func Word(text string) string { return safeWord(text, maxWord) }
 
 // safeWord makes of any text one that plain takes, of at most a number of bytes.
 func safeWord(v string, most int) string {
@@ -209,8 +233,8 @@ func word(of func(*Row) *string) func(*Row, string) error {
 
 func wholeNumber(v string) (string, error) {
 	n, err := strconv.ParseUint(v, 10, 64)
-	if err != nil || n < 1 || n > maxWhole {
-		return "", fmt.Errorf("%.40q: want a whole number from 1 to %d", v, maxWhole)
+	if err != nil || n < 1 || n > MaxWhole {
+		return "", fmt.Errorf("%.40q: want a whole number from 1 to %d", v, MaxWhole)
 	}
 	return strconv.FormatUint(n, 10), nil
 }
@@ -320,23 +344,42 @@ func (r *Row) Finish() error {
 	if r.LowUS > r.TimeUS || r.HighUS < r.TimeUS {
 		return fmt.Errorf("time_us %g is not between low_us %g and high_us %g", r.TimeUS, r.LowUS, r.HighUS)
 	}
-	r.width = widthOf(r)
+	if collective.Reduces(r.Collective) { // so that 16-bit floats of both kinds meet
+		r.width = collective.MeasuredBytes(r.Conditions[DType])
+	}
 	if r.Conditions[Evidence] == "" {
 		r.Conditions[Evidence] = "measured"
 	}
 	return nil
 }
 
-// order compares rows by call, then by library and conditions, then by time.
-func order(a, b *Row) int {
-	if c := cmp.Or(strings.Compare(a.Collective, b.Collective), cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(a.width, b.width), cmp.Compare(a.Bytes, b.Bytes)); c != 0 {
-		return c
+// Interval is that of the time: of a single run, what the noise makes of it, and of several
+// at least that.
+func (r *Row) Interval() (low, high float64) {
+	half := math.Sqrt(1 + r.Noise)
+	return min(r.LowUS, r.TimeUS/half), max(r.HighUS, r.TimeUS*half)
+}
+
+// ParseConditions reads conditions' names.
+func ParseConditions(names []string) (all []Condition, err error) {
+	for _, name := range names {
+		i := slices.Index(ConditionNames(), name)
+		if i < 0 {
+			return nil, fmt.Errorf("unknown condition %.40q: want %s", name, strings.Join(ConditionNames(), ", "))
+		}
+		all = append(all, Condition(i))
 	}
-	if c := cmp.Or(strings.Compare(a.Library, b.Library), strings.Compare(a.Version, b.Version)); c != 0 {
-		return c
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// ParseCondition spells a condition's value as rows have it; "" stays.
+func ParseCondition(c Condition, value string) (string, error) {
+	column, err := columnOf(c.String())
+	if err != nil {
+		return "", err
 	}
-	if c := slices.Compare(a.Conditions[:], b.Conditions[:]); c != 0 {
-		return c
-	}
-	return cmp.Or(cmp.Compare(a.TimeUS, b.TimeUS), strings.Compare(a.Source, b.Source))
+	var r Row
+	err = column.set(&r, value)
+	return r.Conditions[c], err
 }

@@ -1,39 +1,197 @@
-package libraries_test
+package measured_test
 
 import (
 	"bytes"
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"pgregory.net/rapid"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
-	"github.com/colltune/colltune/results/resultstest"
-	"github.com/colltune/colltune/search/libraries"
+	"github.com/colltune/colltune/executor/measured"
 )
 
-// readBack fails unless a table of the rows is read as it was written.
-func readBack(t interface{ Fatalf(string, ...any) }, rows []libraries.Row) {
-	table, _ := libraries.Build(rows, libraries.DefaultEqual)
-	var b bytes.Buffer
-	if err := table.Write(&b, "v"); err != nil {
-		t.Fatalf("%v", err)
+const (
+	ncclText = `# nThread 1 nGpus 8 minBytes 1024 maxBytes 2048 step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1 validation: 1 graph: 0
+# Collective test starting: all_gather_perf
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+        1024            32     float    none      -1    10.00    0.10    0.09       0    11.00    0.09    0.08       0
+        2048            64     float    none      -1    12.00    0.17    0.15       3    13.00    0.16    0.14       0
+# Out of bounds values : 0 OK
+`
+	osuText = `# OSU MPI-CUDA Allgather Latency Test v7.3
+# Datatype: MPI_CHAR.
+# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+128                     9.00              8.00             10.00        1000
+256                    14.00             13.00             15.00        1000
+`
+)
+
+// read reads one file stated as text is; the file has that content.
+func read(text, content string) ([]measured.Row, []string, error) {
+	s, err := measured.ParseSource(text)
+	if err != nil {
+		return nil, nil, err
 	}
-	again, err := libraries.ReadTable("f", b.Bytes())
+	return measured.Read(s, []byte(content))
+}
+
+func mustRead(t *testing.T, text, content string) []measured.Row {
+	t.Helper()
+	rows, _, err := read(text, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// readBack fails unless rows that are written in the columns of a table are read as they were.
+func readBack(t interface{ Fatalf(string, ...any) }, rows []measured.Row) {
+	var b bytes.Buffer
+	c := csv.NewWriter(&b)
+	_ = c.Write(measured.Header()) // to a buffer
+	for i := range rows {
+		_ = c.Write(rows[i].Fields())
+	}
+	c.Flush()
+	again, _, err := measured.Read(measured.Source{Path: "f"}, b.Bytes())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &b)
 	}
-	if !reflect.DeepEqual(again, table) {
-		t.Fatalf("read back as\n%+v\nwant\n%+v", again.Rows, table.Rows)
+	if !reflect.DeepEqual(again, rows) {
+		t.Fatalf("read back as\n%+v\nwant\n%+v", again, rows)
 	}
-	for _, r := range table.Rows {
+	for _, r := range rows {
 		if r.Bytes < 1 || r.Bytes > 1<<50 || r.Ranks < 1 || len(r.Entry()) > 401 {
-			t.Fatalf("%+v in a table", r)
+			t.Fatalf("%+v in a row", r)
 		}
 	}
+}
+
+// OSU calls some collectives by longer names.
+func TestOSUTitles(t *testing.T) {
+	for title, want := range map[string]string{
+		"MPI-CUDA All-to-All Personalized Exchange": "alltoall 1024",
+		"MPI All-to-Allv Personalized Exchange":     "alltoallv 128",
+		"MPI Reduce_scatter":                        "reducescatter 128",
+		"NCCL-CUDA Broadcast":                       "broadcast 128",
+	} {
+		rows := mustRead(t, "mpi=o.txt,ranks=8", strings.Replace(osuText, "MPI-CUDA Allgather", title, 1))
+		if got := fmt.Sprint(rows[0].Collective, " ", rows[0].Bytes); got != want {
+			t.Errorf("%s: %s, want %s", title, got, want)
+		}
+	}
+}
+
+func TestOtherNames(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"gpus and half", "gpus,collective,dtype,bytes,time_us\n8,all_reduce,half,1K,5\n", "allreduce 8 1024 f16 5"},
+		{"milliseconds", "ranks,collective,bytes,time_ms\n8,AllReduce,1024,5\n", "allreduce 8 1024  5000"},
+		{"seconds and elements", "ranks,collective,dtype,count,time_s\n8,bcast,float32,256,0.5\n", "broadcast 8 1024 f32 500000"},
+		{"a mark before, blanks, a comment", "\ufeff# mine\nranks, collective, bytes, time_us\n8, allreduce, 1024, 5\n", "allreduce 8 1024  5"},
+	} {
+		rows, _, err := read("x=f.csv", c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		r := rows[0]
+		if got := fmt.Sprint(r.Collective, " ", r.Ranks, " ", r.Bytes, " ", r.Conditions[measured.DType], " ", r.TimeUS); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	const head = "collective,ranks,bytes,time_us\n"
+	for _, c := range []struct{ name, source, text, want string }{
+		{"unknown column", "x=f", "collective,rank,bytes,time_us\n", `f:1: unknown column "rank"`},
+		{"a column twice", "x=f", "ranks,gpus,collective,bytes,time_us\n", "f:1: column ranks stands there twice"},
+		{"no unit of time", "x=f", "collective,ranks,bytes,time\n", "unknown column \"time\""},
+		{"two units of time", "x=f", "collective,ranks,bytes,time_us,time_ms\n", "f:1: 2 of the columns time_us, time_ms, time_s"},
+		{"no unit of size", "x=f", "collective,ranks,time_us\n", "f:1: 0 of the columns bytes, count"},
+		{"count without dtype", "x=f", "collective,ranks,count,time_us\nallreduce,8,4,1\n", "f:2: count is in elements"},
+		{"torn line", "x=f", head + "allreduce,8,1024,5\nallreduce,8,10\n", "f:3: another number of fields"},
+		{"no number", "x=f", head + "allreduce,8,1024,fast\n", `f:2: column time_us: "fast"`},
+		{"a time of zero", "x=f", head + "allreduce,8,1024,0\n", "f:2: column time_us: time of 0 us"},
+		{"not a time", "x=f", head + "allreduce,8,1024,NaN\n", "f:2: column time_us"},
+		{"unknown collective", "x=f", head + "allreduse,8,1024,5\n", "f:2: column collective: unknown collective"},
+		{"a formula", "x=f", head[:len(head)-1] + ",kernel\nallreduce,8,1024,5,=1+1\n", "f:2: column kernel"},
+		{"no ranks", "x=f", "collective,bytes,time_us\nallreduce,1024,5\n", "f:2: ranks is not stated"},
+		{"no library", "f", head + "allreduce,8,1024,5\n", "f:2: library is not stated"},
+		{"another library", "x=f", head[:len(head)-1] + ",library\nallreduce,8,1024,5,nccl\n", "f:1: has no rows of x: it has nccl"},
+		{"stated otherwise", "x=f,ranks=4", head + "allreduce,8,1024,5\n", "f:2: ranks is 8 here, and stated as 4"},
+		{"nothing", "x=f", "", "f:1: want a line that names the columns"},
+		{"no rows", "x=f", head, "f:1: nothing was measured in it"},
+		{"mixed tools", "x=f", ncclText + osuText, "f:7: output of OSU micro-benchmarks and of nccl-tests in one file"},
+		{"OSU's ranks", "x=f", osuText, "f:4: ranks is not stated"},
+		{"OSU torn", "x=f,ranks=8", osuText + "512\n", `f:6: "512": want a size and a time`},
+		{"OSU's bandwidth", "x=f,ranks=8", "# OSU MPI Bandwidth Test v7.1\n# Size      Bandwidth (MB/s)\n1  3.45\n", "f:1: "},
+		{"OSU without columns", "x=f,ranks=8", "# OSU MPI Allgather Latency Test v7.1\n1  3.45\n", "f:2: a row before the line"},
+		{"nccl-tests torn", "x=f", strings.Replace(ncclText, "    10.00    0.10", "    10.0", 1), "f:4: "},
+	} {
+		_, _, err := read(c.source, c.text)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %s", c.name, err, c.want)
+		}
+	}
+	for _, source := range []string{"", "=f", "x=", "x=f,ranks", "x=f,ranks=", "x=f,ranks=many", "x=f,bytes=4", "x=f,colour=red", "x=f,placement=left"} {
+		if _, err := measured.ParseSource(source); err == nil {
+			t.Errorf("--library %q is accepted", source)
+		}
+	}
+}
+
+// ncclJSON is nccl-tests' -J.
+const ncclJSON = `{"args":["./all_reduce_perf"],"nccl_version":23007,"config":{"nthreads":1,"ngpus":8,"graph":20},"devices":[{"rank":0}],
+"results":[{"size":4096,"count":1024,"type":"float","redop":"sum","root":"-1","out_of_place":{"time":80.0,"alg_bw":0.05,"bus_bw":0.08,"nwrong":null},"in_place":null}]}`
+
+// fuzz gives a reader any bytes. What it accepts is a table that is read back; what it refuses
+// has file and line; and rows are no more than the bytes allow.
+func fuzz(f *testing.F, seeds ...string) {
+	for _, seed := range seeds {
+		f.Add("x=f,ranks=8", []byte(seed))
+		f.Add("f", []byte(seed))
+		for _, cut := range []int{1, 3} { // torn
+			f.Add("x=f,ranks=8", []byte(seed[:len(seed)*cut/4]))
+		}
+	}
+	f.Fuzz(func(t *testing.T, source string, text []byte) {
+		s, err := measured.ParseSource(source)
+		if err != nil {
+			return
+		}
+		rows, _, err := measured.Read(s, text)
+		if err != nil {
+			var at *measured.Error
+			if !errors.As(err, &at) || at.Line < 1 || at.Line > bytes.Count(text, []byte("\n"))+1 {
+				t.Fatalf("%v: want file and line", err)
+			}
+			return
+		}
+		if len(rows) > len(text)/4+1 {
+			t.Fatalf("%d rows of %d bytes", len(rows), len(text))
+		}
+		readBack(t, rows)
+	})
+}
+
+func FuzzCSV(f *testing.F) {
+	fuzz(f, "collective,ranks,bytes,time_us\nallreduce,8,1024,5\n", "\ufeffgpus, collective, dtype, count, time_ms\n# c\n8,\"bcast\",half,1K,1e3\n",
+		"collective,ranks,nodes,bytes,library,version,channels,algorithm,protocol,low_us,high_us,runs,evidence,time_us\nallgather,8,1,8K,nccl,2,16,ring,ll,1,3,4,simulated,2\n",
+		"collective,ranks,count,dtype,library,time_us\nallreduce,8,2305843009213693953,f64,x,5\nallgather,8,9223372036854775807,f64,x,5\nallgather,8,562949953421312,half,x,0x1p3\n",
+		"collective,ranks,bytes,library,time_us,runs\nallreduce,8,8,=x,1_000,16777216\nallreduce,8,8,\"x\",5,16777216\n")
+}
+
+func FuzzNCCLTests(f *testing.F) {
+	fuzz(f, ncclText, ncclJSON, "RCCL version : =cmd|calc\n"+ncclText, "RCCL version : "+strings.Repeat("x", 300)+"\n"+ncclText, strings.ReplaceAll(ncclText, "  1024 ", " 9223372036854775807 "), strings.ReplaceAll(ncclJSON, "4096", "-8"), "\ufeff"+ncclJSON)
+}
+
+func FuzzOSU(f *testing.F) {
+	fuzz(f, osuText, strings.ReplaceAll(osuText, "Allgather", "Allreduce"), strings.ReplaceAll(osuText, "\n128 ", "\n4611686018427387905 "), "\ufeff"+osuText)
 }
 
 // The shapes of the files that are read, with %c, %w, %t and %d where counts, words, times and
@@ -82,7 +240,7 @@ func TestTablesAreReadBack(t *testing.T) {
 				source := strings.Replace(shape.source, "f", name, 1) + rapid.SampledFrom([]string{"", "", ",nodes=1,system=h200"}).Draw(t, "stated")
 				text := fill(t, shape.text)
 				rows, _, err := read(source, text)
-				var at *libraries.Error
+				var at *measured.Error
 				if err == nil {
 					readBack(t, rows)
 				} else if !errors.As(err, &at) || at.Line < 1 || at.Line > strings.Count(text, "\n")+1 {
@@ -90,33 +248,6 @@ func TestTablesAreReadBack(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// A campaign's winners are rows whatever its template and its folder are called; a system's
-// name that no table can hold is refused.
-func TestCampaignsAreReadBack(t *testing.T) {
-	for _, c := range []struct{ system, algorithm, want string }{
-		{"ring:4", "ring", ""},
-		{"ring:4", "=cmd\x1b" + strings.Repeat("ü", 150), ""},
-		{"=ring", "ring", `system: "=ring": want a word that begins with a letter or a digit`},
-		{strings.Repeat("x", 300), "ring", "system: \"xxxxxxxxxxxxxxxxxxxx\"… has 300 bytes: want at most 200"},
-	} {
-		plan := resultstest.Plan()
-		plan.Topology.Name = c.system
-		campaign := resultstest.Create(t, plan)
-		resultstest.Append(t, campaign, resultstest.NativeTrial(c.algorithm, "LL", nil, 1, 1024, 5))
-		source, err := libraries.ParseSource("ours=somewhere/=" + strings.Repeat("y", 250))
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows, err := libraries.ReadCampaign(source, campaign)
-		switch {
-		case c.want == "" && err == nil && len(rows) == 1:
-			readBack(t, rows)
-		case c.want == "" || err == nil || !strings.Contains(err.Error(), c.want):
-			t.Errorf("%.20q, %.20q: %d rows, %v: want %q", c.system, c.algorithm, len(rows), err, c.want)
-		}
 	}
 }
 
@@ -167,7 +298,7 @@ func FuzzParseSource(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := libraries.ParseSource(text)
+		s, err := measured.ParseSource(text)
 		if err != nil {
 			if err.Error() == "" {
 				t.Fatal("no reason")
@@ -177,11 +308,11 @@ func FuzzParseSource(f *testing.F) {
 		if s.Path == "" || strings.TrimSpace(s.Library) != s.Library || len(s.Library) > 200 {
 			t.Fatalf("%q: library %q of %q", text, s.Library, s.Path)
 		}
-		bare, err := libraries.ParseSource(libraries.WithoutFolder(text))
+		bare, err := measured.ParseSource(measured.WithoutFolder(text))
 		if err != nil && !strings.HasSuffix(s.Path, "/") && !strings.HasSuffix(s.Path, `\`) || err == nil && bare.Library != s.Library {
 			t.Fatalf("%q without its folder: %v", text, err)
 		}
-		rows, _, err := libraries.Read(s, []byte("collective,bytes,time_us\nallreduce,1024,5\nallgather,8,2\n"))
+		rows, _, err := measured.Read(s, []byte("collective,bytes,time_us\nallreduce,1024,5\nallgather,8,2\n"))
 		if err == nil {
 			readBack(t, rows)
 		}

@@ -1,4 +1,4 @@
-package libraries
+package measured
 
 import (
 	"cmp"
@@ -23,23 +23,4 @@ func dtypeName(v string) (string, error) {
 		return name, nil
 	}
 	return "", fmt.Errorf("unknown dtype %.40q: want one of %s%s", strings.ToLower(v), strings.Join(dtypeNames, ", "), suggest.DidYouMean(strings.ToLower(v), dtypeNames))
-}
-
-// reducing are the collectives whose time depends on the elements: the others move bytes.
-var reducing = func() (names []string) {
-	for _, name := range collective.Names() {
-		if c, err := collective.OfName(collective.Spec{Name: name, Ranks: 2, Chunks: 2}); err == nil && c.Reduces() {
-			names = append(names, name)
-		}
-	}
-	return names
-}()
-
-// widthOf is the size of a row's elements where they are reduced, so that 16-bit floats of
-// both kinds meet; 0 elsewhere, and where the type is not stated.
-func widthOf(r *Row) int64 {
-	if !slices.Contains(reducing, r.Collective) {
-		return 0
-	}
-	return collective.MeasuredBytes(r.Conditions[DType])
 }

@@ -1,8 +1,10 @@
-package libraries
+package measured
 
 import (
 	"errors"
 	"fmt"
+	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -86,8 +88,8 @@ func (s *Source) ranks() int {
 // errOther is the error of a row that is another library's.
 var errOther = errors.New("another library's")
 
-// complete adds to a row what is stated. A row that says otherwise is an error.
-func (s *Source) complete(r *Row) error {
+// Complete adds to a row what is stated. A row that says otherwise is an error.
+func (s *Source) Complete(r *Row) error {
 	if s.Library != "" {
 		if r.Library != "" && r.Library != s.Library {
 			return errOther
@@ -106,4 +108,10 @@ func (s *Source) complete(r *Row) error {
 		}
 	}
 	return r.Finish()
+}
+
+// SourceOf is a line of a file, as a row's source has it: without its folder, with room for
+// the line's number.
+func SourceOf(file string, line int) string {
+	return fmt.Sprintf("%s:%d", safeWord(path.Base(filepath.ToSlash(file)), maxWord-20), line)
 }
