@@ -1,25 +1,18 @@
 package colltune
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"os/exec"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
-
-// floors are the rooms from the ground up. A package may import packages of
-// lower floors and of its own room, never of another room on its own floor.
-var floors = [][]string{
-	{"internal"},
-	{"compiler", "topologies"},
-	{"executor", "results", "constraints"},
-	{"autotune", "templates"},
-	{"search"},
-	{"cmd"},
-}
 
 // goList is what go list says, or why it says nothing.
 func goList(t *testing.T, args ...string) string {
@@ -82,33 +75,100 @@ func packages(t *testing.T) (all []listed) {
 		}
 		all = append(all, listed{p.Name, path, ours(p.Imports), ours(p.TestImports), ours(p.XTestImports)})
 	}
-	if len(all) < len(floors) {
+	if len(all) < 50 {
 		t.Fatalf("go list named %d packages: too few to be all of them", len(all))
 	}
 	return all
 }
 
-func TestImportsPointDown(t *testing.T) {
-	floor := map[string]int{}
-	for i, rooms := range floors {
-		for _, r := range rooms {
-			floor[r] = i
+// row is a package of ARCHITECTURE.md's table.
+type row struct {
+	layer   int
+	what    string
+	imports []string // of its own room
+}
+
+// tableRow is | layer | `package` | what it is | `import`, … |.
+var tableRow = regexp.MustCompile("(?m)^\\| ([0-9]) \\| `([a-z0-9/]+)` \\| (.+) \\| (.*) \\|$")
+
+// longestCell is the most characters that ARCHITECTURE.md has to say of a package.
+const longestCell = 120
+
+// architecture reads the table of ARCHITECTURE.md, and the layer of each room.
+func architecture(t *testing.T) (rows map[string]row, layers map[string]int) {
+	t.Helper()
+	rows, layers = map[string]row{}, map[string]int{}
+	for _, m := range tableRow.FindAllStringSubmatch(read(t, "ARCHITECTURE.md"), -1) {
+		path, what := m[2], m[3]
+		layer, _ := strconv.Atoi(m[1])
+		if _, twice := rows[path]; twice {
+			t.Errorf("ARCHITECTURE.md has two rows of %s", path)
 		}
+		if n := utf8.RuneCountInString(what); n > longestCell {
+			t.Errorf("ARCHITECTURE.md says %d characters of %s: want at most %d", n, path, longestCell)
+		}
+		var imports []string
+		for _, name := range strings.Fields(strings.ReplaceAll(m[4], ",", "")) {
+			imports = append(imports, strings.Trim(name, "`"))
+		}
+		rows[path] = row{layer, what, imports}
+		room := roomOf(path)
+		if other, known := layers[room]; known && other != layer {
+			t.Errorf("ARCHITECTURE.md has %s in layer %d, and others of its room in %d", path, layer, other)
+		}
+		layers[room] = layer
 	}
+	if len(rows) < 50 {
+		t.Fatalf("ARCHITECTURE.md has %d rows of packages: too few to be all of them", len(rows))
+	}
+	return rows, layers
+}
+
+// roomOf is the top-level folder of a package.
+func roomOf(path string) string {
+	room, _, _ := strings.Cut(path, "/")
+	return room
+}
+
+// TestArchitecture holds the packages and their imports to the table of ARCHITECTURE.md.
+func TestArchitecture(t *testing.T) {
+	rows, layers := architecture(t)
+	there := map[string]bool{}
 	for _, p := range packages(t) {
-		room, _, _ := strings.Cut(p.ImportPath, "/")
-		at, known := floor[room]
-		if !known {
+		there[p.ImportPath] = true
+		room := roomOf(p.ImportPath)
+		if layers[room] == 0 {
 			t.Errorf("%s is in none of the rooms", p.ImportPath)
 			continue
 		}
-		// The compiler's verifier and the solvers' checker are oracles of the
-		// rooms they judge: what a test imports keeps to the same rule.
+		// The compiler's verifier and the solvers' checker are oracles of the rooms they
+		// judge: what a test imports keeps to the layers, too.
 		for _, imp := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
-			other, _, _ := strings.Cut(imp, "/")
-			if other != room && floor[other] >= at {
+			if other := roomOf(imp); other != room && layers[other] >= layers[room] {
 				t.Errorf("%s imports %s, which is not below it", p.ImportPath, imp)
 			}
+		}
+		if slices.Contains(testOnly, p.ImportPath) {
+			continue
+		}
+		var own []string
+		for _, imp := range p.Imports {
+			if roomOf(imp) == room {
+				own = append(own, strings.TrimPrefix(imp, room+"/"))
+			}
+		}
+		if r, listed := rows[p.ImportPath]; !listed || !slices.Equal(r.imports, own) {
+			cell := ""
+			if len(own) > 0 {
+				cell = "`" + strings.Join(own, "`, `") + "`"
+			}
+			t.Errorf("%s imports other packages of its room than ARCHITECTURE.md allows: the row would be\n| %d | `%s` | %s | %s |",
+				p.ImportPath, layers[room], p.ImportPath, cmp.Or(r.what, "what it is"), cell)
+		}
+	}
+	for path := range rows {
+		if !there[path] {
+			t.Errorf("ARCHITECTURE.md has a row of %s, which is not there", path)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func TestExamplesRun(t *testing.T) {
 		if page = strings.TrimPrefix(page, "../../"); page == "docs/tutorial.md" {
 			continue // TestTutorial runs all of it, in its order
 		}
-		if all[page] = examplesOf(inFences(string(text))); len(all[page]) == 0 && page != "docs/finding.md" && page != "docs/papers.md" { // pages on the code, and of make papers
+		if all[page] = examplesOf(inFences(string(text))); len(all[page]) == 0 && page != "docs/papers.md" { // of make papers
 			t.Errorf("%s shows no command", page)
 		}
 	}
