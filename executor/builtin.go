@@ -19,7 +19,8 @@ var builtins = struct {
 	sync.Mutex
 	make   map[string]func() Executor
 	follow map[string]func() error
-}{make: map[string]func() Executor{}, follow: map[string]func() error{}}
+	models map[string]bool // those whose Description is Simulated
+}{make: map[string]func() Executor{}, follow: map[string]func() error{}, models: map[string]bool{}}
 
 // RegisterBuiltin makes an executor of this binary known under a name. Call it before
 // serve.Dispatch, both in the host and in the child.
@@ -27,6 +28,23 @@ func RegisterBuiltin(name string, make func() Executor) {
 	builtins.Lock()
 	defer builtins.Unlock()
 	builtins.make[name] = make
+}
+
+// RegisterModel is RegisterBuiltin of an executor whose Description is Simulated, so that this
+// is known by its name, before it is started.
+func RegisterModel(name string, make func() Executor) {
+	RegisterBuiltin(name, make)
+	builtins.Lock()
+	defer builtins.Unlock()
+	builtins.models[name] = true
+}
+
+// IsModel reports whether an executor was registered with RegisterModel. Of any other, a plugin
+// for example, its Description says whether its times are simulated.
+func IsModel(name string) bool {
+	builtins.Lock()
+	defer builtins.Unlock()
+	return builtins.models[name]
 }
 
 // RegisterFollower lets a built-in executor be launched as several processes, as mpirun

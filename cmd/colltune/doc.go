@@ -34,8 +34,7 @@
 //	              verify.go verify_folder.go run.go run_explain.go
 //	              synth.go
 //	systems       topology.go topology_bounds.go topology_calibrate.go
-//	              topology_calibrate_tables.go topology_calibrate_programs.go
-//	              topology_calibrate_output.go topology_import.go
+//	              topology_calibrate_input.go topology_calibrate_output.go topology_import.go
 //	families      template.go template_check.go template_cost.go
 //	strategies    strategy.go
 //	the machine   executor.go doctor.go version.go

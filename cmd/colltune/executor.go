@@ -18,14 +18,13 @@ import (
 // registerExecutors registers the built-in executors. The command needs them, and so
 // does the child process that runs as one.
 func registerExecutors() {
-	executor.RegisterBuiltin("sim", sim.New)
 	executor.RegisterBuiltin("cpu", cpu.New)
 	executor.RegisterFollower("cpu", cpu.Follow)
 	executor.RegisterDoctor("cpu", cpu.Needs)
 	cuda.Register()
 	nccl.Register()
 	replay.Register()
-	executor.RegisterDoctor("sim", func() []executor.Finding {
+	executor.RegisterDoctor(sim.Name, func() []executor.Finding {
 		return []executor.Finding{{What: "needs", Found: true, Detail: "nothing: it is a model, version " + sim.ModelVersion}}
 	})
 }

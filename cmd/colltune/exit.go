@@ -23,6 +23,7 @@ import (
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/calibrate"
 	"github.com/colltune/colltune/templates"
 )
 
@@ -57,6 +58,8 @@ var exitCodes = []struct {
 	{exitWrong, isWrongProgram},
 	{exitWrong, as[*wrongError]},
 	{exitWrong, isWrongMeasured},
+	{exitWrong, as[*calibrate.WrongProgram]},
+	{exitNothing, as[*calibrate.NoProgram]},
 	{exitNothing, as[*autotune.UnansweredError]},
 	{exitNothing, as[*nothingError]},
 	{exitNothing, as[*search.NothingFound]},

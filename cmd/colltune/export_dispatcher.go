@@ -12,6 +12,7 @@ import (
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/host"
+	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
@@ -160,7 +161,7 @@ func briefFolder(out string, nodes int) string {
 func searchBriefly(cmd *cobra.Command, d *dispatcher.Dispatcher, b *dispatcher.Brief, out string, o dispatcher.Observer) (*results.Campaign, error) {
 	jobs, _ := cmd.Flags().GetInt("jobs")
 	h := host.Options{Memory: memoryLimit(cmd) / 10 * 9, Identity: new(host.Identity)}
-	how := search.Effort{Jobs: jobs, Executors: executor.NewPool(func() (executor.Executor, error) { return host.Start(cmd.Context(), "sim", h) })}
+	how := search.Effort{Jobs: jobs, Executors: executor.NewPool(func() (executor.Executor, error) { return host.Start(cmd.Context(), sim.Name, h) })}
 	c, err := d.Search(cmd.Context(), b, briefFolder(out, b.Nodes), how, o)
 	if closed := how.Executors.Close(); err == nil {
 		err = closed

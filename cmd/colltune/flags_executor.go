@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/executor/host"
+	"github.com/colltune/colltune/executor/sim"
 )
 
 // executorFlags adds --executor and the flags of hostFlags.
 func executorFlags(cmd *cobra.Command) {
-	cmd.Flags().String("executor", "sim", "the executor that runs programs: a `NAME` that executor list shows, or the path of a plugin")
+	cmd.Flags().String("executor", sim.Name, "the executor that runs programs: a `NAME` that executor list shows, or the path of a plugin")
 	_ = cmd.RegisterFlagCompletionFunc("executor", completeExecutor)
 	hostFlags(cmd)
 }

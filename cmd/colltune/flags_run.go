@@ -65,7 +65,7 @@ func runOptions(cmd *cobra.Command) (search.Effort, error) {
 // so that an executor that is not available here, or whose settings are wrong, leaves no
 // folder behind. It returns no other error: the search meets those again.
 func openFirstExecutor(e *search.Effort, name string) error {
-	if name == "sim" {
+	if executor.IsModel(name) {
 		return nil
 	}
 	if err := e.Executors.Open(); errors.Is(err, executor.ErrUnavailable) || errors.Is(err, executor.ErrSettings) {

@@ -29,7 +29,7 @@ const (
 func winnersExplained(ctx context.Context, c *results.Campaign) (report.Explain, context.CancelFunc) {
 	none := func() {}
 	plan := c.Plan()
-	if e, known := c.Executor(); !known || e.Name != "sim" || plan.Executor != "sim" {
+	if e, known := c.Executor(); !known || !executor.IsModel(e.Name) || !executor.IsModel(plan.Executor) {
 		return nil, none
 	}
 	problem, _, err := search.FromPlan(plan)

@@ -17,6 +17,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/data"
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/units"
@@ -78,43 +79,18 @@ func checkCollectiveKnown(f *programFile) error {
 
 // runRow is one size of run.
 type runRow struct {
-	Bytes    int64    `json:"bytes"`
-	TimeUS   float64  `json:"time_us"` // median
-	AlgBW    float64  `json:"algbw_gbps"`
-	BusBW    *float64 `json:"busbw_gbps"` // null where ranks share a GPU
-	Wrong    *int64   `json:"wrong"`      // elements; null if not checked
-	Checked  bool     `json:"checked"`
-	Note     string   `json:"note,omitempty"` // the executor's, on how it ran
-	Executor string   `json:"executor"`
-	runBand
+	measured.RunRow
 	Explanation *explanation `json:"explanation,omitempty"` // with --explain
-}
-
-// runBand says how far a simulated time may be off.
-type runBand struct {
-	TimeBandUS  *[2]float64 `json:"time_band_us,omitempty"` // its 90 % interval
-	Unsupported bool        `json:"unsupported,omitempty"`  // no measurement says
-	lacks       string
-}
-
-// ranProgram says what ran: with it, topology calibrate reads the rows.
-type ranProgram struct {
-	File       string `json:"file"` // below the working directory, or the name alone; - for standard input
-	IR         string `json:"ir"`   // hash
-	Collective string `json:"collective"`
-	Topology   string `json:"topology"`
-	Nodes      int    `json:"nodes"`
-	Ranks      int    `json:"ranks"`
-	Placement  string `json:"placement"`
-	DType      string `json:"dtype"`
-	Protocol   string `json:"protocol"`
-	TileBytes  int64  `json:"tile_bytes"`
+	lacks       string       // why no measurement says how far it may be off
 }
 
 // program describes the program of a request.
-func (r *runRequest) program(f *programFile) ranProgram {
+func (r *runRequest) program(f *programFile) measured.RunProgram {
 	t := r.trial
-	p := ranProgram{filepath.ToSlash(filepath.Clean(f.name)), f.program.Hash(), r.col.Name, t.Topology.Name, t.Topology.Nodes, len(t.Topology.Ranks), "out", t.DType, t.Protocol.String(), t.TileBytes}
+	p := measured.RunProgram{
+		File: filepath.ToSlash(filepath.Clean(f.name)), IR: f.program.Hash(), Collective: r.col.Name, Topology: t.Topology.Name, Nodes: t.Topology.Nodes,
+		Ranks: len(t.Topology.Ranks), Placement: "out", DType: t.DType, Protocol: t.Protocol.String(), TileBytes: t.TileBytes,
+	}
 	if r.col.InPlace {
 		p.Placement = "in"
 	}
@@ -179,9 +155,9 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), safe.Line(note))
 	}
 	if e := printResult(cmd, "run", struct {
-		Program ranProgram `json:"program"`
-		Notes   []string   `json:"notes"`
-		Rows    []runRow   `json:"rows"`
+		Program measured.RunProgram `json:"program"`
+		Notes   []string            `json:"notes"`
+		Rows    []runRow            `json:"rows"`
 	}{r.program(f), notes, rows}, s); e != nil {
 		return errors.Join(err, e)
 	}
@@ -316,40 +292,17 @@ func runRequestOf(cmd *cobra.Command, f *programFile) (r runRequest, err error) 
 // refuseHangs takes out the sizes at which the program would hang, as a step of several
 // chunks then takes more calls than a connection has FIFO slots. That all would is an error.
 func (r *runRequest) refuseHangs(f *programFile) error {
-	elem, err := collective.ElemBytes(r.trial.DType)
+	fit, hang, why, err := sim.Completes(f.program, r.col, r.trial, r.sizes)
 	if err != nil {
 		return usage(err)
 	}
-	why := map[int]error{} // by chunks a call
-	var fit, hang []int64
-	for _, n := range r.sizes {
-		chunks := int64(r.col.LoopChunks())
-		chunk := (n/elem + chunks - 1) / chunks * elem
-		calls := sim.CallChunks(chunk, r.trial.TileBytes)
-		if _, known := why[calls]; !known {
-			o := verify.Options{Slots: r.trial.Topology.Protocols[r.trial.Protocol].Slots, CallChunks: calls, Linked: r.trial.Topology.Linked}
-			why[calls] = verify.Check(f.program, o).Err()
-		}
-		if why[calls] == nil {
-			fit = append(fit, n)
-			continue
-		}
-		hang = append(hang, n)
-		r.hangs = &wrongError{fmt.Errorf("%s: not run at %s: %w", f.name, sizesText(hang), why[calls])}
+	if why != nil {
+		r.hangs = &wrongError{fmt.Errorf("%s: not run at %s: %w", f.name, units.Span(hang), why)}
 	}
 	if r.sizes = fit; len(fit) == 0 {
 		return r.hangs
 	}
 	return nil
-}
-
-// sizesText names sizes by the first and the last.
-func sizesText(sizes []int64) string {
-	first, last := units.Bytes(sizes[0]).String(), units.Bytes(sizes[len(sizes)-1]).String()
-	if len(sizes) == 1 {
-		return first + " bytes"
-	}
-	return first + " to " + last + " bytes"
 }
 
 // sheet returns the rows in nccl-tests' columns, and after them the 90 % intervals of
@@ -432,7 +385,7 @@ func timeSizes(ctx context.Context, e executor.Executor, d executor.Description,
 		if err != nil {
 			return rows, fmt.Errorf("at %d bytes: %w", n, err)
 		}
-		r := runRow{Bytes: n, TimeUS: results.Median(m.TimesUS), Checked: m.Checked, Note: m.Note, Executor: d.Name}
+		r := runRow{RunRow: measured.RunRow{Bytes: n, TimeUS: results.Median(m.TimesUS), Checked: m.Checked, Note: m.Note, Executor: d.Name}}
 		if m.Checked || m.Wrong > 0 {
 			r.Wrong = &m.Wrong
 		}

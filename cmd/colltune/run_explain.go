@@ -39,7 +39,7 @@ func explainOptionsOf(cmd *cobra.Command) (o explainOptions, err error) {
 		o.timeout = executor.DefaultTrialTimeout
 	}
 	name := flagValue(cmd, "executor")
-	if name != "sim" && (o.on || o.trace != "") {
+	if !executor.IsModel(name) && (o.on || o.trace != "") {
 		flag := "trace"
 		if o.on {
 			flag = "explain"

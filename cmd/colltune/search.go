@@ -211,7 +211,7 @@ func leavesResults(err error) bool {
 // what it takes, without a campaign.
 func dryRun(cmd *cobra.Command, all []*searchRequest) error {
 	bar := newProgress(cmd.ErrOrStderr())
-	if name := all[0].options.Executor; name != "sim" {
+	if name := all[0].options.Executor; !executor.IsModel(name) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "executor %s is not started: its native algorithms are not counted\n", name)
 	}
 	ctx := cmd.Context()

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
@@ -124,7 +125,7 @@ func checkTemplate(ctx context.Context, f *templates.Family, systems []*topologi
 		return nil, err
 	}
 	o := search.Options{
-		Families: []string{f.Name}, Instances: 1, Executor: "sim", RefuseMissingLinks: true,
+		Families: []string{f.Name}, Instances: 1, Executor: sim.Name, RefuseMissingLinks: true,
 		Templates: []search.Template{{Name: filepath.Base(f.Source), Text: program}},
 	}
 	if err := o.Assign(assignments); err != nil {

@@ -75,7 +75,7 @@ func calibrateTopology(cmd *cobra.Command, args []string) error {
 	}
 	bar := newProgress(cmd.ErrOrStderr())
 	fit, err := calibrate.Fit(cmd.Context(), calibrate.Request{
-		Tables: tables.fitted(), Settled: topologies.SettledBy(text), Jobs: jobs,
+		Tables: tables, Settled: topologies.SettledBy(text), Jobs: jobs,
 		Progress: func(done, of int) { bar.stage("fitting", done, of) },
 	})
 	bar.done()
@@ -83,7 +83,7 @@ func calibrateTopology(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if out := flagValue(cmd, "out"); out != "" {
-		fitted, err := topologies.Rewrite(file, text, fit.Calibration, tables.from())
+		fitted, err := topologies.Rewrite(file, text, fit.Calibration, calibrate.From(tables))
 		if err != nil {
 			return usage(err)
 		}

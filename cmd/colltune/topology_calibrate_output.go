@@ -13,6 +13,11 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
+// tableName describes a table: "allreduce, 2 nodes".
+func tableName(t *calibrate.Table) string {
+	return fmt.Sprintf("%s, %s", t.Collective, units.Count(t.Topology.Nodes, "node"))
+}
+
 // fittedNumber is a number of the topology before and after the fit, in JSON.
 type fittedNumber struct {
 	What   string  `json:"what"` // "launch of LL", "nvlink"
@@ -134,14 +139,14 @@ func ranAs(r *calibrate.Row) (library, program string) {
 }
 
 // calibrationDocument returns a fit for JSON.
-func calibrationDocument(tables measuredSet, fit *calibrate.Result) calibrationResult {
+func calibrationDocument(tables []calibrate.Table, fit *calibrate.Result) calibrationResult {
 	all := fit.AllErrors()
 	d := calibrationResult{
-		Numbers: fittedNumbers(tables.widest(), fit.Calibration), Rejected: []fittedNumber{}, Bounds: []calibrationBound{}, Left: []calibrationLeft{},
+		Numbers: fittedNumbers(calibrate.Widest(tables), fit.Calibration), Rejected: []fittedNumber{}, Bounds: []calibrationBound{}, Left: []calibrationLeft{},
 		OffBefore: all.Before.Median, OffAfter: all.After.Median, Halves: []calibrationHalf{}, none: !fit.Told,
 	}
 	if d.Worse = fit.Worse(); len(d.Worse) > 0 {
-		d.Rejected = fittedNumbers(tables.widest(), fit.Tried)
+		d.Rejected = fittedNumbers(calibrate.Widest(tables), fit.Tried)
 	}
 	for _, b := range fit.Met {
 		d.Bounds = append(d.Bounds, calibrationBound{b.Constant, b.Limit, b.Because})
@@ -158,7 +163,7 @@ func calibrationDocument(tables measuredSet, fit *calibrate.Result) calibrationR
 	}
 	for i, t := range tables {
 		e := fit.TableErrors(i)
-		d.Tables = append(d.Tables, calibrationTable{t.file, t.Origin.String(), t.collective, t.Topology.Nodes, e.Before.Median, e.After.Median})
+		d.Tables = append(d.Tables, calibrationTable{t.File, t.Origin.String(), t.Collective, t.Topology.Nodes, e.Before.Median, e.After.Median})
 	}
 	for _, r := range fit.Rows {
 		library, program := ranAs(&r)
@@ -168,10 +173,10 @@ func calibrationDocument(tables measuredSet, fit *calibrate.Result) calibrationR
 }
 
 // calibrationSheet returns a fit for people.
-func calibrationSheet(tables measuredSet, fit *calibrate.Result) sheet {
+func calibrationSheet(tables []calibrate.Table, fit *calibrate.Result) sheet {
 	s := sheet{columns: []column{text("table"), number("size"), text("ran"), text("half"), number("measured"), number("simulated"), number("off %"), number("fitted"), number("off %")}}
 	for _, r := range fit.Rows {
-		s.add(tables[r.Table].name(), units.Bytes(r.Bytes).String(), r.Name, halfName(r.Judged), fixed(r.MeasuredUS), fixed(r.BeforeUS), signedPercent(r.BeforeUS/r.MeasuredUS), fixed(r.AfterUS), signedPercent(r.AfterUS/r.MeasuredUS))
+		s.add(tableName(&tables[r.Table]), units.Bytes(r.Bytes).String(), r.Name, halfName(r.Judged), fixed(r.MeasuredUS), fixed(r.BeforeUS), signedPercent(r.BeforeUS/r.MeasuredUS), fixed(r.AfterUS), signedPercent(r.AfterUS/r.MeasuredUS))
 	}
 	if len(tables) == 1 { // the column table would repeat one name
 		s.columns = s.columns[1:]
@@ -187,7 +192,7 @@ func calibrationSheet(tables measuredSet, fit *calibrate.Result) sheet {
 		}
 		for i, t := range tables {
 			if e := fit.TableErrors(i); len(tables) > 1 {
-				fmt.Fprintf(w, "%s (%s): median error %s, fitted %s\n", t.name(), t.file, errorText(e.Before.Median), errorText(e.After.Median))
+				fmt.Fprintf(w, "%s (%s): median error %s, fitted %s\n", tableName(&t), t.File, errorText(e.Before.Median), errorText(e.After.Median))
 			}
 		}
 		for _, line := range calibrationLines(calibrationDocument(tables, fit)) {
@@ -252,13 +257,13 @@ func calibrationLines(d calibrationResult) (lines []string) {
 }
 
 // calibrationCSV returns a fit for -o csv, with exact numbers.
-func calibrationCSV(tables measuredSet, fit *calibrate.Result) sheet {
+func calibrationCSV(tables []calibrate.Table, fit *calibrate.Result) sheet {
 	s := sheet{columns: []column{text("size_bytes"), text("library"), text("measured_us"), text("simulated_before_us"), text("simulated_after_us"), text("collective"), text("nodes"), text("program"), text("half")}}
 	for _, r := range fit.Rows {
 		t := tables[r.Table]
 		library, program := ranAs(&r)
 		s.add(strconv.FormatInt(r.Bytes, 10), library, exact(r.MeasuredUS), exact(r.BeforeUS), exact(r.AfterUS),
-			t.collective, strconv.Itoa(t.Topology.Nodes), program, halfName(r.Judged))
+			t.Collective, strconv.Itoa(t.Topology.Nodes), program, halfName(r.Judged))
 	}
 	return s
 }

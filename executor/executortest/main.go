@@ -12,7 +12,6 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/internal/ending"
 	"github.com/colltune/colltune/executor/serve"
-	"github.com/colltune/colltune/executor/sim"
 )
 
 // Launchers of tests are waited for however busy the machine is, and so are executors
@@ -47,7 +46,6 @@ func Main(m *testing.M) {
 	if d, err := time.ParseDuration(os.Getenv(Silence)); err == nil {
 		ending.Silence = d
 	}
-	executor.RegisterBuiltin("sim", sim.New)
 	serve.Dispatch(os.Args)
 	if len(os.Args) == 2 && os.Args[1] == "eat" {
 		_, _ = eat()

@@ -103,13 +103,18 @@ const (
 	maxKeptSteps = 6 << 20
 )
 
+// Name is the simulator's name as an executor.
+const Name = "sim"
+
+func init() { executor.RegisterModel(Name, New) }
+
 // New returns the simulator. It needs no Close.
 func New() executor.Executor { return &simulator{} }
 
 // Describe describes the model.
 func (s *simulator) Describe(context.Context) (executor.Description, error) {
 	return executor.Description{
-		Name:          "sim",
+		Name:          Name,
 		Version:       ModelVersion,
 		Deterministic: true,
 		Simulated:     true,

@@ -158,3 +158,12 @@ func Count(n int, thing string) string {
 	}
 	return strconv.Itoa(n) + " " + thing
 }
+
+// Span names rising sizes in bytes by the first and the last: 1K to 4M bytes.
+func Span(sizes []int64) string {
+	first, last := Bytes(sizes[0]).String(), Bytes(sizes[len(sizes)-1]).String()
+	if len(sizes) == 1 {
+		return first + " bytes"
+	}
+	return first + " to " + last + " bytes"
+}

@@ -68,11 +68,14 @@ func boolText(b *bool) string {
 	return strconv.FormatBool(*b)
 }
 
+// simulator is the name of the executor that older journals have for simulated times.
+const simulator = "sim"
+
 // isSimulated reports whether a model computed the times of a campaign.
 func isSimulated(plan results.Plan, executor results.Executor, trials []results.Trial) bool {
 	told := slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Data != "" })
 	if !told {
-		return plan.Executor == "sim" && executor.Name == "sim" // older journals don't say it of each trial
+		return plan.Executor == simulator && executor.Name == simulator // older journals don't say it of each trial
 	}
 	return !slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Data == results.Checked || t.Data == results.Unchecked })
 }

@@ -24,10 +24,11 @@
 // change; a number is left alone unless changing it makes the errors clearly smaller; each
 // is within the limits of bounds.go.
 //
-// It does not read or write files (search and topologies do), and it does not find
-// out which algorithm the library really ran: that is what the library's own model
-// says.
+// It does not read the files themselves (executor/measured and search do) nor write any
+// (topologies does), and it does not find out which algorithm the library really ran: that is
+// what the library's own model says.
 //
+//	read.go      tables of what was measured: which times count, and with what ran
 //	rows.go      origins, halves, errors
 //	bounds.go    what physics says of the constants
 //	simulate.go  the rows' times

@@ -33,7 +33,7 @@ func ExampleFit() {
 			fmt.Println(err)
 			return
 		}
-		measured.Points = append(measured.Points, calibrate.Point{LibraryCall: c, MeasuredUS: r.TimeUS + 5})
+		measured.Points = append(measured.Points, calibrate.Called(&c, r.TimeUS+5))
 	}
 	fit, err := calibrate.Fit(context.Background(), calibrate.Request{Tables: []calibrate.Table{measured}})
 	if err != nil {

@@ -32,7 +32,7 @@ func measuredOn(t *testing.T, system, other *topologies.Topology, sizes ...int64
 		if err != nil || c.Bytes != sizes[i] {
 			t.Fatal(c.Bytes, err)
 		}
-		points = append(points, Point{c, r.TimeUS})
+		points = append(points, Called(&c, r.TimeUS))
 	}
 	return points
 }
@@ -112,7 +112,7 @@ func TestFitFindsWhatWasChanged(t *testing.T) {
 			}
 			top := resolve(t, c.topology)
 			points := measuredOn(t, top.Calibrated(c.is), top, sizes...)
-			r := fit(t, Request{Tables: []Table{{top, c.origin, 4, points}}})
+			r := fit(t, Request{Tables: []Table{{Topology: top, Origin: c.origin, Elem: 4, Points: points}}})
 			if math.Abs(float64(r.Launch-c.is.Launch)) > 0.3 || !near(r.Speed, c.is.Speed) {
 				t.Errorf("found launch %v and speed %g, not %v and %g", r.Launch, r.Speed, c.is.Launch, c.is.Speed)
 			}
@@ -154,7 +154,7 @@ func TestFitOfNoise(t *testing.T) {
 		points[i].MeasuredUS *= []float64{3, 0.4, 1, 2, 0.7}[i%5]
 	}
 	for _, origin := range Origins {
-		tables, last := []Table{{top, origin, 4, points}}, 0
+		tables, last := []Table{{Topology: top, Origin: origin, Elem: 4, Points: points}}, 0
 		two := fit(t, Request{Tables: tables, Progress: func(done, of int) {
 			if last++; done != last || done > of {
 				t.Errorf("simulated %d times of %d, after %d", done, of, last-1)
@@ -184,7 +184,7 @@ func TestFitOfSeveral(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tables = append(tables, Table{top, Library, 4, measuredOn(t, top.Calibrated(is), top, sizes...)})
+		tables = append(tables, Table{Topology: top, Origin: Library, Elem: 4, Points: measuredOn(t, top.Calibrated(is), top, sizes...)})
 	}
 	r := fit(t, Request{Tables: tables})
 	if math.Abs(float64(r.Launch-is.Launch)) > 0.5 || !near(r.Links[topologies.NVLink], 0.6) || !near(r.Links[topologies.Net], 0.5) {
@@ -210,14 +210,14 @@ func TestLibraryAndPrograms(t *testing.T) {
 	for i := range library { // as of an algorithm that takes half as long again
 		library[i].MeasuredUS *= 1.5
 	}
-	alone := fit(t, Request{Tables: []Table{{top, Library, 4, library}}})
+	alone := fit(t, Request{Tables: []Table{{Topology: top, Origin: Library, Elem: 4, Points: library}}})
 	if alone.Tried.IsZero() {
 		t.Fatal("nothing in these times would change a constant")
 	}
 	settled := topologies.Settled{Launch: true, Links: top.Kinds()}
 	for name, r := range map[string]Request{
-		"settled": {Tables: []Table{{top, Library, 4, library}}, Settled: settled},
-		"both":    {Tables: []Table{{top, Library, 4, library}, {top, Program, 4, programs}}},
+		"settled": {Tables: []Table{{Topology: top, Origin: Library, Elem: 4, Points: library}}, Settled: settled},
+		"both":    {Tables: []Table{{Topology: top, Origin: Library, Elem: 4, Points: library}, {Topology: top, Origin: Program, Elem: 4, Points: programs}}},
 	} {
 		if got := fit(t, r); !got.Tried.IsZero() {
 			t.Errorf("%s: tried %+v", name, got.Tried)
@@ -228,8 +228,8 @@ func TestLibraryAndPrograms(t *testing.T) {
 	for i := range few {
 		few[i].MeasuredUS *= 1.05
 	}
-	only := fit(t, Request{Tables: []Table{{top, Program, 4, few}}, Settled: settled})
-	with := fit(t, Request{Tables: []Table{{top, Library, 4, library}, {top, Program, 4, few}}, Settled: settled})
+	only := fit(t, Request{Tables: []Table{{Topology: top, Origin: Program, Elem: 4, Points: few}}, Settled: settled})
+	with := fit(t, Request{Tables: []Table{{Topology: top, Origin: Library, Elem: 4, Points: library}, {Topology: top, Origin: Program, Elem: 4, Points: few}}, Settled: settled})
 	if !reflect.DeepEqual(with.Tried, only.Tried) {
 		t.Errorf("of few programs %+v, and with the library's times %+v", only.Tried, with.Tried)
 	}
@@ -239,7 +239,7 @@ func TestLibraryAndPrograms(t *testing.T) {
 		programs[i].MeasuredUS += 4
 		library[i] = programs[i]
 	}
-	got := fit(t, Request{Tables: []Table{{top, Library, 4, library}, {top, Program, 4, programs}}, Settled: settled})
+	got := fit(t, Request{Tables: []Table{{Topology: top, Origin: Library, Elem: 4, Points: library}, {Topology: top, Origin: Program, Elem: 4, Points: programs}}, Settled: settled})
 	if math.Abs(float64(got.Launch-slower.Launch)) > 0.3 {
 		t.Errorf("found %+v, not %+v", got.Calibration, slower)
 	}
@@ -260,7 +260,7 @@ func TestFitSpoilsNeither(t *testing.T) {
 			for i := range points {
 				points[i].MeasuredUS *= off * math.Exp(0.2*random.NormFloat64())
 			}
-			tables = append(tables, Table{top, origin, 4, points})
+			tables = append(tables, Table{Topology: top, Origin: origin, Elem: 4, Points: points})
 		}
 		if got := fit(t, Request{Tables: tables}); !got.IsZero() {
 			changed++
@@ -280,7 +280,7 @@ func TestJudgesRefuse(t *testing.T) {
 			points[i].MeasuredUS += 8
 		}
 	}
-	r := fit(t, Request{Tables: []Table{{top, Library, 4, points}}})
+	r := fit(t, Request{Tables: []Table{{Topology: top, Origin: Library, Elem: 4, Points: points}}})
 	if !slices.Equal(r.Worse(), []string{"the library"}) || !r.IsZero() || r.Tried.Launch < 7 {
 		t.Errorf("worse: %v, took %+v of %+v", r.Worse(), r.Calibration, r.Tried)
 	}
@@ -308,7 +308,7 @@ func TestBoundsAreNamed(t *testing.T) {
 			for i := range points {
 				points[i].MeasuredUS = c.measured(points[i])
 			}
-			r := fit(t, Request{Tables: []Table{{top, c.origin, 4, points}}})
+			r := fit(t, Request{Tables: []Table{{Topology: top, Origin: c.origin, Elem: 4, Points: points}}})
 			i := slices.IndexFunc(r.Met, func(b Bound) bool { return b.Constant == c.met })
 			if i < 0 {
 				t.Fatalf("met %+v with %+v, not that of %s", r.Met, r.Tried, c.met)
@@ -328,7 +328,7 @@ func TestLaunchNeedsShortCalls(t *testing.T) {
 	for i := range points {
 		points[i].MeasuredUS += 400
 	}
-	r := fit(t, Request{Tables: []Table{{top, Library, 4, points}}})
+	r := fit(t, Request{Tables: []Table{{Topology: top, Origin: Library, Elem: 4, Points: points}}})
 	if r.Tried.Launch != 0 || !slices.ContainsFunc(r.Left, func(l Left) bool { return l.Constant == launch }) {
 		t.Errorf("fitted a launch of %v; left alone: %+v", r.Tried.Launch, r.Left)
 	}
@@ -343,19 +343,19 @@ func TestLinksNeedLongCalls(t *testing.T) {
 		points[i].MeasuredUS *= 1.5
 	}
 	is := func(tables ...Table) bool { return len(fit(t, Request{Tables: tables}).Tried.Links) > 0 }
-	if !is(Table{top, Library, 4, points}) {
+	if !is(Table{Topology: top, Origin: Library, Elem: 4, Points: points}) {
 		t.Error("long calls change no link")
 	}
 	for i := range points { // each step is half of what the bytes take, as of calls with much to start
 		points[i].MeasuredUS = math.Sqrt(points[i].MeasuredUS) * 40
 	}
-	if is(Table{top, Library, 4, points}) {
+	if is(Table{Topology: top, Origin: Library, Elem: 4, Points: points}) {
 		t.Error("calls that do not take their time by bytes alone change a link")
 	}
 }
 
 func TestFitNeedsTimes(t *testing.T) {
-	if _, err := Fit(t.Context(), Request{Tables: []Table{{resolve(t, "fullmesh:4"), Library, 4, make([]Point, 3)}}}); err == nil {
+	if _, err := Fit(t.Context(), Request{Tables: []Table{{Topology: resolve(t, "fullmesh:4"), Origin: Library, Elem: 4, Points: make([]Point, 3)}}}); err == nil {
 		t.Error("fitted to three times")
 	}
 }
@@ -365,7 +365,7 @@ func TestFitInterrupted(t *testing.T) {
 	top := resolve(t, "fullmesh:4")
 	points := measuredOn(t, top, top, 1<<10, 4<<10, 1<<20, 4<<20)
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := Fit(ctx, Request{Tables: []Table{{top, Library, 4, points}}, Jobs: 2, Progress: func(done, _ int) {
+	if _, err := Fit(ctx, Request{Tables: []Table{{Topology: top, Origin: Library, Elem: 4, Points: points}}, Jobs: 2, Progress: func(done, _ int) {
 		if done == 2 {
 			cancel()
 		} else if done > 3 {

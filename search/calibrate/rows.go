@@ -29,16 +29,33 @@ func (o Origin) String() string { return [...]string{"library", "program"}[o] }
 
 // Point is a measured call, with the program that ran, or that the library would run.
 type Point struct {
-	search.LibraryCall
-	MeasuredUS float64 // microseconds
+	Bytes    int64
+	Name     string // ring ×24 LL
+	Program  *ir.Program
+	Protocol topologies.Proto
+	Tile     int64 // bytes; 0: the protocol's own
+	// ExtraUS and LeastUS are what a library's call takes beyond its program's simulated time, and
+	// at least, in microseconds.
+	ExtraUS, LeastUS float64
+	MeasuredUS       float64 // microseconds
 }
+
+// Called is a library's call from its program, that was measured.
+func Called(c *search.LibraryCall, measuredUS float64) Point {
+	return Point{c.Bytes, c.Name, c.Program, c.Protocol, c.Tile, c.ExtraUS, c.LeastUS, measuredUS}
+}
+
+// simulatedUS is the call's time, given the simulated one of its program.
+func (p *Point) simulatedUS(program float64) float64 { return max(program+p.ExtraUS, p.LeastUS) }
 
 // Table is measured calls of one origin on one number of nodes.
 type Table struct {
-	Topology *topologies.Topology // of that many nodes
-	Origin   Origin
-	Elem     int64 // bytes of an element
-	Points   []Point
+	File       string // or the campaign's folder, without folders above it
+	Collective string
+	Topology   *topologies.Topology // of that many nodes
+	Origin     Origin
+	Elem       int64 // bytes of an element
+	Points     []Point
 }
 
 // Row is a point with the simulator's times before and after the fit, in microseconds.

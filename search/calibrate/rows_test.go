@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/ir"
-	"github.com/colltune/colltune/search"
 )
 
 // TestSplitSpreads: whatever was measured, the two halves have about as many rows of each
@@ -23,8 +22,8 @@ func TestSplitSpreads(t *testing.T) {
 		for i := range rapid.IntRange(1, 3).Draw(t, "tables") {
 			origin := rapid.SampledFrom(Origins[:]).Draw(t, "origin")
 			for range rapid.IntRange(0, 60).Draw(t, "rows") {
-				c := search.LibraryCall{Bytes: 1 << rapid.IntRange(0, 12).Draw(t, "size"), Program: programs[rapid.IntRange(0, len(programs)-1).Draw(t, "program")]}
-				rows = append(rows, Row{Point: Point{LibraryCall: c}, Origin: origin, Table: i})
+				at := Point{Bytes: 1 << rapid.IntRange(0, 12).Draw(t, "size"), Program: programs[rapid.IntRange(0, len(programs)-1).Draw(t, "program")]}
+				rows = append(rows, Row{Point: at, Origin: origin, Table: i})
 			}
 		}
 		split(rows)
@@ -71,7 +70,7 @@ func TestSplitSpreads(t *testing.T) {
 func TestSplitTakesTurns(t *testing.T) {
 	var rows []Row
 	for _, n := range []int64{8, 1, 4, 2, 16} {
-		rows = append(rows, Row{Point: Point{LibraryCall: search.LibraryCall{Bytes: n}}})
+		rows = append(rows, Row{Point: Point{Bytes: n}})
 	}
 	split(rows)
 	got := ""

@@ -145,5 +145,5 @@ func (f *fitting) time(ctx context.Context, prepared func() (*sim.Prepared, erro
 	}
 	at := &f.rows[row]
 	r, err := p.RunContext(ctx, sim.Knobs{Bytes: at.Bytes, Protocol: at.Protocol, TileBytes: at.Tile, ElemBytes: f.Tables[at.Table].Elem})
-	return at.TimeUS(r.TimeUS) - f.ofFile(row), err
+	return at.simulatedUS(r.TimeUS) - f.ofFile(row), err
 }

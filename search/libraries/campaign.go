@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
@@ -35,7 +36,7 @@ func ReadCampaign(s measured.Source, c *results.Campaign) ([]measured.Row, error
 		row.Conditions[measured.DType], row.Conditions[measured.Placement] = c.Plan().DType, w.Placement
 		row.Conditions[measured.Kernel] = measured.Word(w.Algorithm) // a template's name may be any
 		row.Conditions[measured.Traffic] = traffic
-		if c.Plan().Executor == "sim" {
+		if executor.IsModel(c.Plan().Executor) {
 			row.Conditions[measured.Evidence] = "simulated"
 		}
 		if band := w.TimeBandUS; band != nil { // simulated: where the machine would be

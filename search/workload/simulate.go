@@ -43,7 +43,7 @@ func (v *Vendor) Times(k Kind) ([]libraries.Time, error) {
 	}
 	call := collective.Call{Collective: k.Collective, Counts: counts, Op: "sum", DType: cmp.Or(k.DType, "f32")}
 	p := search.Problem{Call: call, Topology: t, InPlace: collective.DefaultInPlace(k.Collective), Sizes: []int64{k.Bytes}}
-	calls, err := search.LibraryCalls(v.Context, p, search.Options{Solver: "pb", Executor: "sim", Memory: v.Memory})
+	calls, err := search.LibraryCalls(v.Context, p, search.Options{Solver: "pb", Executor: sim.Name, Memory: v.Memory})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor/measured"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/calibrate"
+	"github.com/colltune/colltune/topologies"
+)
+
+// sources are the flags that name measured times, each with what reads one of its values.
+var sources = []struct {
+	flag string
+	read func(cmd *cobra.Command, r *calibrate.Reader, given string) (calibrate.Table, error)
+}{
+	{"measured", readMeasured},
+	{"runs", readRun},
+	{"campaign", readCampaign},
+}
+
+// readSources reads all measured times for the topology name.
+func readSources(cmd *cobra.Command, name string) (all []calibrate.Table, err error) {
+	r := &calibrate.Reader{
+		System: func(ranks int) (*topologies.Topology, error) { return topologyForRanks(cmd, name, ranks) },
+		Least:  sizeOf(cmd, "min-bytes"), Most: sizeOf(cmd, "max-bytes"),
+		Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) },
+	}
+	points := 0
+	for _, s := range sources {
+		given, _ := cmd.Flags().GetStringArray(s.flag)
+		for _, one := range given {
+			t, err := s.read(cmd, r, one)
+			if err != nil {
+				return nil, err
+			}
+			if points += len(t.Points); points > calibrate.MostRows {
+				return nil, usagef("--%s %s: %d usable times with it: want at most %d (--min-bytes and --max-bytes narrow them)", s.flag, one, points, calibrate.MostRows)
+			}
+			all = append(all, t)
+		}
+	}
+	if len(all) == 0 {
+		return nil, usagef("--measured is missing: want a file of nccl-tests' output on this system, or --runs or --campaign with times of programs")
+	}
+	if points < calibrate.LeastRows {
+		return nil, usagef("%s in all: want at least %d, half to fit to and half to judge by", units.Count(points, "usable time"), calibrate.LeastRows)
+	}
+	return all, nil
+}
+
+// readMeasured reads one [COLLECTIVE=]FILE of --measured.
+func readMeasured(cmd *cobra.Command, r *calibrate.Reader, given string) (t calibrate.Table, err error) {
+	call := collective.Call{Op: flagValue(cmd, "op"), DType: flagValue(cmd, "dtype")}
+	call.Root, _ = cmd.Flags().GetInt("root")
+	path := given
+	if coll, rest, ok := strings.Cut(given, "="); ok && slices.Contains(collective.Names(), coll) {
+		call.Collective, path = coll, rest
+	}
+	text, err := readFile(cmd.Context(), path, maxBaseline)
+	if err != nil {
+		return t, err
+	}
+	file := &search.BaselineFile{Name: filepath.Base(path), Text: string(text)}
+	named, ranks, err := file.Names()
+	if err != nil {
+		return t, usage(err)
+	}
+	switch {
+	case call.Collective != "":
+	case flagValue(cmd, "collective") != "" || named == "":
+		if call.Collective, err = collectiveName(cmd); err != nil {
+			return t, err
+		}
+	default:
+		call.Collective = named
+	}
+	system, err := r.System(ranks)
+	if err != nil {
+		return t, err
+	}
+	t, err = r.Library(cmd.Context(), path, file, system, call, inPlaceOf(cmd, call.Collective))
+	return t, usage(err)
+}
+
+// topologyForRanks returns the system with the nodes of --nodes, otherwise with as many
+// nodes as have that many ranks. ranks is 0 if the table does not name it.
+func topologyForRanks(cmd *cobra.Command, name string, ranks int) (*topologies.Topology, error) {
+	t, err := topology(cmd, name)
+	if err != nil || cmd.Flags().Changed("nodes") || ranks == 0 || len(t.Ranks)%t.Nodes != 0 {
+		return t, err
+	}
+	each := len(t.Ranks) / t.Nodes
+	if ranks == len(t.Ranks) || ranks%each != 0 {
+		return t, nil // the reader reports the mismatch
+	}
+	return topologyOn(cmd, ranks/each, name)
+}
+
+// readRun reads one [PROGRAM=]FILE of --runs.
+func readRun(cmd *cobra.Command, r *calibrate.Reader, given string) (t calibrate.Table, err error) {
+	path, program := given, ""
+	if _, err := os.Stat(given); err != nil {
+		if before, after, ok := strings.Cut(given, "="); ok {
+			program, path = before, after
+		}
+	}
+	text, err := readFile(cmd.Context(), path, maxBaseline)
+	if err != nil {
+		return t, err
+	}
+	f, err := measured.ReadRun(path, text)
+	if err != nil {
+		return t, usage(err)
+	}
+	ran, err := ranProgram(cmd, f, program)
+	if err != nil {
+		return t, err
+	}
+	t, err = r.Run(f, ran)
+	return t, usage(err)
+}
+
+// ranProgram reads the program that ran: the file given, else that of its name beside f,
+// or below the working directory.
+func ranProgram(cmd *cobra.Command, f *measured.Run, given string) (*ir.Program, error) {
+	give := fmt.Sprintf("give the program that ran, --runs PROGRAM=%s", f.File)
+	path := given
+	if path == "" {
+		name := filepath.FromSlash(f.Program.File)
+		if name == "-" || !filepath.IsLocal(name) { // no file elsewhere is read for what another file says
+			return nil, usage(f.Errorf("program.file", "%.80q names no file below a folder: %s", f.Program.File, give))
+		}
+		path = filepath.Join(filepath.Dir(f.File), filepath.Base(name))
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			path = name
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, usage(f.Errorf("program.file", "there is no %s beside it, nor %s here: %s", filepath.Base(name), name, give))
+		}
+	}
+	read, err := readProgram(cmd, path)
+	if err != nil {
+		return nil, err
+	}
+	if read.program == nil {
+		return nil, usagef("%s: run does not take MSCCL++ plans: %s", path, give)
+	}
+	if hash := read.program.Hash(); hash != f.Program.IR {
+		return nil, usage(f.Errorf("program.ir", "%.12s, where %s is %.12s: %s", f.Program.IR, path, hash, give))
+	}
+	return read.program, nil
+}
+
+// readCampaign reads the times of programs in one folder of --campaign.
+func readCampaign(cmd *cobra.Command, r *calibrate.Reader, dir string) (t calibrate.Table, err error) {
+	c, err := openCampaign(cmd, results.OpenReadOnly, dir)
+	if err != nil {
+		return t, err
+	}
+	defer c.Close()
+	t, err = r.Campaign(dir, c)
+	if as[*fs.PathError](err) {
+		return t, err // a program that can't be read
+	}
+	return t, usage(err)
+}

@@ -1,0 +1,298 @@
+package calibrate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/measured"
+	"github.com/colltune/colltune/executor/sim"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/topologies"
+)
+
+// MostRows is the most times that can be fitted to, each of which is simulated a hundred times,
+// and mostOfCampaign the most that are taken of one campaign.
+const (
+	MostRows       = 4096
+	mostOfCampaign = 512
+)
+
+// Reader makes tables of what was measured on a system.
+type Reader struct {
+	// System returns the system on as many nodes as have that many ranks; 0: not stated.
+	System      func(ranks int) (*topologies.Topology, error)
+	Least, Most int64        // sizes in bytes; Most 0: no limit
+	Notice      func(string) // told what is not used, and what was not measured
+}
+
+// NoProgram is the error of a library none of whose choices has a program here.
+type NoProgram struct{ Collective, Topology string }
+
+func (e *NoProgram) Error() string {
+	return fmt.Sprintf("%s on %s: there is no program for the library's choices", e.Collective, e.Topology)
+}
+
+// WrongProgram is the error of a program that does not compute its collective on the system.
+type WrongProgram struct {
+	File string
+	Err  error
+}
+
+func (e *WrongProgram) Error() string { return fmt.Sprintf("%s: %v", e.File, e.Err) }
+
+// takes reports whether a size is asked for.
+func (r *Reader) takes(bytes int64) bool {
+	return bytes >= r.Least && (bytes <= r.Most || r.Most == 0)
+}
+
+// remark tells what is to be said of n of a table's times, if there are any.
+func (r *Reader) remark(t *Table, n int, what string) {
+	if n > 0 {
+		r.Notice(fmt.Sprintf("%s: %s: %s", t.File, units.Count(n, "time"), what))
+	}
+}
+
+// notMeasured is a remark on times of the simulator itself.
+const notMeasured = "simulated, not measured"
+
+// Library returns the times of a call in a file of nccl-tests' output, by the name of its path,
+// each with the library's choice at that size.
+func (r *Reader) Library(ctx context.Context, path string, f *search.BaselineFile, system *topologies.Topology, call collective.Call, inPlace bool) (t Table, err error) {
+	t = Table{File: f.Name, Collective: call.Collective, Topology: system}
+	p := search.Problem{Topology: system, Call: call, InPlace: inPlace}
+	times, err := f.All(&p)
+	if err != nil {
+		return t, err
+	}
+	if t.Elem, err = collective.ElemBytes(call.DType); err != nil {
+		return t, err
+	}
+	placement := map[bool]string{true: "in", false: "out"}[inPlace]
+	for _, n := range times.Sizes() {
+		if us, ok := times.At(n, placement); ok && us > 0 && r.takes(n) {
+			p.Sizes = append(p.Sizes, n)
+		}
+	}
+	if len(p.Sizes) < 2 {
+		return t, fmt.Errorf("%s: %s with usable times: want at least 2", path, units.Count(len(p.Sizes), "size"))
+	}
+	if len(p.Sizes) > MostRows {
+		return t, fmt.Errorf("%s: %d sizes with usable times: want at most %d (--min-bytes and --max-bytes narrow them)", path, len(p.Sizes), MostRows)
+	}
+	calls, err := search.LibraryCalls(ctx, p, search.Options{Observer: search.Observer{Notice: r.Notice}})
+	if err != nil {
+		return t, err
+	}
+	left := 0
+	for i := range calls {
+		if c := &calls[i]; c.StandIn || c.ClockUS > 0 { // another algorithm, so its times are not comparable
+			left++
+		} else {
+			us, _ := times.At(c.Bytes, placement)
+			t.Points = append(t.Points, Called(c, us))
+		}
+	}
+	if left > 0 {
+		r.Notice(fmt.Sprintf("%s: the times at these %s are not used", path, units.Count(left, "size")))
+	}
+	if len(t.Points) < 2 {
+		return t, &NoProgram{t.Collective, system.Name}
+	}
+	return t, nil
+}
+
+// Run returns the times of a program that colltune run printed.
+func (r *Reader) Run(f *measured.Run, p *ir.Program) (t Table, err error) {
+	if t, err = r.programTable(filepath.Base(f.File), p); err != nil {
+		return t, err
+	}
+	protocol, err := topologies.ParseProto(f.Program.Protocol)
+	if err != nil {
+		return t, f.Errorf("program.protocol", "%v", err)
+	}
+	if err := t.Topology.CheckProtocol(protocol); err != nil {
+		return t, f.Errorf("program.protocol", "%v", err)
+	}
+	if t.Elem, err = collective.ElemBytes(f.Program.DType); err != nil {
+		return t, f.Errorf("program.dtype", "%v", err)
+	}
+	if f.Program.TileBytes < t.Elem {
+		return t, f.Errorf("program.tile_bytes", "%d: want at least the %d bytes of an element", f.Program.TileBytes, t.Elem)
+	}
+	rows, err := f.Rows()
+	if err != nil {
+		return t, err
+	}
+	col, err := collective.New(p.Collective)
+	if err != nil {
+		return t, err
+	}
+	var sizes []int64
+	for _, row := range rows {
+		sizes = append(sizes, row.Bytes)
+	}
+	p = p.Used()
+	trial := executor.Trial{Topology: t.Topology, DType: f.Program.DType, Protocol: protocol, TileBytes: f.Program.TileBytes}
+	completes, hangs, why, err := sim.Completes(p, col, trial, sizes)
+	if err != nil {
+		return t, err
+	}
+	if len(completes) == 0 {
+		return t, &WrongProgram{f.File, fmt.Errorf("not run at %s: %w", units.Span(hangs), why)}
+	}
+	wrong, simulated, hang := 0, 0, 0
+	for _, row := range rows {
+		if row.Executor == sim.Name {
+			simulated++
+		}
+		switch {
+		case row.Wrong != nil && *row.Wrong > 0:
+			wrong++
+		case !slices.Contains(completes, row.Bytes):
+			hang++
+		case r.takes(row.Bytes):
+			t.Points = append(t.Points, Point{Bytes: row.Bytes, Name: p.Name + " " + protocol.String(), Protocol: protocol, Tile: f.Program.TileBytes, Program: p, MeasuredUS: row.TimeUS})
+		}
+	}
+	r.remark(&t, hang, "not used, as the program hangs there with the slots of "+t.Topology.Name)
+	r.remark(&t, wrong, "not used, as the results were wrong")
+	r.remark(&t, simulated, notMeasured)
+	if len(t.Points) == 0 {
+		return t, fmt.Errorf("%s: no usable time: want rows without wrong results, of sizes from --min-bytes to --max-bytes", f.File)
+	}
+	return t, nil
+}
+
+// programTable is a table for times of a program, or of several that compute the same, on the
+// system that they are for.
+func (r *Reader) programTable(file string, p *ir.Program) (t Table, err error) {
+	t = Table{Origin: Program, File: file, Collective: p.Collective.Name}
+	if t.Topology, err = r.System(p.Ranks()); err != nil {
+		return t, err
+	}
+	if n := len(t.Topology.Ranks); n != p.Ranks() {
+		return t, fmt.Errorf("%s: its program is for %d ranks, and %s has %d: want --nodes or --gpus that make them as many", file, p.Ranks(), t.Topology.Name, n)
+	}
+	if err := verify.Check(p, verify.Options{Linked: t.Topology.Linked}).Err(); err != nil {
+		return t, &WrongProgram{file, err}
+	}
+	return t, nil
+}
+
+// Campaign returns the times of a campaign's programs in a folder, spread over sizes and
+// programs where there are many.
+func (r *Reader) Campaign(dir string, c *results.Campaign) (t Table, err error) {
+	calls := r.programCalls(c)
+	n := len(calls)
+	if n == 0 {
+		return t, fmt.Errorf("%s: no usable time: want trials of programs that ended well, of sizes from --min-bytes to --max-bytes", dir)
+	}
+	if n > mostOfCampaign {
+		r.Notice(fmt.Sprintf("%s: %d of its %d times are used, spread over sizes and programs", dir, mostOfCampaign, n))
+		for i := range mostOfCampaign {
+			calls[i] = calls[i*n/mostOfCampaign]
+		}
+		calls = calls[:mostOfCampaign]
+	}
+	programs := map[string]*ir.Program{}
+	for _, call := range calls {
+		if programs[call.Program] != nil {
+			continue
+		}
+		p, err := c.Program(call.Program)
+		if err != nil {
+			return t, err
+		}
+		of, err := r.programTable(filepath.Base(filepath.Clean(dir)), p)
+		if err != nil {
+			return t, err
+		}
+		programs[call.Program] = p.Used()
+		if t.Topology == nil {
+			t = of
+		}
+	}
+	t.Elem = c.Plan().ElemBytes()
+	for _, call := range calls {
+		protocol, err := topologies.ParseProto(call.Protocol)
+		if err == nil {
+			err = t.Topology.CheckProtocol(protocol)
+		}
+		if err != nil {
+			return t, fmt.Errorf("%s: %w", dir, err)
+		}
+		name := fmt.Sprintf("%s ×%d %s", call.Algorithm, max(call.Instances, 1), call.Protocol)
+		t.Points = append(t.Points, Point{Bytes: call.Bytes, Name: name, Protocol: protocol, Tile: call.TileBytes, Program: programs[call.Program], MeasuredUS: call.timeUS})
+	}
+	switch e, _ := c.Executor(); {
+	case e.Name == sim.Name:
+		r.remark(&t, len(t.Points), notMeasured)
+	case e.OtherLinks || e.SharedGPUs(len(t.Topology.Ranks)) > 0:
+		r.remark(&t, len(t.Points), "measured by executor "+e.Name+" without this system's links")
+	}
+	return t, nil
+}
+
+// programCall is what trials of one program and its knobs have in common, with the median of
+// their times.
+type programCall struct {
+	results.Trial
+	timeUS float64
+}
+
+// programCalls returns the calls of a campaign's programs that ended well, by rising size, each
+// once. Trials of native algorithms run the library, and are none.
+func (r *Reader) programCalls(c *results.Campaign) (calls []programCall) {
+	type knobs struct {
+		bytes                        int64
+		protocol, program, placement string
+		tile                         int64
+	}
+	times, first := map[knobs][]float64{}, map[knobs]results.Trial{}
+	for _, t := range c.Trials() {
+		if t.Outcome != results.OK || t.IsNative() || !r.takes(t.Bytes) {
+			continue
+		}
+		k := knobs{t.Bytes, t.Protocol, t.Program, t.Placement, t.TileBytes}
+		if times[k] == nil {
+			first[k] = t
+		}
+		times[k] = append(times[k], t.TimesUS...)
+	}
+	for k, t := range first {
+		calls = append(calls, programCall{t, results.Median(times[k])})
+	}
+	slices.SortFunc(calls, func(a, b programCall) int {
+		return cmp.Or(cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Program, b.Program), cmp.Compare(a.Placement, b.Placement), cmp.Compare(a.TileBytes, b.TileBytes))
+	})
+	return calls
+}
+
+// From says where a fit's numbers are from: the tables' files, and whether they are times of
+// programs, which topologies.SettledBy reads again.
+func From(tables []Table) string {
+	var names []string
+	for _, t := range tables {
+		if t.Origin == Program {
+			names = append(names, "programs of "+t.File)
+		} else {
+			names = append(names, t.File)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// Widest returns the system with most nodes, which has every kind of link.
+func Widest(tables []Table) *topologies.Topology {
+	return slices.MaxFunc(tables, func(a, b Table) int { return a.Topology.Nodes - b.Topology.Nodes }).Topology
+}
