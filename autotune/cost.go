@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/colltune/colltune/autotune/strategy"
+	"github.com/colltune/colltune/autotune/model"
 	"github.com/colltune/colltune/results"
 )
 
@@ -20,26 +20,26 @@ const leastSeconds = 1e-3
 //	rides      of all others
 type costs struct {
 	seconds  [2][]float64 // by whether a trial rides, and size; NaN: none was made
-	trials   map[strategy.Point]int
+	trials   map[model.Point]int
 	launches map[int]int // by configuration: the most trials of a size
 }
 
 // costsOf reads them from a history.
-func costsOf(sizes int, history []strategy.Observation) *costs {
-	if !slices.ContainsFunc(history, func(o strategy.Observation) bool { return o.Cost > 0 }) {
+func costsOf(sizes int, history []model.Observation) *costs {
+	if !slices.ContainsFunc(history, func(o model.Observation) bool { return o.Cost > 0 }) {
 		return clocked(sizes, history)
 	}
-	return costsBy(sizes, history, func(o *strategy.Observation) (float64, bool) { return o.Cost, o.Cost > 0 })
+	return costsBy(sizes, history, func(o *model.Observation) (float64, bool) { return o.Cost, o.Cost > 0 })
 }
 
 // clocked are the costs by the clock alone: what a search will take.
-func clocked(sizes int, history []strategy.Observation) *costs {
-	return costsBy(sizes, history, func(o *strategy.Observation) (float64, bool) { return o.Seconds, true })
+func clocked(sizes int, history []model.Observation) *costs {
+	return costsBy(sizes, history, func(o *model.Observation) (float64, bool) { return o.Seconds, true })
 }
 
 // costsBy reads them from a history, where the cost of each trial is known or not.
-func costsBy(sizes int, history []strategy.Observation, cost func(*strategy.Observation) (float64, bool)) *costs {
-	c := &costs{trials: map[strategy.Point]int{}, launches: map[int]int{}}
+func costsBy(sizes int, history []model.Observation, cost func(*model.Observation) (float64, bool)) *costs {
+	c := &costs{trials: map[model.Point]int{}, launches: map[int]int{}}
 	all := [2][][]float64{make([][]float64, sizes), make([][]float64, sizes)}
 	for _, o := range history {
 		if seconds, known := cost(&o); known {
@@ -62,7 +62,7 @@ func costsBy(sizes int, history []strategy.Observation, cost func(*strategy.Obse
 }
 
 // kind is 1 for a trial of a point that rides on a launch, else 0.
-func (c *costs) kind(p strategy.Point) int {
+func (c *costs) kind(p model.Point) int {
 	if c.trials[p] < c.launches[p.Config] {
 		return 1
 	}
@@ -71,7 +71,7 @@ func (c *costs) kind(p strategy.Point) int {
 
 // of returns what the next trial of a point is expected to cost, in seconds: as those of its
 // kind at its size or, where there were none, at the nearest one.
-func (c *costs) of(p strategy.Point) float64 {
+func (c *costs) of(p model.Point) float64 {
 	for _, kind := range []int{c.kind(p), 0, 1} {
 		for d := range c.seconds[kind] {
 			for _, size := range []int{p.Size + d, p.Size - d} {

@@ -7,20 +7,20 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/colltune/colltune/autotune/strategy"
+	"github.com/colltune/colltune/autotune/model"
 	"github.com/colltune/colltune/executor"
 )
 
 // A launch measures all sizes of a configuration: only the first of them costs, until it is
 // repeated.
 func TestCosts(t *testing.T) {
-	at := func(config, size int, seconds float64) strategy.Observation {
-		return strategy.Observation{Point: strategy.Point{Config: config, Size: size}, TimeUS: 1, Seconds: seconds}
+	at := func(config, size int, seconds float64) model.Observation {
+		return model.Observation{Point: model.Point{Config: config, Size: size}, TimeUS: 1, Seconds: seconds}
 	}
-	if got := costsOf(3, nil).of(strategy.Point{}); got != 1 {
+	if got := costsOf(3, nil).of(model.Point{}); got != 1 {
 		t.Errorf("before any trial: %v s, want 1", got)
 	}
-	c := costsOf(4, []strategy.Observation{at(0, 1, 8), at(0, 0, 0.0001), at(1, 2, 12), at(1, 1, 0.5), at(2, 1, 10)})
+	c := costsOf(4, []model.Observation{at(0, 1, 8), at(0, 0, 0.0001), at(1, 2, 12), at(1, 1, 0.5), at(2, 1, 10)})
 	for _, tc := range []struct {
 		name         string
 		config, size int
@@ -34,12 +34,12 @@ func TestCosts(t *testing.T) {
 		{"a repetition", 0, 1, 9},
 		{"a repetition of a size that was not paid for", 1, 1, 9},
 	} {
-		if got := c.of(strategy.Point{Config: tc.config, Size: tc.size}); got != tc.want {
+		if got := c.of(model.Point{Config: tc.config, Size: tc.size}); got != tc.want {
 			t.Errorf("%s: %v s, want %v", tc.name, got, tc.want)
 		}
 	}
-	again := costsOf(4, []strategy.Observation{at(0, 1, 8), at(0, 0, 0.1), at(0, 1, 8)})
-	if got := again.of(strategy.Point{Config: 0, Size: 0}); got != 0.1 {
+	again := costsOf(4, []model.Observation{at(0, 1, 8), at(0, 0, 0.1), at(0, 1, 8)})
+	if got := again.of(model.Point{Config: 0, Size: 0}); got != 0.1 {
 		t.Errorf("a size whose repetition another paid for: %v s, want 0.1", got)
 	}
 }

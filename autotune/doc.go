@@ -8,7 +8,7 @@
 //	[ baselines | chosen | chosen | … ]──▶ executors ──▶ journal
 //	   where times are measured: [ contenders again ]──▶
 //
-// A strategy is bounded, or one of package strategy. Bounded serves executors whose times
+// A strategy is bounded, exhaustive or package model. Bounded serves executors whose times
 // are exact: it sorts trials by a lower bound of their time, and stops where the bound is
 // above the incumbent's time, so that it misses no winner. The others choose few trials of
 // many, by what they expect of each.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/colltune/colltune/autotune/strategy"
+	"github.com/colltune/colltune/autotune/model"
 	"github.com/colltune/colltune/results"
 )
 
@@ -17,31 +17,31 @@ const forConfirming = 0.2
 // follower measures what a strategy chooses in the cells of a placement.
 type follower struct {
 	*space
-	strategy.Strategy
+	chooser
 	cells         []*cell
 	deterministic bool
-	history       []strategy.Observation
+	history       []model.Observation
 	cost          *costs // of the history; nil once that has grown
 	clock         *costs // the same, by the clock
 }
 
-// follow measures the baselines, from coarse sizes to fine ones, and then what a strategy
-// of package strategy chooses until it expects no more, or a limit is near. Where there is
+// follow measures the baselines, from coarse sizes to fine ones, and then what a chooser
+// chooses until it expects no more, or a limit is near. Where there is
 // an incumbent in every cell by then, any end leaves a whole table.
-func (r *run) follow(ctx context.Context, row strategy.Row, cells []*cell) error {
+func (r *run) follow(ctx context.Context, name string, cells []*cell) error {
 	r.recall(cells)
-	if row.Name == MeasuredStrategy && r.options.Trials == 0 && r.options.Budget == 0 {
+	if name == MeasuredStrategy && r.options.Trials == 0 && r.options.Budget == 0 {
 		r.enough = enoughFor(cells)
 	}
 	if err := r.measureBaselines(ctx, cells); err != nil {
 		return err
 	}
-	all, err := r.startFollowers(ctx, row, cells)
+	all, err := r.startFollowers(ctx, name, cells)
 	if err != nil {
 		return err
 	}
 	r.followers = all
-	err = r.measureChosen(ctx, all, slices.Contains(listed, row.Name))
+	err = r.measureChosen(ctx, all, name == Exhaustive)
 	// What confirms a winner may tell against it, or for another.
 	for open := !r.deterministic; open && err == nil; {
 		if open, err = r.confirmOne(ctx, cells); open && err == nil {
@@ -105,21 +105,23 @@ func (r *run) measureChosen(ctx context.Context, all []*follower, everything boo
 }
 
 // startFollowers starts a strategy in each placement's cells.
-func (r *run) startFollowers(ctx context.Context, row strategy.Row, cells []*cell) (all []*follower, err error) {
+func (r *run) startFollowers(ctx context.Context, name string, cells []*cell) (all []*follower, err error) {
 	for _, placement := range []string{"in", "out"} {
 		of := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return c.placement != placement })
 		if len(of) == 0 {
 			continue
 		}
 		s := newSpace(of)
-		if !slices.Contains(listed, row.Name) {
+		f := &follower{space: s, cells: of, deterministic: r.deterministic}
+		if name == Exhaustive {
+			f.chooser = exhaustive{s}
+		} else {
 			if s.PriorUS, err = r.prior(ctx, s); err != nil {
 				return nil, err
 			}
+			s.Cost = func(p model.Point) float64 { return f.costs().of(p) }
+			f.chooser = model.New(&s.Space, model.Options{Seed: r.problem.Seed, Gain: cmp.Or(r.problem.Gain, DefaultGain), Exact: r.deterministic, Earlier: s.earlier(r.problem.Earlier)})
 		}
-		f := &follower{space: s, cells: of, deterministic: r.deterministic}
-		s.Cost.Trial = func(p strategy.Point) float64 { return f.costs().of(p) }
-		f.Strategy = row.New(&s.Space, strategy.Options{Seed: r.problem.Seed, Gain: cmp.Or(r.problem.Gain, DefaultGain), Exact: r.deterministic, Earlier: s.earlier(r.problem.Earlier)})
 		for i := range r.made {
 			f.observed(r.made[i].trial, &r.made[i].record)
 		}
@@ -145,7 +147,7 @@ func (f *follower) costs() *costs {
 }
 
 // seconds is what a trial of a point is expected to take of this machine's time.
-func (f *follower) seconds(p strategy.Point) float64 {
+func (f *follower) seconds(p model.Point) float64 {
 	if f.clock == nil {
 		f.clock = clocked(len(f.cells), f.history)
 	}
@@ -169,7 +171,7 @@ func (f *follower) watched() (oldest *trial) {
 	if f.deterministic || len(f.history) == 0 || len(f.history)%watchEvery > 0 {
 		return nil
 	}
-	last := map[strategy.Point]int{}
+	last := map[model.Point]int{}
 	for i, o := range f.history {
 		last[o.Point] = i
 	}
@@ -193,7 +195,7 @@ func (r *run) batch() int {
 
 // measureBaselines measures what the vendor's library would run.
 func (r *run) measureBaselines(ctx context.Context, cells []*cell) error {
-	for _, i := range strategy.CoarseFirst(len(cells)) {
+	for _, i := range model.CoarseFirst(len(cells)) {
 		var first []*trial
 		for _, t := range cells[i].trials {
 			if t.baseline && !t.done {

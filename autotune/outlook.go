@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/colltune/colltune/autotune/strategy"
+	"github.com/colltune/colltune/autotune/model"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
 )
@@ -72,7 +72,7 @@ func (r *run) left(all []*follower, everything bool) time.Duration {
 				n += max(usual-made[o.Size], 1)
 			}
 			trials += n
-			seconds += float64(n) * f.seconds(strategy.Point{Config: -1, Size: o.Size})
+			seconds += float64(n) * f.seconds(model.Point{Config: -1, Size: o.Size})
 		}
 	}
 	limits := &r.options

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/colltune/colltune/autotune/strategy"
+	"github.com/colltune/colltune/autotune/model"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results"
 )
@@ -27,7 +27,7 @@ const (
 
 // point is a trial, and where it stands in a space.
 type point struct {
-	strategy.Point
+	model.Point
 	*trial
 }
 
@@ -45,7 +45,7 @@ func (r *run) prior(ctx context.Context, s *space) ([][]float64, error) {
 			switch {
 			case t == nil:
 			case t.Program != nil:
-				programs[t.candidate] = append(programs[t.candidate], point{strategy.Point{Config: config, Size: size}, t})
+				programs[t.candidate] = append(programs[t.candidate], point{model.Point{Config: config, Size: size}, t})
 			case t.Prior != nil:
 				times[config][size] = t.Prior(t.cell.bytes, t.proto)
 				some = some || times[config][size] > 0
@@ -111,7 +111,7 @@ func (w *simulation) simulateAll(ctx context.Context, programs map[*candidate][]
 			}
 		}
 	}
-	for i, size := range strategy.CoarseFirst(len(sizes)) {
+	for i, size := range model.CoarseFirst(len(sizes)) {
 		done := w.events.Load()
 		if err := w.simulate(ctx, sizes[size], done+(w.most-done)/int64(len(sizes)-i)); err != nil {
 			return err

@@ -84,7 +84,7 @@ func TestReplayIsTheSameOnABusyMachine(t *testing.T) {
 	t.Setenv("COLLTUNE_EXECUTOR_SETTINGS", string(given))
 	played := replay.New()
 	candidates := nativesOf(t, played)
-	for _, name := range []string{"model", "descent"} {
+	for _, name := range Strategies() {
 		var first *results.Campaign
 		for machine := range 4 {
 			c := newCampaign(t, "in")

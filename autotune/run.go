@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/colltune/colltune/autotune/strategy"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
@@ -33,7 +32,7 @@ type run struct {
 	made          []outcome                      // in the order of the journal
 	observers     []func(*trial, *results.Trial) // of further outcomes
 	unanswered    UnansweredError
-	followers     []*follower // of a strategy of package strategy
+	followers     []*follower // of a strategy that is not bounded
 	enough        int         // trials after which the model ends; 0: no limit
 	late, timely  int         // trials made by this run that met their deadline, and others with an outcome of their own
 }
@@ -178,11 +177,7 @@ func (r *run) tune(ctx context.Context, cells []*cell, few []int) error {
 func (r *run) choose(ctx context.Context, cells []*cell, few []int) error {
 	name := r.strategyName()
 	if name != Bounded {
-		row, err := strategy.Named(name)
-		if err != nil {
-			return err
-		}
-		return r.follow(ctx, row, cells)
+		return r.follow(ctx, name, cells)
 	}
 	if !r.deterministic {
 		r.recall(cells)

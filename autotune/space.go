@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/colltune/colltune/autotune/strategy"
+	"github.com/colltune/colltune/autotune/model"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
 )
@@ -17,14 +17,14 @@ import (
 //	ring LL 32K                    ·    ·     ·      a trial each
 //	ring LL 128K                                ·    the others run as with 32K
 type space struct {
-	strategy.Space
+	model.Space
 	trials [][]*trial // by configuration and size; nil: none
-	points map[*trial]strategy.Point
+	points map[*trial]model.Point
 }
 
 // newSpace makes the space of cells of one placement, by rising size.
 func newSpace(cells []*cell) *space {
-	s := &space{points: map[*trial]strategy.Point{}}
+	s := &space{points: map[*trial]model.Point{}}
 	type config struct {
 		c     *candidate
 		proto topologies.Proto
@@ -48,7 +48,7 @@ func newSpace(cells []*cell) *space {
 					names[name] = true
 				}
 			}
-			s.trials[at][size], s.points[t] = t, strategy.Point{Config: at, Size: size}
+			s.trials[at][size], s.points[t] = t, model.Point{Config: at, Size: size}
 		}
 	}
 	parameters := slices.Sorted(maps.Keys(names))
@@ -63,15 +63,15 @@ func newSpace(cells []*cell) *space {
 			}
 			traits = append(traits, value)
 		}
-		s.Configs = append(s.Configs, strategy.Config{Name: fmt.Sprintf("%s %s %d", t.Hash, t.record.Protocol, t.tile), Traits: traits})
+		s.Configs = append(s.Configs, model.Config{Name: fmt.Sprintf("%s %s %d", t.Hash, t.record.Protocol, t.tile), Traits: traits})
 	}
-	s.Never = func(p strategy.Point) bool { return s.trials[p.Config][p.Size] == nil }
+	s.Never = func(p model.Point) bool { return s.trials[p.Config][p.Size] == nil }
 	return s
 }
 
 // observe returns the outcome of a trial as strategies see it; ok is false if it is none of
 // the space's.
-func (s *space) observe(t *trial, record *results.Trial) (o strategy.Observation, ok bool) {
+func (s *space) observe(t *trial, record *results.Trial) (o model.Observation, ok bool) {
 	o.Point, ok = s.points[t]
 	o.Seconds, o.Cost, o.Failed = record.Seconds, record.Cost, record.Outcome != results.OK
 	if !o.Failed {
@@ -91,8 +91,8 @@ type Earlier struct {
 }
 
 // earlier returns those of other campaigns' times that are of the space.
-func (s *space) earlier(all []Earlier) (observed []strategy.Observation) {
-	index := map[Earlier]strategy.Point{}
+func (s *space) earlier(all []Earlier) (observed []model.Observation) {
+	index := map[Earlier]model.Point{}
 	for t, p := range s.points {
 		index[Earlier{t.cell.bytes, t.cell.placement, t.Hash, t.record.Protocol, t.tile, 0}] = p
 	}
@@ -100,7 +100,7 @@ func (s *space) earlier(all []Earlier) (observed []strategy.Observation) {
 		us := e.TimeUS
 		e.TimeUS = 0
 		if p, ok := index[e]; ok {
-			observed = append(observed, strategy.Observation{Point: p, TimeUS: us})
+			observed = append(observed, model.Observation{Point: p, TimeUS: us})
 		}
 	}
 	return observed

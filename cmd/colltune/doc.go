@@ -36,6 +36,5 @@
 //	systems       topology.go topology_bounds.go topology_calibrate.go
 //	              topology_calibrate_input.go topology_calibrate_output.go topology_import.go
 //	families      template.go template_check.go template_cost.go
-//	strategies    strategy.go
 //	the machine   executor.go doctor.go version.go
 package main

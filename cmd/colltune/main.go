@@ -161,7 +161,6 @@ var commands = []func() *cobra.Command{
 	synthCommand,
 	topologyCommand,
 	templateCommand,
-	strategyCommand,
 	executorCommand,
 	doctorCommand,
 	versionCommand,

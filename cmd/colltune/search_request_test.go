@@ -24,7 +24,7 @@ func TestOptionsOf(t *testing.T) {
 		{[]string{"--protocol", "ll128"}, search.Options{Protocols: []topologies.Proto{topologies.LL128}}},
 		{[]string{"--tile-bytes", "64K"}, search.Options{TileBytes: 64 << 10}},
 		{[]string{"--runtime", "rccl"}, search.Options{Runtime: "rccl"}},
-		{[]string{"--strategy", "random"}, search.Options{Strategy: "random"}},
+		{[]string{"--strategy", "exhaustive"}, search.Options{Strategy: "exhaustive"}},
 		{[]string{"--solver", "pb"}, search.Options{Solver: "pb"}},
 	} {
 		got, want, plain := reflect.ValueOf(optionsFrom(t, tc.args...)), reflect.ValueOf(tc.want), reflect.ValueOf(optionsFrom(t))

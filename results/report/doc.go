@@ -5,8 +5,7 @@
 //	bandwidth, speedup and every algorithm over size ─ the winning table ─ each
 //	winner's routing, steps and causes of its time ─ candidates, trials and failures
 //
-// Curves is a page or a picture of other curves, such as a strategy's regret (curves.go),
-// Timeline a page of when a training step does what (timeline.go), and Maps one of who is
+// Timeline is a page of when a training step does what (timeline.go), and Maps one of who is
 // the fastest where, over sizes and ranks or nodes (maps.go).
 //
 // Invariants: equal campaigns give equal bytes, whatever the folder's name and however

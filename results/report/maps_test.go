@@ -2,7 +2,10 @@ package report
 
 import (
 	"bytes"
+	"encoding/xml"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
@@ -77,5 +80,18 @@ func TestMapsOfMany(t *testing.T) {
 	}
 	if n := strings.Count(text, "<td><i class="); n != 20 {
 		t.Errorf("%d rows in the table, want 20", n)
+	}
+}
+
+// checkMarkup fails a page that is not well formed.
+func checkMarkup(t *testing.T, name, text string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "<!DOCTYPE html>\n")))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
 	}
 }

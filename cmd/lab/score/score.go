@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/colltune/colltune/autotune/strategy"
+	"github.com/colltune/colltune/cmd/lab/strategies"
 	"github.com/colltune/colltune/executor/replay/recorded"
 )
 
 // Options say how strategies are played.
 type Options struct {
-	Strategies []strategy.Row
+	Strategies []strategies.Row
 	Seeds      int            // plays of each strategy, at least 1
 	Seed       int64          // of the first play, for the strategy and the noise; the others follow it
 	Trials     int            // most trials a size, in the mean over sizes; 0: as many as there are configurations
 	Noise      recorded.Noise // of trials; its seed is not used
-	Gain       float64        // strategy.Options.Gain
+	Gain       float64        // strategies.Options.Gain
 	NoPrior    bool           // strategies see no prior, though the space has one
 	Jobs       int            // plays at a time, at least 1; never changes the result
 }
@@ -40,7 +40,7 @@ func Play(ctx context.Context, r *recorded.Space, o Options) (*Score, error) {
 	s := &Score{Configs: len(g.space.Configs), Sizes: len(g.space.Sizes), Prior: g.space.PriorUS != nil, Trials: o.Trials}
 	for c := range g.space.Configs {
 		for n := range g.space.Sizes {
-			if !g.space.Never(strategy.Point{Config: c, Size: n}) {
+			if !g.space.Never(strategies.Point{Config: c, Size: n}) {
 				s.Points++
 			}
 		}
@@ -72,20 +72,20 @@ func Play(ctx context.Context, r *recorded.Space, o Options) (*Score, error) {
 	return s, nil
 }
 
-// play is one play of a strategy.
+// play is one play of a strategies.
 type play struct {
 	regret []Regret // after 1, 2, … trials a size
 	trials int      // all that it made
 }
 
 // play plays a strategy until it is done, or has made most trials a size in the mean.
-func (g *game) play(ctx context.Context, row strategy.Row, o Options, most int, seed int64) (p play) {
-	s := row.New(&g.space, strategy.Options{Seed: seed, Gain: o.Gain, Exact: o.Noise.None()})
+func (g *game) play(ctx context.Context, row strategies.Row, o Options, most int, seed int64) (p play) {
+	s := row.New(&g.space, strategies.Options{Seed: seed, Gain: o.Gain, Exact: o.Noise.None()})
 	noise := o.Noise
 	noise.Seed = seed
 	sizes := len(g.space.Sizes)
-	var history []strategy.Observation
-	same := map[strategy.Point]int{}
+	var history []strategies.Observation
+	same := map[strategies.Point]int{}
 	done := false
 	for len(p.regret) < most && ctx.Err() == nil {
 		if !done {
@@ -95,7 +95,7 @@ func (g *game) play(ctx context.Context, row strategy.Row, o Options, most int, 
 				us := g.truth[at.Config][at.Size]
 				factor := noise.Factor(g.names[at.Config], g.space.Sizes[at.Size], same[at], len(history))
 				same[at]++
-				history = append(history, strategy.Observation{Point: at, TimeUS: us * factor, Failed: us == 0, Seconds: 1})
+				history = append(history, strategies.Observation{Point: at, TimeUS: us * factor, Failed: us == 0, Seconds: 1})
 			}
 		}
 		if now := len(history); done || now%sizes == 0 {

@@ -1,7 +1,7 @@
-package strategy
+package model
 
-// Space is what a strategy chooses from: a table of unknown times, configurations by sizes.
-// It is not changed once a strategy has it.
+// Space is what is chosen from: a table of unknown times, configurations by sizes.
+// It is not changed once a model has it.
 type Space struct {
 	Sizes   []int64  // bytes, rising
 	Configs []Config // their order decides among equals
@@ -11,34 +11,18 @@ type Space struct {
 	PriorUS [][]float64
 	// Never reports that a configuration can't be run at a size; nil: all can.
 	Never func(Point) bool
-	Cost  Cost
+	// Cost is what a trial is expected to take, in seconds; nil: all the same.
+	Cost func(Point) float64
 }
 
 // Config is one thing to measure: a program or a library's algorithm, with its knobs.
 type Config struct {
 	Name   string   // unique in its space
 	Traits []string // by Space.Traits; "": it has none of this kind
-	// Baseline: measured at every size, before all others, for comparison.
-	Baseline bool
 }
 
 // never reports that a point can't be run.
 func (s *Space) never(p Point) bool { return s.Never != nil && s.Never(p) }
-
-// prior is a model's time in µs; 0: none.
-func (s *Space) prior(config, size int) float64 {
-	if s.PriorUS == nil {
-		return 0
-	}
-	return s.PriorUS[config][size]
-}
-
-// Cost is what a trial is expected to take, in seconds. Points of one configuration that
-// are chosen together share its launch.
-type Cost struct {
-	Launch float64
-	Trial  func(Point) float64 // besides the launch; nil: equal ones
-}
 
 // Point is a configuration at a size, both by index.
 type Point struct{ Config, Size int }
@@ -52,7 +36,7 @@ type Observation struct {
 	Cost    float64 // in seconds, where the executor tells; 0: Seconds
 }
 
-// Outlook is what a strategy expects of a size after a history.
+// Outlook is what is expected of a size after a history.
 type Outlook struct {
 	Size      int
 	Incumbent int     // the best configuration so far; -1: none has a time

@@ -1,4 +1,4 @@
-package strategy
+package model
 
 import (
 	"cmp"
@@ -7,9 +7,22 @@ import (
 	"slices"
 )
 
-// model chooses by a Gaussian process over the space (kin.go): the next trial is the one
+// Options are what a model is told besides its space.
+type Options struct {
+	Seed int64 // decides among equals
+	// Gain: a size is done when less than this part of its time is expected to be gained.
+	// 0: 0.01.
+	Gain float64
+	// Exact: equal trials take equal times, so that a measured one is known.
+	Exact bool
+	// Earlier are trials of an earlier campaign on the same space. They are no part of the
+	// history, and no incumbent is chosen by them alone.
+	Earlier []Observation
+}
+
+// Model chooses by a Gaussian process over the space (kin.go): the next trial is the one
 // with the largest expected gain for the second it costs.
-type model struct {
+type Model struct {
 	space   *Space
 	options Options
 	kinship *kinship
@@ -25,8 +38,9 @@ type model struct {
 	}
 }
 
-func newModel(s *Space, o Options) Strategy {
-	m := &model{space: s, options: o, kinship: kinshipOf(s), first: s.firstGuess(), all: allNoPrior, mean: s.before(), order: CoarseFirst(len(s.Sizes))}
+// New returns the model of a space.
+func New(s *Space, o Options) *Model {
+	m := &Model{space: s, options: o, kinship: kinshipOf(s), first: s.firstGuess(), all: allNoPrior, mean: s.before(), order: CoarseFirst(len(s.Sizes))}
 	if m.options.Gain <= 0 {
 		m.options.Gain = 0.01
 	}
@@ -72,7 +86,7 @@ func (s *Space) before() [][]float64 {
 }
 
 // evidence merges the trials of each point, in the order of their first.
-func (m *model) evidence(history []Observation) (all []evidence) {
+func (m *Model) evidence(history []Observation) (all []evidence) {
 	index := [2]map[Point]int{{}, {}}
 	for part, trials := range [][]Observation{m.options.Earlier, history} {
 		for _, o := range trials {
@@ -95,7 +109,7 @@ func (m *model) evidence(history []Observation) (all []evidence) {
 }
 
 // covariance has the hyperparameters that are learned from a history.
-func (m *model) covariance(history []Observation) *covariance {
+func (m *Model) covariance(history []Observation) *covariance {
 	from := history[:learnAt(len(history))]
 	if l := &m.learned; l.covariance == nil || !slices.Equal(l.from, from) {
 		l.from = slices.Clone(from)
@@ -126,16 +140,15 @@ func (c *contender) apart(o *contender) bool {
 // belief is the model after a history, as far as it matters: the contenders of each size.
 type belief struct {
 	*posterior
-	m      *model
-	sizes  [][]*contender
-	opened map[int]bool // configurations of the trials chosen: their launch is shared
+	m     *Model
+	sizes [][]*contender
 }
 
 // perSize is how many points of a size are looked at in full.
 const perSize = 24
 
-func (m *model) believe(history []Observation) *belief {
-	b := &belief{posterior: m.covariance(history).given(m.evidence(history)), m: m, opened: map[int]bool{}}
+func (m *Model) believe(history []Observation) *belief {
+	b := &belief{posterior: m.covariance(history).given(m.evidence(history)), m: m}
 	failed, measured := map[Point]bool{}, map[Point]*evidence{}
 	for _, o := range history {
 		failed[o.Point] = failed[o.Point] || o.Failed
@@ -289,16 +302,12 @@ func (b *belief) worth(c, best, second *contender) float64 {
 	return b.gain(c, best, second, c.variance/math.Sqrt(c.variance+noise)) / b.cost(c)
 }
 
-// cost is the seconds of a trial, with its launch if none of those chosen shares it.
+// cost is the seconds of a trial.
 func (b *belief) cost(c *contender) float64 {
-	cost, seconds := b.m.space.Cost, 1.0
-	if cost.Trial != nil {
-		seconds = cost.Trial(c.Point)
+	if b.m.space.Cost == nil {
+		return 1
 	}
-	if !b.opened[c.Config] {
-		seconds += cost.Launch
-	}
-	return seconds
+	return b.m.space.Cost(c.Point)
 }
 
 // first is the trial to begin a size with: the one that may be the fastest.
@@ -341,7 +350,6 @@ func (b *belief) suppose(c *contender) {
 	if !c.measured {
 		c.measured, c.centre, c.doubt = true, c.mean, b.noise*b.noise
 	}
-	b.opened[c.Config] = true
 	d, own := math.Sqrt(c.variance+b.noise*b.noise), slices.Clone(c.solved)
 	for _, size := range b.sizes {
 		for _, o := range size {
@@ -355,22 +363,10 @@ func (b *belief) suppose(c *contender) {
 	}
 }
 
-// Next returns the baselines, then a first trial of each size, then what is worth most.
-func (m *model) Next(history []Observation, n int) (next []Point) {
-	seen := map[Point]bool{}
-	for _, o := range history {
-		seen[o.Point] = true
-	}
-	for _, s := range m.order {
-		for c := range m.space.Configs {
-			if p := (Point{c, s}); m.space.Configs[c].Baseline && !seen[p] && !m.space.never(p) && len(next) < n {
-				next = append(next, p)
-			}
-		}
-	}
-	if len(next) > 0 || n < 1 {
-		return next
-	}
+// Next returns at most n points to measure, none if the model is done: a first trial of each
+// size, then what is worth most. Points of the history may be among them: they are measured
+// again.
+func (m *Model) Next(history []Observation, n int) (next []Point) {
 	b := m.believe(history)
 	for len(next) < n {
 		c := b.choose()
@@ -386,7 +382,7 @@ func (m *model) Next(history []Observation, n int) (next []Point) {
 }
 
 // Outlook returns what the model expects of each size.
-func (m *model) Outlook(history []Observation) (all []Outlook) {
+func (m *Model) Outlook(history []Observation) (all []Outlook) {
 	b := m.believe(history)
 	for s := range m.space.Sizes {
 		all = append(all, b.outlook(s))

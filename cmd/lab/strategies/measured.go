@@ -1,4 +1,4 @@
-package strategy
+package strategies
 
 import (
 	"math"
@@ -32,7 +32,7 @@ func measuredBy(history []Observation) measured {
 func (m measured) best(s *Space, size int) (config int, us float64) {
 	config, us = -1, math.Inf(1)
 	for c := range s.Configs {
-		if t, ok := m[Point{c, size}]; ok && t < us {
+		if t, ok := m[Point{Config: c, Size: size}]; ok && t < us {
 			config, us = c, t
 		}
 	}
@@ -41,7 +41,7 @@ func (m measured) best(s *Space, size int) (config int, us float64) {
 
 // outlooks are those of a strategy that expects nothing of the points that are left: a
 // size's incumbent, and the next point to measure there; none: the size is done.
-func (s *Space) outlooks(m measured, next func(size int) (Point, bool)) []Outlook {
+func (m measured) outlooks(s *Space, next func(size int) (Point, bool)) []Outlook {
 	all := make([]Outlook, len(s.Sizes))
 	for size := range all {
 		o := Outlook{Size: size}

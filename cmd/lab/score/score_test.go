@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/colltune/colltune/autotune/strategy"
+	"github.com/colltune/colltune/cmd/lab/strategies"
 	"github.com/colltune/colltune/executor/replay/recorded"
 )
 
@@ -41,10 +41,10 @@ c,1024,,1
 c,4096,,
 `
 
-func named(t *testing.T, names ...string) (rows []strategy.Row) {
+func named(t *testing.T, names ...string) (rows []strategies.Row) {
 	t.Helper()
 	for _, n := range names {
-		r, err := strategy.Named(n)
+		r, err := strategies.Named(n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,18 +86,18 @@ func rounded(r Ratio) Ratio { return Ratio(math.Round(float64(r)*1e9) / 1e9) }
 
 // taker is a strategy that takes what the test says, and keeps the last as its winner.
 type taker struct {
-	space *strategy.Space
-	order []strategy.Point
+	space *strategies.Space
+	order []strategies.Point
 }
 
-func (x *taker) Next(h []strategy.Observation, n int) []strategy.Point {
+func (x *taker) Next(h []strategies.Observation, n int) []strategies.Point {
 	return x.order[min(len(h), len(x.order)):min(len(h)+n, len(x.order))]
 }
 
-func (x *taker) Outlook(h []strategy.Observation) []strategy.Outlook {
-	all := make([]strategy.Outlook, len(x.space.Sizes))
+func (x *taker) Outlook(h []strategies.Observation) []strategies.Outlook {
+	all := make([]strategies.Outlook, len(x.space.Sizes))
 	for i := range all {
-		all[i] = strategy.Outlook{Size: i, Incumbent: -1}
+		all[i] = strategies.Outlook{Size: i, Incumbent: -1}
 	}
 	for _, o := range h {
 		if !o.Failed {
@@ -114,7 +114,7 @@ func TestWhatAStrategySees(t *testing.T) {
 	for _, hidden := range []bool{false, true} {
 		var seeds []int64
 		var times []float64
-		row := strategy.Row{Name: "taker", New: func(s *strategy.Space, o strategy.Options) strategy.Strategy {
+		row := strategies.Row{Name: "taker", New: func(s *strategies.Space, o strategies.Options) strategies.Strategy {
 			seeds = append(seeds, o.Seed)
 			if (s.PriorUS != nil) == hidden {
 				t.Errorf("hidden %v: priors %v", hidden, s.PriorUS)
@@ -125,12 +125,12 @@ func TestWhatAStrategySees(t *testing.T) {
 			if !reflect.DeepEqual(s.Traits, []string{"algorithm"}) || s.Configs[1].Name != "b" || s.Configs[1].Traits[0] != "b" {
 				t.Errorf("space %+v", s)
 			}
-			if !s.Never(strategy.Point{Config: 2, Size: 1}) || s.Never(strategy.Point{Config: 2, Size: 0}) {
+			if !s.Never(strategies.Point{Config: 2, Size: 1}) || s.Never(strategies.Point{Config: 2, Size: 0}) {
 				t.Error("what was not recorded can't be run, and what failed can")
 			}
-			return &watching{taker{s, []strategy.Point{{Config: 0, Size: 0}, {Config: 0, Size: 0}, {Config: 1, Size: 1}, {Config: 2, Size: 0}}}, &times}
+			return &watching{taker{s, []strategies.Point{{Config: 0, Size: 0}, {Config: 0, Size: 0}, {Config: 1, Size: 1}, {Config: 2, Size: 0}}}, &times}
 		}}
-		s, err := Play(context.Background(), space, Options{Strategies: []strategy.Row{row}, Seeds: 3, Seed: 7, Trials: 4, Noise: recorded.Noise{Spread: 0.1}, NoPrior: hidden, Jobs: 1})
+		s, err := Play(context.Background(), space, Options{Strategies: []strategies.Row{row}, Seeds: 3, Seed: 7, Trials: 4, Noise: recorded.Noise{Spread: 0.1}, NoPrior: hidden, Jobs: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ type watching struct {
 	times *[]float64
 }
 
-func (w *watching) Next(h []strategy.Observation, n int) []strategy.Point {
+func (w *watching) Next(h []strategies.Observation, n int) []strategies.Point {
 	*w.times = nil
 	for _, o := range h {
 		*w.times = append(*w.times, o.TimeUS)

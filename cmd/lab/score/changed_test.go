@@ -1,4 +1,4 @@
-package search
+package score
 
 import (
 	"context"
@@ -16,13 +16,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/colltune/colltune/autotune"
-	"github.com/colltune/colltune/autotune/strategy"
-	"github.com/colltune/colltune/autotune/strategy/score"
+	"github.com/colltune/colltune/cmd/lab/strategies"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor/replay/recorded"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results/export"
+	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/topotest"
 )
@@ -60,8 +60,8 @@ func changed(t *topologies.Topology, seed uint64, deviation float64) *topologies
 	return c
 }
 
-// cell is a system's call.
-type cell struct {
+// systemCall is a call on a system.
+type systemCall struct {
 	system string
 	nodes  int
 	call   string
@@ -69,8 +69,8 @@ type cell struct {
 
 // tables simulates all that a search of a cell would try, on the machine of its file, which is
 // the prior, and on others, which are the truth. It returns a file for each of those, as
-// strategy score reads it. Files that are in the folder are not made again.
-func tables(t *testing.T, dir string, c cell, sizes []int64, machines int) (files []string) {
+// lab score reads it. Files that are in the folder are not made again.
+func tables(t *testing.T, dir string, c systemCall, sizes []int64, machines int) (files []string) {
 	t.Helper()
 	there := true
 	for m := range machines {
@@ -82,7 +82,7 @@ func tables(t *testing.T, dir string, c cell, sizes []int64, machines int) (file
 		return files
 	}
 	file := topotest.Resolve(t, c.system, c.nodes)
-	found, err := Enumerate(t.Context(), Problem{Call: collective.Call{Collective: c.call, Op: "sum", DType: "f32"}, Topology: file, InPlace: c.call != "alltoall", Sizes: sizes}, Options{Executor: "sim"})
+	found, err := search.Enumerate(t.Context(), search.Problem{Call: collective.Call{Collective: c.call, Op: "sum", DType: "f32"}, Topology: file, InPlace: c.call != "alltoall", Sizes: sizes}, search.Options{Executor: "sim"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,14 +198,14 @@ func recordOf(c *autotune.Candidate, parameters []string, all []*topologies.Topo
 
 // The model's winners on machines whose constants differ from those of the prior, with noise
 // and outliers, in 3 % of the trials. With COLLTUNE_LONG=1 on all systems, which takes an
-// hour or two; with COLLTUNE_SPACES=DIR the tables stay there, for strategy score.
+// hour or two; with COLLTUNE_SPACES=DIR the tables stay there, for lab score.
 func TestModelOnChangedMachines(t *testing.T) {
-	cells, machines := []cell{{"dgx-1", 1, "alltoall"}}, 1
+	cells, machines := []systemCall{{"dgx-1", 1, "alltoall"}}, 1
 	if os.Getenv("COLLTUNE_LONG") != "" {
 		cells, machines = nil, 5
-		for _, system := range []cell{{"mi300x", 1, ""}, {"dgx-a100", 1, ""}, {"dgx-1", 1, ""}, {"dgx-a100", 2, ""}, {"frontier", 4, ""}} {
+		for _, system := range []systemCall{{"mi300x", 1, ""}, {"dgx-a100", 1, ""}, {"dgx-1", 1, ""}, {"dgx-a100", 2, ""}, {"frontier", 4, ""}} {
 			for _, call := range []string{"alltoall", "allgather", "reducescatter", "allreduce"} {
-				cells = append(cells, cell{system.system, system.nodes, call})
+				cells = append(cells, systemCall{system.system, system.nodes, call})
 			}
 		}
 	}
@@ -213,7 +213,7 @@ func TestModelOnChangedMachines(t *testing.T) {
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	model, err := strategy.Named("model")
+	model, err := strategies.Named("model")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,9 +229,9 @@ func TestModelOnChangedMachines(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, noise := range noises {
-				o := score.Options{Strategies: []strategy.Row{model}, Seeds: 1, Seed: int64(m + 1), Noise: recorded.Noise{Spread: noise, Outliers: 0.01}, Jobs: 1}
+				o := Options{Strategies: []strategies.Row{model}, Seeds: 1, Seed: int64(m + 1), Noise: recorded.Noise{Spread: noise, Outliers: 0.01}, Jobs: 1}
 				o.Trials = max(8, recordedPoints(&table.Spaces[0])*3/100/len(sizes))
-				s, err := score.Play(context.Background(), &table.Spaces[0], o)
+				s, err := Play(context.Background(), &table.Spaces[0], o)
 				if err != nil {
 					t.Fatal(err)
 				}

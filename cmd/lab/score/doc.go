@@ -1,7 +1,7 @@
 // Package score plays strategies on a recorded space, over many seeds, and says how far their
 // winners are from the best after how many trials.
 //
-//	recorded.Space ──▶ strategy.Space ──▶ Next ──▶ recorded time × noise ──▶ history ─┐
+//	recorded.Space ──▶ model.Space ──▶ Next ──▶ recorded time × noise ──▶ history ─┐
 //	                                       ▲                                         │
 //	                                       └─────────────────────────────────────────┘
 //	each seed, each number of trials: time of the winners ÷ best time, by size ──▶ Curve

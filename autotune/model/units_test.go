@@ -1,4 +1,4 @@
-package strategy
+package model
 
 import (
 	"math"
@@ -21,7 +21,7 @@ func TestUnitsOfWork(t *testing.T) {
 	for _, n := range []int{38, 1, 64, 21, 44, 34, 37, 57, 62, 6, 12, 28, 47, 53} {
 		history = append(history, Observation{Point: Point{n - 1, 1}, TimeUS: us(chunks, n)})
 	}
-	m := newModel(s, Options{}).(*model)
+	m := New(s, Options{})
 	units := m.kinship.unitsOf(m.first, m.all, m.evidence(history))
 	near, sum := 0.0, 0.0
 	for _, u := range units {

@@ -1,11 +1,13 @@
-package strategy
+package strategies
 
 import (
 	"math/rand/v2"
 	"slices"
+
+	"github.com/colltune/colltune/autotune/model"
 )
 
-// listed measures all points of a space in an order known from the start, baselines first.
+// listed measures all points of a space in an order known from the start.
 type listed struct {
 	space *Space
 	order []Point
@@ -15,10 +17,10 @@ func newExhaustive(s *Space, _ Options) Strategy {
 	l := &listed{space: s}
 	for size := range s.Sizes {
 		for c := range s.Configs {
-			l.order = append(l.order, Point{c, size})
+			l.order = append(l.order, Point{Config: c, Size: size})
 		}
 	}
-	return l.baselinesFirst()
+	return l.runnable()
 }
 
 // newRandom measures a configuration of every size before a second one of any.
@@ -30,23 +32,16 @@ func newRandom(s *Space, o Options) Strategy {
 	}
 	l := &listed{space: s}
 	for i := range s.Configs {
-		for _, size := range CoarseFirst(len(s.Sizes)) {
-			l.order = append(l.order, Point{configs[size][i], size})
+		for _, size := range model.CoarseFirst(len(s.Sizes)) {
+			l.order = append(l.order, Point{Config: configs[size][i], Size: size})
 		}
 	}
-	return l.baselinesFirst()
+	return l.runnable()
 }
 
-// baselinesFirst leaves out what can't be run.
-func (l *listed) baselinesFirst() *listed {
-	l.order = slices.DeleteFunc(l.order, l.space.never)
-	first := func(p Point) int {
-		if l.space.Configs[p.Config].Baseline {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(l.order, func(a, b Point) int { return first(a) - first(b) })
+// runnable leaves out what can't be run.
+func (l *listed) runnable() *listed {
+	l.order = slices.DeleteFunc(l.order, func(p Point) bool { return never(l.space, p) })
 	return l
 }
 
@@ -59,7 +54,7 @@ func (l *listed) Next(history []Observation, n int) []Point {
 // Outlook says that a size is done with the last of its points.
 func (l *listed) Outlook(history []Observation) []Outlook {
 	m := measuredBy(history)
-	return l.space.outlooks(m, func(size int) (Point, bool) {
+	return m.outlooks(l.space, func(size int) (Point, bool) {
 		for _, p := range l.order {
 			if _, known := m[p]; !known && p.Size == size {
 				return p, true

@@ -1,26 +1,23 @@
 package score
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
+	"strconv"
 
-	"github.com/colltune/colltune/autotune/strategy"
+	"github.com/colltune/colltune/cmd/lab/strategies"
 )
 
-// Ratio is a time divided by the best one. It is infinite, and null in JSON, while some size
-// has no winner.
+// Ratio is a time divided by the best one. It is infinite while some size has no
+// winner.
 type Ratio float64
 
-// Finite reports whether every size has a winner.
-func (r Ratio) Finite() bool { return !math.IsInf(float64(r), 0) }
-
-// MarshalJSON writes null for a ratio that is infinite.
-func (r Ratio) MarshalJSON() ([]byte, error) {
-	if !r.Finite() {
-		return []byte("null"), nil
+// String writes a ratio; - if it is infinite.
+func (r Ratio) String() string {
+	if math.IsInf(float64(r), 0) {
+		return "-"
 	}
-	return json.Marshal(float64(r))
+	return strconv.FormatFloat(float64(r), 'f', 3, 64)
 }
 
 // Regret is how far the winners of all sizes are from the best: the ratios' largest and
@@ -28,7 +25,7 @@ func (r Ratio) MarshalJSON() ([]byte, error) {
 type Regret struct{ Largest, Mean Ratio }
 
 // regret returns the regret of a strategy's winners.
-func (g *game) regret(all []strategy.Outlook) Regret {
+func (g *game) regret(all []strategies.Outlook) Regret {
 	winners := make([]int, len(g.best))
 	for i := range winners {
 		winners[i] = -1
@@ -50,24 +47,24 @@ func (g *game) regret(all []strategy.Outlook) Regret {
 
 // Spread is the median of the seeds, and the value that nine tenths of them do not exceed.
 type Spread struct {
-	Median Ratio `json:"median"`
-	P90    Ratio `json:"p90"`
+	Median Ratio
+	P90    Ratio
 }
 
 // Point is the regret after some trials a size, over the seeds.
 type Point struct {
-	Trials  int    `json:"trials"` // a size, in the mean over sizes
-	Largest Spread `json:"largest"`
-	Mean    Spread `json:"geometric_mean"`
+	Trials  int // a size, in the mean over sizes
+	Largest Spread
+	Mean    Spread
 }
 
 // Curve is a strategy's regret against trials.
 type Curve struct {
-	Strategy string  `json:"strategy"`
-	Points   []Point `json:"points"` // after 1, 2, … trials a size
+	Strategy string
+	Points   []Point // after 1, 2, … trials a size
 	// Trials is how many a size the strategy made, in the mean over sizes and seeds, until
 	// it was done or had made the most.
-	Trials float64 `json:"trials"`
+	Trials float64
 }
 
 // End returns the regret after the last trial.

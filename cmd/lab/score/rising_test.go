@@ -4,17 +4,17 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/colltune/colltune/autotune/strategy"
+	"github.com/colltune/colltune/cmd/lab/strategies"
 	"github.com/colltune/colltune/executor/replay/recorded"
 )
 
 // judged is a strategy that is judged before each of its choices.
 type judged struct {
-	strategy.Strategy
-	judge func([]strategy.Observation)
+	strategies.Strategy
+	judge func([]strategies.Observation)
 }
 
-func (j judged) Next(history []strategy.Observation, n int) []strategy.Point {
+func (j judged) Next(history []strategies.Observation, n int) []strategies.Point {
 	j.judge(history)
 	return j.Strategy.Next(history, n)
 }
@@ -42,9 +42,9 @@ func TestWinnersNeverGetSlower(t *testing.T) {
 			for seed := range int64(seedsOf(1)) {
 				for _, row := range named(t, "model", "descent", "halving", "random") {
 					winners, trials := make([]float64, len(g.best)), 0
-					row := strategy.Row{Name: row.Name, New: func(s *strategy.Space, o strategy.Options) strategy.Strategy {
+					row := strategies.Row{Name: row.Name, New: func(s *strategies.Space, o strategies.Options) strategies.Strategy {
 						x := row.New(s, o)
-						return judged{x, func(history []strategy.Observation) {
+						return judged{x, func(history []strategies.Observation) {
 							trials = len(history)
 							for _, o := range x.Outlook(history) {
 								if o.Incumbent < 0 {
@@ -81,9 +81,9 @@ func TestWinnerIsCloseToFastestMeasured(t *testing.T) {
 	}
 	for seed := range int64(seedsOf(4)) {
 		fastest := map[int]float64{}
-		row := strategy.Row{Name: "model", New: func(s *strategy.Space, o strategy.Options) strategy.Strategy {
+		row := strategies.Row{Name: "model", New: func(s *strategies.Space, o strategies.Options) strategies.Strategy {
 			x := named(t, "model")[0].New(s, o)
-			return judged{x, func(history []strategy.Observation) {
+			return judged{x, func(history []strategies.Observation) {
 				for _, o := range history {
 					if !o.Failed && (fastest[o.Size] == 0 || o.TimeUS < fastest[o.Size]) {
 						fastest[o.Size] = o.TimeUS

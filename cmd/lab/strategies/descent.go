@@ -1,4 +1,4 @@
-package strategy
+package strategies
 
 import (
 	"math"
@@ -18,7 +18,7 @@ type descent struct {
 }
 
 func newDescent(s *Space, o Options) Strategy {
-	d := &descent{space: s, firsts: s.firsts(o.Seed)}
+	d := &descent{space: s, firsts: firsts(s, o.Seed)}
 	for t := range s.Traits {
 		var values []string
 		for c := range s.Configs {
@@ -55,8 +55,8 @@ func (d *descent) neighbours(of Point, trait int) (all []Point) {
 	for _, v := range values {
 		closest, fewest := Point{}, math.MaxInt
 		for c := range d.space.Configs {
-			p, traits := Point{c, of.Size}, d.space.Configs[c].Traits
-			if v == own[trait] || traits[trait] != v || d.space.never(p) {
+			p, traits := Point{Config: c, Size: of.Size}, d.space.Configs[c].Traits
+			if v == own[trait] || traits[trait] != v || never(d.space, p) {
 				continue
 			}
 			differences := 0
@@ -79,7 +79,7 @@ func (d *descent) neighbours(of Point, trait int) (all []Point) {
 // walk follows the descent of a size through what is measured, and returns the points that
 // it needs next; none: it is at its end.
 func (d *descent) walk(m measured, size int) (next []Point) {
-	at, us := Point{-1, size}, math.Inf(1)
+	at, us := Point{Config: -1, Size: size}, math.Inf(1)
 	try := func(p Point) {
 		if t, known := m[p]; !known {
 			next = append(next, p)
@@ -93,8 +93,8 @@ func (d *descent) walk(m measured, size int) (next []Point) {
 		}
 	}
 	if size > 0 {
-		if last, _ := m.best(d.space, size-1); last >= 0 && !d.space.never(Point{last, size}) {
-			try(Point{last, size})
+		if last, _ := m.best(d.space, size-1); last >= 0 && !never(d.space, Point{Config: last, Size: size}) {
+			try(Point{Config: last, Size: size})
 		}
 	}
 	for still := 0; at.Config >= 0 && len(next) == 0 && still < len(d.values); {
@@ -128,7 +128,7 @@ func (d *descent) Next(history []Observation, n int) []Point {
 // Outlook says that a size is done at the end of its descent.
 func (d *descent) Outlook(history []Observation) []Outlook {
 	m := measuredBy(history)
-	return d.space.outlooks(m, func(size int) (Point, bool) {
+	return m.outlooks(d.space, func(size int) (Point, bool) {
 		if next := d.walk(m, size); len(next) > 0 {
 			return next[0], true
 		}

@@ -1,8 +1,10 @@
-package strategy
+package strategies
 
 import (
 	"cmp"
 	"slices"
+
+	"github.com/colltune/colltune/autotune/model"
 )
 
 // halving is successive halving where what a configuration is given more of is sizes: all
@@ -18,11 +20,31 @@ type halving struct {
 }
 
 func newHalving(s *Space, o Options) Strategy {
-	h := &halving{space: s, firsts: s.firsts(o.Seed)}
+	h := &halving{space: s, firsts: firsts(s, o.Seed)}
 	for size := range s.Sizes {
-		h.order = append(h.order, s.ranked(size, o.Seed))
+		h.order = append(h.order, ranked(s, size, o.Seed))
 	}
 	return h
+}
+
+// gap is two sizes, by index, and the one in the middle of them.
+type gap struct{ left, middle, right int }
+
+// gaps lists those of n sizes that have a middle, wide ones first.
+func gaps(n int) (all []gap) {
+	order := model.CoarseFirst(n)
+	for k := 2; k < n; k++ {
+		g := gap{0, order[k], n - 1}
+		for _, end := range order[:k] {
+			if end < g.middle {
+				g.left = max(g.left, end)
+			} else {
+				g.right = min(g.right, end)
+			}
+		}
+		all = append(all, g)
+	}
+	return all
 }
 
 // survivors lists the trials of a gap's middle: of the configurations that both its ends
@@ -39,7 +61,7 @@ func (h *halving) survivors(m measured, g gap, tried [][]Point) (all []Point) {
 		}
 	}
 	for _, c := range h.order[g.middle] {
-		if p := (Point{c, g.middle}); !h.space.never(p) {
+		if p := (Point{Config: c, Size: g.middle}); !never(h.space, p) {
 			if _, known := ratio[c]; known {
 				all = append(all, p)
 			}
@@ -71,13 +93,13 @@ func (h *halving) rungs(m measured) (all [][]Point) {
 	tried := make([][]Point, last+1)
 	for _, end := range slices.Compact([]int{last, 0}) {
 		for _, c := range h.order[end] {
-			if p := (Point{c, end}); !h.space.never(p) {
+			if p := (Point{Config: c, Size: end}); !never(h.space, p) {
 				tried[end] = append(tried[end], p)
 			}
 		}
 		all = append(all, tried[end])
 	}
-	for _, g := range gaps(last) {
+	for _, g := range gaps(len(h.space.Sizes)) {
 		if len(m.without(tried[g.left]))+len(m.without(tried[g.right])) > 0 {
 			break
 		}
@@ -91,11 +113,11 @@ func (h *halving) rungs(m measured) (all [][]Point) {
 func (h *halving) Outlook(history []Observation) []Outlook {
 	m := measuredBy(history)
 	rungs := h.rungs(m)
-	order := CoarseFirst(len(h.space.Sizes))
-	return h.space.outlooks(m, func(size int) (Point, bool) {
+	order := model.CoarseFirst(len(h.space.Sizes))
+	return m.outlooks(h.space, func(size int) (Point, bool) {
 		rung := slices.Index(order, size)
 		if rung >= len(rungs) {
-			return Point{-1, size}, true
+			return Point{Config: -1, Size: size}, true
 		}
 		if next := m.without(rungs[rung]); len(next) > 0 {
 			return next[0], true

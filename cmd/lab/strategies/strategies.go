@@ -1,6 +1,10 @@
-package strategy
+package strategies
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/autotune/model"
+)
 
 // Table lists the strategies.
 var Table = []Row{
@@ -8,22 +12,17 @@ var Table = []Row{
 	{"random", "the configurations of each size in random order", newRandom},
 	{"halving", "every configuration at the ends of the sizes, half as many at each halving of the gaps", newHalving},
 	{"descent", "at each size from the last one's winner, one trait at a time", newDescent},
-	{"model", "a Gaussian process: the largest expected gain for the time that a trial takes", newModel},
+	{"model", "a Gaussian process: the largest expected gain for the time that a trial takes", func(s *Space, o Options) Strategy { return model.New(s, o) }},
 }
 
-// Options are what a strategy may be told besides its space.
-type Options struct {
-	Seed int64 // decides among equals
-	// Gain: a size is done when less than this part of its time is expected to be gained.
-	// 0: 0.01.
-	Gain float64
-	// Exact: equal trials take equal times, so that a measured one is known.
-	Exact bool
-	// Earlier are trials of an earlier campaign on the same space. They are no part of the
-	// history, and no incumbent is chosen by them alone; strategies without a model ignore
-	// them.
-	Earlier []Observation
-}
+// What a strategy chooses from, and learns of it.
+type (
+	Space       = model.Space
+	Point       = model.Point
+	Observation = model.Observation
+	Outlook     = model.Outlook
+	Options     = model.Options
+)
 
 // Strategy decides on one space.
 type Strategy interface {
