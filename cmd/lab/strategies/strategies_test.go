@@ -1,4 +1,4 @@
-package strategies
+package strategies_test
 
 import (
 	"fmt"
@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/autotune/model"
+	"github.com/colltune/colltune/cmd/lab/strategies"
 )
 
 // Every strategy but the model, which has its own tests, ends with winners that were measured,
 // within what it promises of the best, and makes no trial that can't be run.
 func TestEveryStrategyEnds(t *testing.T) {
-	s := &Space{Traits: []string{"family", "channels"}, Never: func(p Point) bool { return p.Config == 3 && p.Size > 2 }}
+	s := &model.Space{Traits: []string{"family", "channels"}, Never: func(p model.Point) bool { return p.Config == 3 && p.Size > 2 }}
 	for n := int64(1 << 10); n <= 1<<26; n <<= 2 {
 		s.Sizes = append(s.Sizes, n)
 	}
@@ -28,29 +29,29 @@ func TestEveryStrategyEnds(t *testing.T) {
 	}
 	us[7] = make([]float64, len(s.Sizes)) // fails
 	within := map[string]float64{"exhaustive": 1, "random": 1, "halving": 1.5, "descent": 1.1}
-	for _, row := range Table {
+	for _, row := range strategies.Table {
 		if row.Name == "model" {
 			continue
 		}
-		x := row.New(s, Options{Seed: 3})
-		var history []Observation
+		x := row.New(s, model.Options{Seed: 3})
+		var history []model.Observation
 		for next := x.Next(nil, 5); len(next) > 0; next = x.Next(history, 5) {
 			for _, p := range next {
-				if s.Never(p) || slices.ContainsFunc(history, func(o Observation) bool { return o.Point == p }) {
+				if s.Never(p) || slices.ContainsFunc(history, func(o model.Observation) bool { return o.Point == p }) {
 					t.Fatalf("%s: %v can't be run, or was", row.Name, p)
 				}
-				history = append(history, Observation{Point: p, TimeUS: us[p.Config][p.Size], Failed: us[p.Config][p.Size] == 0})
+				history = append(history, model.Observation{Point: p, TimeUS: us[p.Config][p.Size], Failed: us[p.Config][p.Size] == 0})
 			}
 		}
 		for _, o := range x.Outlook(history) {
 			best := us[0][o.Size]
 			for c := range us {
-				if us[c][o.Size] > 0 && !s.Never(Point{Config: c, Size: o.Size}) {
+				if us[c][o.Size] > 0 && !s.Never(model.Point{Config: c, Size: o.Size}) {
 					best = min(best, us[c][o.Size])
 				}
 			}
-			measured := slices.ContainsFunc(history, func(h Observation) bool {
-				return h.Point == Point{Config: o.Incumbent, Size: o.Size} && !h.Failed
+			measured := slices.ContainsFunc(history, func(h model.Observation) bool {
+				return h.Point == model.Point{Config: o.Incumbent, Size: o.Size} && !h.Failed
 			})
 			if !measured || !o.Done || us[o.Incumbent][o.Size] > within[row.Name]*best {
 				t.Errorf("%s: %+v, measured %v; best %g us", row.Name, o, measured, best)
