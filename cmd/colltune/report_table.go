@@ -41,7 +41,7 @@ func mapsOf(name string, t *libraries.Table) *report.Maps {
 			page.Maps = append(page.Maps, report.Map{Title: title})
 		}
 		k := 1
-		for k < len(singles) && singles[k].SameCalls(singles[0]) {
+		for k < len(singles) && t.SameCalls(singles[k].Best, singles[0].Best) {
 			k++
 		}
 		page.Maps[i].Rows = append(page.Maps[i].Rows, mapRow(choices[:n], singles[:k]))
@@ -62,7 +62,7 @@ func kindOf(t *libraries.Table, r *measured.Row) string {
 }
 
 // mapRow is the calls of one number of ranks.
-func mapRow(choices []libraries.Choice, singles []libraries.Single) report.MapRow {
+func mapRow(choices []libraries.Choice, singles []libraries.Region) report.MapRow {
 	row := report.MapRow{Label: units.Count(choices[0].Best.Ranks, "rank")}
 	for i := range choices {
 		c := &choices[i]
@@ -81,7 +81,7 @@ func mapRow(choices []libraries.Choice, singles []libraries.Single) report.MapRo
 		}
 	}
 	for _, s := range singles {
-		row.Alone = append(row.Alone, report.MapAlone{Label: s.Entry(), Sizes: s.Sizes, Of: s.Of, Ratio: s.Ratio})
+		row.Alone = append(row.Alone, report.MapAlone{Label: s.Best.Entry(), Sizes: s.Sizes, Of: s.Of, Ratio: s.Ratio})
 	}
 	if s := singles[0]; s.Sizes == s.Of {
 		row.Mixing = s.Ratio

@@ -231,8 +231,9 @@ func tableDocument(t *libraries.Table, choices []libraries.Choice) any {
 		rows = append(rows, choiceRowOf(&choices[i]))
 	}
 	for _, s := range libraries.Singles(choices) {
-		nodes, _ := strconv.Atoi(s.Conditions[measured.Nodes])
-		singles = append(singles, singleRow{s.Collective, s.Ranks, nodes, s.Conditions[measured.System], s.Library, s.Version, s.Sizes, s.Of, s.Ratio})
+		b, held := s.Best, t.Held(s.Best)
+		nodes, _ := strconv.Atoi(held[measured.Nodes])
+		singles = append(singles, singleRow{b.Collective, b.Ranks, nodes, held[measured.System], b.Library, b.Version, s.Sizes, s.Of, s.Ratio})
 	}
 	return struct {
 		Conditions heldDocument `json:"conditions"`
@@ -275,7 +276,7 @@ func choiceRowOf(c *libraries.Choice) choiceRow {
 
 // heldColumns returns the columns of the conditions that must be equal, and of the width of elements,
 // where the choices differ in them or state them.
-func heldColumns(t *libraries.Table, choices []libraries.Choice) (columns []column, cells func(*libraries.Choice) []string) {
+func heldColumns(t *libraries.Table, choices []libraries.Choice) (columns []column, cells func(*measured.Row) []string) {
 	var shown []measured.Condition
 	for _, c := range t.Equal {
 		if slices.ContainsFunc(choices, func(x libraries.Choice) bool { return x.Best.Conditions[c] != "" }) {
@@ -283,9 +284,9 @@ func heldColumns(t *libraries.Table, choices []libraries.Choice) (columns []colu
 			columns = append(columns, text(c.String()))
 		}
 	}
-	return columns, func(x *libraries.Choice) (values []string) {
+	return columns, func(r *measured.Row) (values []string) {
 		for _, c := range shown {
-			values = append(values, x.Best.Conditions[c])
+			values = append(values, r.Conditions[c])
 		}
 		return values
 	}
@@ -298,14 +299,14 @@ func rangeSheet(t *libraries.Table, choices []libraries.Choice) sheet {
 	s := sheet{columns: slices.Concat([]column{text("collective"), number("ranks")}, held,
 		[]column{number("element bytes"), number("from"), number("to"), text("library"), text("version"), number("second takes x"), number("within noise"), text("evidence")})}
 	for _, r := range libraries.Ranges(choices) {
-		b := &r.First.Best
+		b := r.Best
 		ahead := ""
-		if r.Ahead > 0 {
-			ahead = fmt.Sprintf("%.2f", r.Ahead)
+		if r.Ratio > 0 {
+			ahead = fmt.Sprintf("%.2f", r.Ratio)
 		}
-		s.add(slices.Concat([]string{b.Collective, strconv.Itoa(b.Ranks)}, values(r.First), []string{
-			widthText(b.Width()), units.Bytes(b.Bytes).String(), units.Bytes(r.Last.Best.Bytes).String(), b.Library, b.Version, ahead,
-			fmt.Sprintf("%d of %d", r.Near, r.Sizes), r.Evidence(),
+		s.add(slices.Concat([]string{b.Collective, strconv.Itoa(b.Ranks)}, values(b), []string{
+			widthText(b.Width()), units.Bytes(b.Bytes).String(), units.Bytes(r.Last).String(), b.Library, b.Version, ahead,
+			fmt.Sprintf("%d of %d", r.Near, r.Sizes), r.Evidence,
 		})...)
 	}
 	rows := s
@@ -317,8 +318,8 @@ func rangeSheet(t *libraries.Table, choices []libraries.Choice) sheet {
 		var b strings.Builder
 		singles := libraries.Singles(choices)
 		for i, s := range singles {
-			if i == 0 || !s.SameCalls(singles[i-1]) {
-				fmt.Fprintf(&b, "%s over %d ranks%s: %s alone takes %.2f times as long as the best of all, over %d of %d sizes\n", s.Collective, s.Ranks, ofWidth(s.Width), strings.TrimSpace(s.Library+" "+s.Version), s.Ratio, s.Sizes, s.Of)
+			if r := s.Best; i == 0 || !t.SameCalls(r, singles[i-1].Best) {
+				fmt.Fprintf(&b, "%s over %d ranks%s: %s alone takes %.2f times as long as the best of all, over %d of %d sizes\n", r.Collective, r.Ranks, ofWidth(r.Width()), r.Entry(), s.Ratio, s.Sizes, s.Of)
 			}
 		}
 		_, err := io.WriteString(w, b.String())
@@ -343,7 +344,7 @@ func choiceSheet(t *libraries.Table, choices []libraries.Choice) sheet {
 		if c.Near {
 			near = "yes"
 		}
-		s.add(slices.Concat([]string{b.Collective, strconv.Itoa(b.Ranks)}, values(c), []string{
+		s.add(slices.Concat([]string{b.Collective, strconv.Itoa(b.Ranks)}, values(b), []string{
 			widthText(b.Width()), strconv.FormatInt(b.Bytes, 10), b.Library, b.Version, b.Conditions[measured.Kernel],
 			exact(b.TimeUS), strconv.FormatFloat(low, 'g', 6, 64), strconv.FormatFloat(high, 'g', 6, 64), second, us, near, b.Conditions[measured.Evidence],
 		})...)

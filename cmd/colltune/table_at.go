@@ -150,7 +150,7 @@ func atSheet(times []libraries.Time, region libraries.Region, within float64) sh
 	}
 	rows := s
 	s.human = func(w io.Writer) error {
-		if _, err := fmt.Fprintf(w, "%s is the fastest from %s\n", sanitize(region.Entry), region); err != nil {
+		if _, err := fmt.Fprintf(w, "%s is the fastest from %s\n", sanitize(region.Best.Entry()), region); err != nil {
 			return err
 		}
 		return rows.writeTable(w)

@@ -45,10 +45,17 @@ type Time struct {
 // Near reports whether another time is the same within noise, or comes as near as a share.
 func (t Time) Near(other Time, within float64) bool { return near(&t.Row, &other.Row, within) }
 
-// Region is the sizes, to the byte, at which an entry is the fastest.
+// Region is an entry over sizes of calls that compete: where it is the fastest (Regions, to the
+// byte, and Ranges, of measured sizes), or alone (Singles).
 type Region struct {
 	First, Last int64
-	Entry       string // the curve's name
+	Best        *measured.Row // of the entry, at First or the next of its sizes
+	// Of measured sizes alone.
+	Sizes, Of int     // that it has, and that there are
+	Near      int     // at which the second is the same within noise
+	Ratio     float64 // geometric mean: how many times as long the slower takes; 0: there is no other
+	Evidence  string  // measured, simulated, or both where the first and the last differ
+	curve     *curve
 }
 
 // Curves returns the times of a query. The error says what the table has instead, or which
@@ -162,16 +169,6 @@ func (c *curve) find(bytes int64) (i int, there bool) {
 	return slices.BinarySearchFunc(c.rows, bytes, func(r *measured.Row, bytes int64) int { return cmp.Compare(r.Bytes, bytes) })
 }
 
-// curve returns that of a name; nil: there is none.
-func (c *Curves) curve(name string) *curve {
-	for _, one := range c.of {
-		if one.name == name {
-			return one
-		}
-	}
-	return nil
-}
-
 // Sizes are the least and the greatest size that some entry has.
 func (c *Curves) Sizes() (least, most int64) { return c.sizes[0], c.sizes[len(c.sizes)-1] }
 
@@ -230,44 +227,49 @@ func (c *curve) at(bytes int64) (Time, bool) {
 // rounding is the share below which two times are the same: what logarithms lose.
 const rounding = 1e-12
 
-// fastest is the entry that is the fastest at a size, of equals the first; "": none reaches it.
-func (c *Curves) fastest(bytes int64) string {
-	name := ""
+// fastest is the curve of who is the fastest at a size, of equals the first; nil: none reaches it.
+func (c *Curves) fastest(bytes int64) (fastest *curve) {
 	var best Time
 	for _, one := range c.of {
 		t, ok := one.at(bytes)
-		if ok && (name == "" || compareSpeed(&t.Row, &best.Row) < 0 && (own(&t.Row) != own(&best.Row) || t.TimeUS < best.TimeUS*(1-rounding))) {
-			name, best = one.name, t
+		if ok && (fastest == nil || compareSpeed(&t.Row, &best.Row) < 0 && (own(&t.Row) != own(&best.Row) || t.TimeUS < best.TimeUS*(1-rounding))) {
+			fastest, best = one, t
 		}
 	}
-	return name
+	return fastest
 }
 
 // Regions returns who is the fastest where, from the least size to the greatest. Between
 // two neighbouring sizes each time is a straight line, in logarithms, and the sizes at which
-// one line is the lowest are an interval: its end is found by halving.
+// one line is the lowest are an interval: its end is found by halving. Where no entry reaches, a
+// region has no Best.
 func (c *Curves) Regions() (regions []Region) {
-	add := func(first, last int64, entry string) {
-		if n := len(regions); n > 0 && regions[n-1].Entry == entry {
+	add := func(first, last int64, one *curve) {
+		if n := len(regions); n > 0 && regions[n-1].curve == one {
 			regions[n-1].Last = last
 			return
 		}
-		regions = append(regions, Region{first, last, entry})
+		r := Region{First: first, Last: last, curve: one}
+		if one != nil {
+			i, _ := one.find(first)
+			r.Best = one.rows[min(i, len(one.rows)-1)]
+		}
+		regions = append(regions, r)
 	}
 	add(c.sizes[0], c.sizes[0], c.fastest(c.sizes[0]))
 	for i := range c.sizes[1:] {
 		from, to := c.sizes[i]+1, c.sizes[i+1]-1
 		for from <= to {
-			entry := c.fastest(from)
+			one := c.fastest(from)
 			last, beyond := from, to+1
 			for beyond-last > 1 {
-				if middle := last + (beyond-last)/2; c.fastest(middle) == entry {
+				if middle := last + (beyond-last)/2; c.fastest(middle) == one {
 					last = middle
 				} else {
 					beyond = middle
 				}
 			}
-			add(from, last, entry)
+			add(from, last, one)
 			from = last + 1
 		}
 		add(to+1, to+1, c.fastest(to+1))
@@ -282,30 +284,21 @@ func (c *Curves) RegionOf(bytes int64) Region {
 	return regions[i]
 }
 
-// Won is a region of a group of calls: the sizes, to the byte, at which one entry is the
-// fastest.
-type Won struct {
-	First, Last int64
-	Best        *measured.Row // of the entry, in the region or next to it
-}
-
 // Regions returns who is the fastest where, of each group of calls that compete, in the
 // table's order.
-func (t *Table) Regions() (all []Won) {
+func (t *Table) Regions() (all []Region) {
 	for rest := t.Choices(0); len(rest) > 0; {
 		n := 1
-		for n < len(rest) && rest[n].cell.group == rest[0].cell.group {
+		for n < len(rest) && rest[n].SameCalls(&rest[0]) {
 			n++
 		}
 		var rows []*measured.Row
 		for i := range rest[:n] {
 			rows = append(rows, rest[i].rows...)
 		}
-		curves := curvesOf(rows, (*measured.Row).Entry)
-		for _, r := range curves.Regions() {
-			if one := curves.curve(r.Entry); one != nil { // else between sizes that do not meet
-				i, _ := one.find(r.First)
-				all = append(all, Won{r.First, r.Last, one.rows[min(i, len(one.rows)-1)]})
+		for _, r := range curvesOf(rows, (*measured.Row).Entry).Regions() {
+			if r.Best != nil { // else between sizes that do not meet
+				all = append(all, r)
 			}
 		}
 		rest = rest[n:]

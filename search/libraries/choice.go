@@ -25,12 +25,19 @@ type group struct {
 
 // cellOf returns the cell of a row.
 func (t *Table) cellOf(r *measured.Row) cell {
-	k := cell{group{collective: r.Collective, ranks: r.Ranks, width: r.Width()}, r.Bytes}
-	for _, c := range t.Equal {
-		k.equal[c] = r.Conditions[c]
-	}
-	return k
+	return cell{group{r.Collective, r.Ranks, r.Width(), t.Held(r)}, r.Bytes}
 }
+
+// Held are the conditions of a row that must be equal for another to compete.
+func (t *Table) Held(r *measured.Row) (equal measured.Conditions) {
+	for _, c := range t.Equal {
+		equal[c] = r.Conditions[c]
+	}
+	return equal
+}
+
+// SameCalls reports whether two rows differ in nothing that must be equal but the size.
+func (t *Table) SameCalls(a, b *measured.Row) bool { return t.cellOf(a).group == t.cellOf(b).group }
 
 // Choice is the fastest library at a call.
 type Choice struct {
@@ -96,14 +103,6 @@ func (a *cell) compare(b *cell) int {
 	)
 }
 
-// Range is neighbouring sizes at which one entry is the fastest, as in MCR-DL's Table II.
-type Range struct {
-	First, Last *Choice
-	Sizes       int
-	Near        int     // sizes at which the second is within noise
-	Ahead       float64 // geometric mean of the second's time over the best's; 0: no second
-}
-
 // keeps reports whether an entry is the fastest, or the same within noise.
 func (c *Choice) keeps(entry string) bool {
 	return slices.ContainsFunc(c.rows, func(r *measured.Row) bool {
@@ -111,97 +110,67 @@ func (c *Choice) keeps(entry string) bool {
 	})
 }
 
-// Ranges joins neighbouring choices of one entry. Where the entry before is the same as the
-// fastest within noise, its range goes on.
-func Ranges(choices []Choice) (ranges []Range) {
+// Ranges joins neighbouring choices of one entry, as MCR-DL's Table II does. Where the entry
+// before is the same as the fastest within noise, its range goes on. Ratio is the second's time
+// over the best's.
+func Ranges(choices []Choice) (ranges []Region) {
 	var logs float64
-	seconds := 0
+	seconds, group := 0, -1 // group: the first of its choices
 	for i := range choices {
 		c := &choices[i]
 		n := len(ranges) - 1
-		if n < 0 || ranges[n].First.cell.group != c.cell.group || !c.keeps(ranges[n].First.Best.Entry()) {
-			ranges = append(ranges, Range{First: c})
+		if n < 0 || !choices[group].SameCalls(c) || !c.keeps(ranges[n].Best.Entry()) {
+			ranges = append(ranges, Region{First: c.Best.Bytes, Best: &c.Best, Evidence: c.Best.Conditions[measured.Evidence]})
 			n++
-			logs, seconds = 0, 0
+			logs, seconds, group = 0, 0, i
 		}
 		r := &ranges[n]
-		r.Last = c
+		r.Last = c.Best.Bytes
 		r.Sizes++
 		if c.Second != nil {
 			logs += math.Log(c.Second.TimeUS / c.Best.TimeUS)
 			seconds++
-			r.Ahead = math.Exp(logs / float64(seconds))
+			r.Ratio = math.Exp(logs / float64(seconds))
 		}
 		if c.Near {
 			r.Near++
+		}
+		if r.Evidence = r.Best.Conditions[measured.Evidence]; c.Best.Conditions[measured.Evidence] != r.Evidence {
+			r.Evidence = "both"
 		}
 	}
 	return ranges
 }
 
-// Single is what one entry takes where the best of all could be used.
-type Single struct {
-	Collective, Library, Version string
-	Ranks                        int
-	Conditions                   measured.Conditions // those that must be equal
-	Width                        int64
-	Sizes, Of                    int     // sizes that it has, of those that there are
-	Ratio                        float64 // geometric mean of its time over the best's, over its sizes
-}
-
-// Singles returns what each entry takes alone, by group, those with the most sizes and the
-// smallest ratio first.
-func Singles(choices []Choice) (singles []Single) {
-	type sum struct {
-		Single
-		logs float64
-	}
+// Singles returns what each entry takes alone, by group of calls, those with the most sizes and
+// the smallest ratio first. Best is its row at its least size, and Ratio its time over the best's.
+func Singles(choices []Choice) (singles []Region) {
 	for len(choices) > 0 {
 		n := 1
-		for n < len(choices) && choices[n].cell.group == choices[0].cell.group {
+		for n < len(choices) && choices[n].SameCalls(&choices[0]) {
 			n++
 		}
-		g := choices[0].cell.group
-		byEntry := map[string]*sum{}
+		var of []Region
+		at, logs := map[string]int{}, []float64{}
 		for _, c := range choices[:n] {
 			for _, r := range c.rows {
-				s := byEntry[r.Entry()]
-				if s == nil {
-					s = &sum{Single: Single{Collective: g.collective, Ranks: g.ranks, Width: g.width, Conditions: g.equal, Library: r.Library, Version: r.Version, Of: n}}
-					byEntry[r.Entry()] = s
+				k, known := at[r.Entry()]
+				if !known {
+					k = len(of)
+					at[r.Entry()] = k
+					of, logs = append(of, Region{First: r.Bytes, Best: r, Of: n}), append(logs, 0)
 				}
-				s.Sizes++
-				s.logs += math.Log(r.TimeUS / c.Best.TimeUS)
+				of[k].Last = r.Bytes
+				of[k].Sizes++
+				logs[k] += math.Log(r.TimeUS / c.Best.TimeUS)
+				of[k].Ratio = math.Exp(logs[k] / float64(of[k].Sizes))
 			}
 		}
-		var of []Single
-		for _, s := range byEntry {
-			s.Ratio = math.Exp(s.logs / float64(s.Sizes))
-			of = append(of, s.Single)
-		}
-		slices.SortFunc(of, func(a, b Single) int {
-			return cmp.Or(cmp.Compare(b.Sizes, a.Sizes), cmp.Compare(a.Ratio, b.Ratio), strings.Compare(a.Library+" "+a.Version, b.Library+" "+b.Version))
+		slices.SortFunc(of, func(a, b Region) int {
+			return cmp.Or(cmp.Compare(b.Sizes, a.Sizes), cmp.Compare(a.Ratio, b.Ratio), strings.Compare(a.Best.Library+" "+a.Best.Version, b.Best.Library+" "+b.Best.Version))
 		})
 		singles = append(singles, of...)
 		choices = choices[n:]
 	}
 	return singles
-}
-
-// Entry returns the library and its version.
-func (s Single) Entry() string {
-	return (&measured.Row{Library: s.Library, Version: s.Version}).Entry()
-}
-
-// SameCalls reports whether both are of the same collective, ranks and conditions.
-func (s Single) SameCalls(o Single) bool {
-	return s.Collective == o.Collective && s.Ranks == o.Ranks && s.Width == o.Width && s.Conditions == o.Conditions
-}
-
-// Evidence is measured, simulated, or both where the range's sizes differ in it.
-func (r *Range) Evidence() string {
-	if a, b := r.First.Best.Conditions[measured.Evidence], r.Last.Best.Conditions[measured.Evidence]; a != b {
-		return "both"
-	}
-	return r.First.Best.Conditions[measured.Evidence]
 }

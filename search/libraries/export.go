@@ -222,10 +222,10 @@ func (x *exported) said(r *measured.Row) string { return fmt.Sprint(x.format.Sam
 // ranges exports the fastest at each size.
 func (x *exported) ranges() (pieces []piece) {
 	for _, r := range x.curves.Regions() {
-		if r.Entry == "" {
+		one := r.curve
+		if one == nil {
 			continue // between the sizes of two that do not meet
 		}
-		one := x.curves.curve(r.Entry)
 		first := r.First
 		for _, bytes := range x.curves.sizes {
 			if x.format.Each && bytes > first && bytes <= r.Last {
@@ -268,22 +268,27 @@ func (x *exported) faster() (pieces []piece) {
 	for _, r := range both.Regions() {
 		first, last := max(r.First, least), min(r.Last, most)
 		switch {
-		case r.Entry == "":
+		case r.curve == nil:
 		case first > last:
 			leave(r.First, r.Last, unknown)
-		case r.Entry == ownName:
+		case r.curve.name == ownName:
 			leave(first, last, "the library's own choice is as fast, and the sizes are left to it")
 		default:
 			if r.First < first {
 				leave(r.First, first-1, unknown)
 			}
-			pieces = append(pieces, piece{first, last, x.curves.curve(r.Entry)})
+			pieces = append(pieces, piece{first, last, x.curves.curve(r.curve.name)})
 			if last < r.Last {
 				leave(last+1, r.Last, unknown)
 			}
 		}
 	}
 	return pieces
+}
+
+// curve returns that of a name, which there is.
+func (c *Curves) curve(name string) *curve {
+	return c.of[slices.IndexFunc(c.of, func(one *curve) bool { return one.name == name })]
 }
 
 // loss is how far a choice is from the best: sizes without a time, then the sum of the

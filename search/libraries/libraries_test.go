@@ -277,10 +277,10 @@ allgather,16,4096,nccl,22
 	table, _ := libraries.Build(rows, libraries.DefaultEqual)
 	choices := table.Choices(0)
 	for _, r := range libraries.Ranges(choices) {
-		fmt.Printf("%d to %d: %s, the second takes %.2f times as long\n", r.First.Best.Bytes, r.Last.Best.Bytes, r.First.Best.Library, r.Ahead)
+		fmt.Printf("%d to %d: %s, the second takes %.2f times as long\n", r.First, r.Last, r.Best.Library, r.Ratio)
 	}
 	for _, s := range libraries.Singles(choices) {
-		fmt.Printf("%s alone: %.2f\n", s.Library, s.Ratio)
+		fmt.Printf("%s alone: %.2f\n", s.Best.Library, s.Ratio)
 	}
 	// Output:
 	// 1024 to 2048: mpi, the second takes 2.86 times as long
