@@ -143,7 +143,7 @@ func updateAccuracy(ctx context.Context, m *accuracy.Manifest, rows []accuracy.R
 	for _, c := range compared { // those of which no program is known are of no use there
 		rows = append(rows, c.Row)
 	}
-	table := intervals.Estimate(accuracy.Residuals(compared))
+	table := accuracy.Estimate(accuracy.Residuals(compared))
 	var rowsText, zonesText bytes.Buffer
 	if err := errors.Join(accuracy.WriteRows(&rowsText, rows), table.Write(&zonesText)); err != nil {
 		return nil, err

@@ -146,8 +146,8 @@ func (s System) Zones(ran, collective string, bytes int64) []Zone {
 
 func (z Zone) oneNode() bool { return z.Network == oneNode }
 
-// place is where a zone's kinds count: the same algorithm over nodes is another one.
-func (z Zone) place() string {
+// Place is where a zone's kinds count: the same algorithm over nodes is another one.
+func (z Zone) Place() string {
 	if z.oneNode() {
 		return z.Ran + ", one node"
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"pgregory.net/rapid"
 	"regexp"
 	"runtime"
 	"slices"
@@ -81,7 +82,7 @@ func TestAsShipped(t *testing.T) {
 	for _, u := range unused {
 		t.Errorf("%+v is kept and not used: %s", u.Row, u.Why)
 	}
-	table := intervals.Estimate(Residuals(compared))
+	table := Estimate(Residuals(compared))
 	var got, want bytes.Buffer
 	if err := table.Write(&got); err != nil {
 		t.Fatal(err)
@@ -151,14 +152,14 @@ func TestUnheld(t *testing.T) {
 			}
 		}
 	}
-	if lines := Unheld(all, intervals.Estimate(Residuals(all))); len(lines) > 0 {
+	if lines := Unheld(all, Estimate(Residuals(all))); len(lines) > 0 {
 		t.Errorf("with the size: %q", lines)
 	}
 	want := []string{
 		"library, NVLink, one node, alltoall, 1M to 16M at 2M: 0 % of 20 rows inside",
 		"library, NVLink, one node, alltoall, 1M to 16M: 75 % of 80 rows inside",
 	}
-	if lines := Unheld(all, intervals.Estimate(Residuals(without))); !slices.Equal(lines, want) {
+	if lines := Unheld(all, Estimate(Residuals(without))); !slices.Equal(lines, want) {
 		t.Errorf("without it: %q, want %q", lines, want)
 	}
 }
@@ -237,5 +238,95 @@ func TestCompareStops(t *testing.T) {
 	m, rows := repository(t)
 	if _, _, err := Compare(ctx, m, rows, 2); err == nil {
 		t.Error("no error of a context that is done")
+	}
+}
+
+// residuals are rows of some sets in one zone.
+func residuals(sets ...[]float64) (all []Residual) {
+	zones := intervals.System{Kind: "NVLink", Network: "none"}.Zones(intervals.Library, "allreduce", 1024)
+	for i, logs := range sets {
+		for _, l := range logs {
+			all = append(all, Residual{Set: string(rune('a' + i)), Log: l, Kind: "ring", Zones: zones})
+		}
+	}
+	return all
+}
+
+func TestEstimate(t *testing.T) {
+	if three := Estimate(residuals([]float64{0}, []float64{1}, []float64{2})); len(three.Entries) != 0 {
+		t.Errorf("%v: want no zone of three data sets", three.Entries)
+	}
+	all := residuals([]float64{-0.1}, []float64{0}, []float64{0.1}, []float64{0.4})
+	e, wider, ok := Estimate(all).At(all[0].Zones)
+	want := intervals.Interval{Low: math.Exp(-0.1 - 0.15*0.5), Median: math.Exp(0.05), High: math.Exp(0.4 + 0.15*0.5)}
+	if !ok || wider != 0 || e.Sets != 4 || e.Rows != 4 || math.Abs(e.Low-want.Low)+math.Abs(e.High-want.High)+math.Abs(e.Median-want.Median) > 1e-12 {
+		t.Errorf("%+v: want %v", e, want)
+	}
+	// Without one set, three say where the fourth may lie.
+	e, _, ok = EstimateWithout(all, func(set string) bool { return set == "d" }).At(all[0].Zones)
+	if !ok || e.Sets != 3 || e.Rows != 3 || math.Abs(math.Log(e.High)-(0.1+0.15*0.2)) > 1e-12 {
+		t.Errorf("%+v: want the three sets that are left", e)
+	}
+	if none := EstimateWithout(all, func(string) bool { return true }); len(none.Entries) != 0 || none.Measured(all[0].Zones[0], "ring") {
+		t.Errorf("%v: want no zone without any set, and nothing measured", none)
+	}
+	if _, _, ok := Estimate(all).At(intervals.System{Kind: "PCIe", Network: "none"}.Zones(intervals.Program, "allreduce", 1024)); ok {
+		t.Error("a program has the library's interval")
+	}
+	if e, wider, ok := Estimate(all).At(intervals.System{Kind: "PCIe", Network: "none"}.Zones(intervals.Library, "alltoall", 1024)); !ok || wider != 1 || e.System != intervals.Any {
+		t.Errorf("%v %d %t: want the zone of any system and collective", e, wider, ok)
+	}
+	over := intervals.System{Kind: "NVLink", Network: "infiniband"}.Zones(intervals.Library, "allreduce", 1024)[0]
+	if table := Estimate(all); !table.Measured(all[0].Zones[0], "ring") || table.Measured(all[0].Zones[0], "nvls") || table.Measured(over, "ring") {
+		t.Errorf("%v: want rings on one node alone", table.Kinds)
+	}
+}
+
+// Intervals hold their median, do not depend on the order of rows, and are at most 1.3
+// times as wide as from the 5th to the 95th percentile; all residuals scaled scale them.
+func TestEstimateProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		// Steps that add without rounding, so that equal ones stay equal.
+		log := rapid.Map(rapid.IntRange(-192, 192), func(n int) float64 { return float64(n) / 64 })
+		logs := rapid.SliceOfN(rapid.SliceOfN(log, 1, 20), 4, 6).Draw(t, "sets")
+		all := residuals(logs...)
+		table := Estimate(all)
+		for _, e := range table.Entries {
+			sets := map[string][]float64{}
+			for i, of := range logs {
+				sets[string(rune('a'+i))] = of
+			}
+			low, _, high := spread(sets)
+			if !(e.Low <= e.Median && e.Median <= e.High) || math.Log(e.High/e.Low) > 1.3*(high-low)+1e-9 {
+				t.Fatalf("%+v of %v, which ask %g", e, logs, high-low)
+			}
+		}
+		turned := slices.Clone(all)
+		slices.Reverse(turned)
+		moved := slices.Clone(all)
+		for i := range moved {
+			moved[i].Log += 0.5
+		}
+		other, shifted := Estimate(turned), Estimate(moved)
+		for i, e := range table.Entries {
+			if other.Entries[i] != e {
+				t.Fatalf("%v in another order: %v", e, other.Entries[i])
+			}
+			if got := shifted.Entries[i].High / e.High; math.Abs(got-math.Exp(0.5)) > 1e-9 {
+				t.Fatalf("times half an e-fold longer: interval moves by %g", got)
+			}
+		}
+	})
+}
+
+// A set with many rows counts no more than one with few.
+func TestSetsWeighTheSame(t *testing.T) {
+	many := make([]float64, 100)
+	for i := range many {
+		many[i] = 0.01 * float64(i%5)
+	}
+	e, _, _ := Estimate(residuals(many, []float64{1}, []float64{1}, []float64{1})).At(residuals(many)[0].Zones)
+	if math.Abs(math.Log(e.Median)-1) > 1e-9 {
+		t.Errorf("median %g: want that of three sets of four", e.Median)
 	}
 }

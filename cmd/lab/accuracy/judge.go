@@ -24,15 +24,15 @@ type Verdict struct {
 func (v *Verdict) Supported() bool { return v.Zone.Sets > 0 }
 
 // Residuals returns the residuals of compared rows.
-func Residuals(all []Compared) []intervals.Residual {
-	out := make([]intervals.Residual, len(all))
+func Residuals(all []Compared) []Residual {
+	out := make([]Residual, len(all))
 	for i, c := range all {
 		ran, kind := intervals.Program, c.Family
 		if kind == "" {
 			ran = intervals.Library
 			kind, _, _ = strings.Cut(c.Name, " ")
 		}
-		out[i] = intervals.Residual{Set: c.Set, Kind: kind, Log: math.Log(c.TimeUS / c.SimulatedUS), Zones: c.System.Zones(ran, c.Collective, c.Bytes)}
+		out[i] = Residual{Set: c.Set, Kind: kind, Log: math.Log(c.TimeUS / c.SimulatedUS), Zones: c.System.Zones(ran, c.Collective, c.Bytes)}
 	}
 	return out
 }
@@ -60,7 +60,7 @@ func leaveOut(all []Compared, key func(set string) string) []Verdict {
 	return judge(all, func(set string) *intervals.Table {
 		of := key(set)
 		if tables[of] == nil {
-			tables[of] = intervals.EstimateWithout(residuals, func(s string) bool { return key(s) == of })
+			tables[of] = EstimateWithout(residuals, func(s string) bool { return key(s) == of })
 		}
 		return tables[of]
 	})
@@ -152,7 +152,7 @@ func CountBy[K comparable](all []Verdict, key func(*Verdict) K) map[K]*Count {
 	}
 	for _, c := range counts {
 		slices.Sort(c.errors)
-		c.MedianError = intervals.Percentile(c.errors, 0.5)
+		c.MedianError = Percentile(c.errors, 0.5)
 	}
 	return counts
 }

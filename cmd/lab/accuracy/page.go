@@ -19,7 +19,7 @@ const (
 // used.
 func Page(m *Manifest, compared []Compared) string {
 	var b strings.Builder
-	table, verdicts := intervals.Estimate(Residuals(compared)), LeaveOut(compared)
+	table, verdicts := Estimate(Residuals(compared)), LeaveOut(compared)
 	whole := func(all []Verdict) *Count {
 		if c := CountBy(all, func(*Verdict) bool { return true })[true]; c != nil {
 			return c

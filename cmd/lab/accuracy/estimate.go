@@ -1,10 +1,12 @@
-package intervals
+package accuracy
 
 import (
 	"cmp"
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/colltune/colltune/results/intervals"
 )
 
 // minSets is how many data sets must have measured a zone for it to have an interval:
@@ -13,31 +15,10 @@ const minSets = 4
 
 // Residual is one measured row.
 type Residual struct {
-	Set   string  // the data set
-	Log   float64 // ln(measured ÷ simulated)
-	Kind  string  // of the program, its family; of the library, its algorithm
-	Zones []Zone  // System.Zones
-}
-
-// Interval is where nine in ten ratios of measured to simulated time lie.
-type Interval struct {
-	Low, Median, High float64
-}
-
-// Holds reports whether a ratio lies inside.
-func (i Interval) Holds(ratio float64) bool { return i.Low <= ratio && ratio <= i.High }
-
-// Entry is a zone with its interval.
-type Entry struct {
-	Zone
-	Interval
-	Sets, Rows int
-}
-
-// Table has the zones that measured rows support, in order.
-type Table struct {
-	Entries []Entry
-	Kinds   map[string][]string // that were measured, sorted, by Zone.place
+	Set   string           // the data set
+	Log   float64          // ln(measured ÷ simulated)
+	Kind  string           // of the program, its family; of the library, its algorithm
+	Zones []intervals.Zone // System.Zones
 }
 
 // wider is how many times as wide as its residuals ask an interval is, for what the next
@@ -45,19 +26,19 @@ type Table struct {
 const wider = 1.3
 
 // Estimate returns the table of residuals, to be shipped.
-func Estimate(all []Residual) *Table {
+func Estimate(all []Residual) *intervals.Table {
 	return EstimateWithout(all, func(string) bool { return false })
 }
 
 // EstimateWithout returns the table without the residuals of some data sets, to judge those
 // by. They count for which zones there are, but not for their intervals, nor for what was
 // measured; a zone that no other data set measured has none.
-func EstimateWithout(all []Residual, without func(set string) bool) *Table {
-	zones := map[Zone]map[string][]float64{} // residuals by set
-	t := &Table{Kinds: map[string][]string{}}
+func EstimateWithout(all []Residual, without func(set string) bool) *intervals.Table {
+	zones := map[intervals.Zone]map[string][]float64{} // residuals by set
+	t := &intervals.Table{Kinds: map[string][]string{}}
 	for _, r := range all {
 		if len(r.Zones) > 0 && !without(r.Set) && !t.Measured(r.Zones[0], r.Kind) {
-			place := r.Zones[0].place()
+			place := r.Zones[0].Place()
 			t.Kinds[place] = append(t.Kinds[place], r.Kind)
 		}
 		for _, z := range r.Zones {
@@ -82,17 +63,17 @@ func EstimateWithout(all []Residual, without func(set string) bool) *Table {
 		for _, logs := range sets {
 			rows += len(logs)
 		}
-		t.Entries = append(t.Entries, Entry{z, intervalOf(sets), len(sets), rows})
+		t.Entries = append(t.Entries, intervals.Entry{Zone: z, Interval: intervalOf(sets), Sets: len(sets), Rows: rows})
 	}
-	slices.SortFunc(t.Entries, func(a, b Entry) int { return CompareZones(a.Zone, b.Zone) })
+	slices.SortFunc(t.Entries, func(a, b intervals.Entry) int { return intervals.CompareZones(a.Zone, b.Zone) })
 	return t
 }
 
 // intervalOf returns the interval of residuals by data set.
-func intervalOf(sets map[string][]float64) Interval {
+func intervalOf(sets map[string][]float64) intervals.Interval {
 	low, median, high := spread(sets)
 	out := (wider - 1) / 2 * (high - low)
-	return Interval{math.Exp(low - out), math.Exp(median), math.Exp(high + out)}
+	return intervals.Interval{Low: math.Exp(low - out), Median: math.Exp(median), High: math.Exp(high + out)}
 }
 
 // spread returns the 5th, 50th and 95th percentile of residuals, in which each data set
@@ -135,37 +116,3 @@ func Percentile(sorted []float64, p float64) float64 {
 	next := min(i+1, len(sorted)-1)
 	return sorted[i] + (at-float64(i))*(sorted[next]-sorted[i])
 }
-
-// At returns the entry of the narrowest of zones that the table has, and its index among
-// them; ok is false if it has none.
-func (t *Table) At(zones []Zone) (e Entry, wider int, ok bool) {
-	for i, z := range zones {
-		if at, found := slices.BinarySearchFunc(t.Entries, z, func(e Entry, z Zone) int { return CompareZones(e.Zone, z) }); found {
-			return t.Entries[at], i, true
-		}
-	}
-	return Entry{}, 0, false
-}
-
-// Measured reports whether a family or algorithm was measured, on one node or on several
-// as the zone is.
-func (t *Table) Measured(z Zone, kind string) bool { return slices.Contains(t.Kinds[z.place()], kind) }
-
-// Scale returns the interval of the time, in microseconds, that would be measured where
-// the simulated time is us.
-func (i Interval) Scale(us float64) [2]float64 { return [2]float64{i.Low * us, i.High * us} }
-
-// Speedup returns the interval of the library's time ÷ the program's, where that is
-// speedup of simulated times. It takes the two errors as independent: their distances
-// from the medians add as squares. On one machine they share constants, which would
-// cancel in part, so the interval is rather too wide than too narrow.
-func Speedup(speedup float64, library, program Interval) [2]float64 {
-	far := func(a, b float64) float64 { return math.Hypot(math.Log(a), math.Log(b)) }
-	median := speedup * library.Median / program.Median
-	down := far(library.Median/library.Low, program.High/program.Median)
-	up := far(library.High/library.Median, program.Median/program.Low)
-	return [2]float64{median * math.Exp(-down), median * math.Exp(up)}
-}
-
-// Exact is the interval of a time that was measured.
-var Exact = Interval{1, 1, 1}
