@@ -16,7 +16,6 @@ import (
 	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
-	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/search/calibrate"
 	"github.com/colltune/colltune/topologies"
 )
@@ -73,8 +72,7 @@ func readMeasured(cmd *cobra.Command, r *calibrate.Reader, given string) (t cali
 	if err != nil {
 		return t, err
 	}
-	file := &search.BaselineFile{Name: filepath.Base(path), Text: string(text)}
-	named, ranks, err := file.Names()
+	named, ranks, err := measured.CallIn(filepath.Base(path), text)
 	if err != nil {
 		return t, usage(err)
 	}
@@ -91,7 +89,7 @@ func readMeasured(cmd *cobra.Command, r *calibrate.Reader, given string) (t cali
 	if err != nil {
 		return t, err
 	}
-	t, err = r.Library(cmd.Context(), path, file, system, call, inPlaceOf(cmd, call.Collective))
+	t, err = r.Library(cmd.Context(), path, text, system, call, inPlaceOf(cmd, call.Collective))
 	return t, usage(err)
 }
 

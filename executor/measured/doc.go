@@ -7,6 +7,7 @@
 //	CSV, tables            ┘
 //	traces, NCCL's log       Sniff ▸ package workload ──▶ a step, and Rows of its calls
 //	colltune run -o json     ReadRun ──▶ Run{program, its times}
+//	nccl-tests, of one call  ReadCallTimes ──▶ CallTimes, for baselines and calibration
 //
 // A measured row is read here: read.go tells files apart (Sniff) and has the table of formats,
 // each of which is one file: nccltests.go osu.go moe.go csv.go. To add a format of measurements,
@@ -23,5 +24,5 @@
 // as others write them are in package collective.
 //
 // Files, in an order to read them in: row.go source.go read.go csv.go dtype.go osu.go moe.go
-// nccltests.go run.go
+// nccltests.go calltimes.go run.go
 package measured

@@ -65,12 +65,16 @@ func (r *Reader) remark(t *Table, n int, what string) {
 // notMeasured is a remark on times of the simulator itself.
 const notMeasured = "simulated, not measured"
 
-// Library returns the times of a call in a file of nccl-tests' output, by the name of its path,
-// each with the library's choice at that size.
-func (r *Reader) Library(ctx context.Context, path string, f *search.BaselineFile, system *topologies.Topology, call collective.Call, inPlace bool) (t Table, err error) {
-	t = Table{File: f.Name, Collective: call.Collective, Topology: system}
+// Library returns the times of a call in a file of nccl-tests' output, each with the library's
+// choice at that size.
+func (r *Reader) Library(ctx context.Context, path string, text []byte, system *topologies.Topology, call collective.Call, inPlace bool) (t Table, err error) {
+	t = Table{File: filepath.Base(path), Collective: call.Collective, Topology: system}
 	p := search.Problem{Topology: system, Call: call, InPlace: inPlace}
-	times, err := f.All(&p)
+	over, err := call.Over(len(system.Ranks), inPlace)
+	if err != nil {
+		return t, err
+	}
+	times, err := measured.ReadCallTimes(t.File, text, call, over)
 	if err != nil {
 		return t, err
 	}
@@ -79,7 +83,7 @@ func (r *Reader) Library(ctx context.Context, path string, f *search.BaselineFil
 	}
 	placement := map[bool]string{true: "in", false: "out"}[inPlace]
 	for _, n := range times.Sizes() {
-		if us, ok := times.At(n, placement); ok && us > 0 && r.takes(n) {
+		if us, _ := times.At(n, placement); len(us) > 0 && r.takes(n) {
 			p.Sizes = append(p.Sizes, n)
 		}
 	}
@@ -99,7 +103,7 @@ func (r *Reader) Library(ctx context.Context, path string, f *search.BaselineFil
 			left++
 		} else {
 			us, _ := times.At(c.Bytes, placement)
-			t.Points = append(t.Points, Called(c, us))
+			t.Points = append(t.Points, Called(c, results.Median(us)))
 		}
 	}
 	if left > 0 {
