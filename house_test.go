@@ -36,6 +36,7 @@ var testOnly = []string{
 	"executor/cpu/mpi/mpitest",
 	"executor/cuda/internal/ptxtest",
 	"executor/executortest",
+	"executor/executortest/liar",
 	"internal/filetest",
 	"results/resultstest",
 	"topologies/topotest",

@@ -233,15 +233,6 @@ func (f *Formula) And(lits ...Lit) Lit {
 	return both
 }
 
-// Or returns a new literal that holds exactly if at least one of the literals does.
-func (f *Formula) Or(lits ...Lit) Lit {
-	negated := make([]Lit, len(lits))
-	for i, l := range lits {
-		negated[i] = l.Not()
-	}
-	return f.And(negated...).Not()
-}
-
 // Prefer asks for a model in which the first of these literals that can hold does
 // hold. Earlier calls take precedence over later ones. If the preferences determine
 // all variables, every solver returns the same model. Preferences never make a

@@ -2,7 +2,6 @@ package topologies
 
 import (
 	"cmp"
-	"sort"
 	"sync"
 )
 
@@ -97,21 +96,6 @@ func (t *Topology) NodeRanks(node int) []int {
 		ranks = append(ranks, r)
 	}
 	return ranks
-}
-
-// Local returns the rank of a GPU of a node by its number in the node
-// (Rank.Local), or -1 if there is none.
-func (t *Topology) Local(node, gpu int) int {
-	if node < 0 || node >= t.Nodes {
-		return -1
-	}
-	first := t.adjacent().nodeFirst
-	ranks := t.Ranks[first[node]:first[node+1]]
-	i := sort.Search(len(ranks), func(i int) bool { return ranks[i].Local >= gpu })
-	if i == len(ranks) || ranks[i].Local != gpu {
-		return -1
-	}
-	return first[node] + i
 }
 
 // MinSMs returns the number of streaming multiprocessors of the smallest GPU,

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Each row is a false answer of executor/examples/liar, an executor written by
+// Each row is a false answer of executor/executortest/liar, an executor written by
 // docs/plugins.md alone, with the exit code and the journal's outcome.
 func TestFalseAnswersAreReported(t *testing.T) {
 	goTool, err := exec.LookPath("go")
@@ -19,7 +19,7 @@ func TestFalseAnswersAreReported(t *testing.T) {
 		t.Skip("no go on PATH to build the executor with")
 	}
 	liar := filepath.Join(t.TempDir(), "liar")
-	if out, err := exec.Command(goTool, "build", "-o", liar, "../../executor/examples/liar").CombinedOutput(); err != nil {
+	if out, err := exec.Command(goTool, "build", "-o", liar, "../../executor/executortest/liar").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, tc := range []struct {

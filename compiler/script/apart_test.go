@@ -37,8 +37,6 @@ func same(t *testing.T, src string, m Machine, q Request, given map[string]any) 
 		}
 		yes, why, err := tpl.Admits(m, q, given)
 		put(yes, why, described(err))
-		n, err := tpl.Chunks(m, q, given)
-		put(n, described(err))
 		n, ok, err := tpl.Operations(m, q, given)
 		put(n, ok, described(err))
 		cost, ok, err := tpl.Cost(m, q, given)
@@ -63,7 +61,7 @@ func described(err error) string {
 	}
 	text := err.Error()
 	if e := (*Error)(nil); errors.As(err, &e) && !strings.Contains(e.Msg, "no link") { // which is found where the trace is replayed
-		text += fmt.Sprint(e.Pos, e.Trace)
+		text += fmt.Sprint(e.Pos)
 	}
 	if e := (*lang.Error)(nil); errors.As(err, &e) {
 		text += fmt.Sprintf("%+v", *e)

@@ -2,7 +2,6 @@ package script
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"go.starlark.net/resolve"
@@ -16,7 +15,6 @@ import (
 type Error struct {
 	Pos   lang.Pos
 	Msg   string
-	Trace []lang.Pos // calls that led to the place, outermost first; empty outside functions
 	cause error
 }
 
@@ -31,16 +29,6 @@ func (e *Error) Error() string {
 // Unwrap returns the underlying error: a *lang.Error, if the chunk language found the
 // mistake.
 func (e *Error) Unwrap() error { return e.cause }
-
-// Backtrace lists the calls that led to the error, one on each line, outermost
-// first.
-func (e *Error) Backtrace() string {
-	var b strings.Builder
-	for _, p := range e.Trace {
-		fmt.Fprintln(&b, p)
-	}
-	return b.String()
-}
 
 // maxMessage limits how much of a template's own message is shown, in bytes.
 const maxMessage = 4 << 10
@@ -71,11 +59,8 @@ func asError(file string, err error) error {
 		}
 		for _, fr := range eval.CallStack {
 			if fr.Pos.Filename() != builtinFile {
-				e.Trace = append(e.Trace, position(fr.Pos))
+				e.Pos = position(fr.Pos) // of the innermost call
 			}
-		}
-		if n := len(e.Trace); n > 0 {
-			e.Pos = e.Trace[n-1]
 		}
 		if errors.As(eval, &traced) {
 			e.Msg, e.cause = traced.Msg, traced

@@ -79,7 +79,6 @@ type answer struct {
 type fault struct {
 	Pos   lang.Pos    `json:"pos"`
 	Msg   string      `json:"msg"`
-	Trace []lang.Pos  `json:"trace,omitempty"`
 	Cause *lang.Error `json:"cause,omitempty"`
 }
 
@@ -95,7 +94,7 @@ func faultsOf(err error) (all []fault) {
 	if !errors.As(err, &e) {
 		e = &Error{Msg: err.Error()}
 	}
-	f := fault{Pos: e.Pos, Msg: e.Msg, Trace: e.Trace}
+	f := fault{Pos: e.Pos, Msg: e.Msg}
 	errors.As(e.cause, &f.Cause)
 	return []fault{f}
 }
@@ -104,7 +103,7 @@ func faultsOf(err error) (all []fault) {
 func errorOf(file string, faults []fault) error {
 	var all []error
 	for _, f := range faults {
-		e := &Error{Pos: f.Pos, Msg: f.Msg, Trace: f.Trace}
+		e := &Error{Pos: f.Pos, Msg: f.Msg}
 		if e.Pos.File == "" {
 			e.Pos.File = file
 		}

@@ -152,16 +152,6 @@ func (t *Template) Admits(m Machine, q Request, given map[string]any) (bool, str
 	return t.code.applies(c)
 }
 
-// Chunks returns the number of chunks in the collective's unit (see
-// collective.Spec) for these parameters. Errors are as those of Cost.
-func (t *Template) Chunks(m Machine, q Request, given map[string]any) (int, error) {
-	c, err := t.prepare(m, q, given)
-	if err != nil {
-		return 0, err
-	}
-	return t.code.chunks(c)
-}
-
 // Trace runs the program and returns its operations, which satisfy the
 // postcondition. It does not check first whether the template applies. An error
 // is an *Error.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/colltune/colltune/constraints"
@@ -231,36 +230,6 @@ func orderOf(names []string, name string) int {
 		return i
 	}
 	return len(names)
-}
-
-// SolveAll answers each formula as SolveInOrder does, with at most the given number
-// of queries at a time. answers[i] belongs to formulas[i]. The first error ends it.
-func (s *Pool) SolveAll(ctx context.Context, formulas []*constraints.Formula, workers int) ([]Answer, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	answers := make([]Answer, len(formulas))
-	next := make(chan int)
-	var all sync.WaitGroup
-	for range max(1, min(workers, len(formulas))) {
-		all.Go(func() {
-			for i := range next {
-				a, err := s.SolveInOrder(ctx, formulas[i])
-				if err != nil {
-					cancel(err)
-				}
-				answers[i] = a
-			}
-		})
-	}
-	for i := range formulas {
-		next <- i
-	}
-	close(next)
-	all.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	return answers, nil
 }
 
 // loserGrace is how long the other solvers may take to finish after one has

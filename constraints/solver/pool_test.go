@@ -210,36 +210,6 @@ func TestMemoryCap(t *testing.T) {
 	}
 }
 
-func TestSolveAllKeepsOrder(t *testing.T) {
-	s := open(t, Options{Solver: "pb"})
-	var formulas []*constraints.Formula
-	for i := range 12 {
-		f := constraints.NewFormula("batch")
-		x := f.Int("x", 0, 20)
-		f.Clause(f.Is(x, i))
-		if i == 5 {
-			f.Clause()
-		}
-		formulas = append(formulas, f)
-	}
-	answers, err := s.SolveAll(context.Background(), formulas, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, a := range answers {
-		if (a.Status == Unsat) != (i == 5) {
-			t.Errorf("formula %d: %v", i, a.Status)
-		}
-		if a.Status == Sat && !constraints.Lit(max(i, 1)).Holds(a.Model) && i > 0 {
-			t.Errorf("formula %d has another's model", i)
-		}
-	}
-	formulas[7].Clause(99)
-	if _, err := s.SolveAll(context.Background(), formulas, 2); err == nil || !strings.Contains(err.Error(), "literal 99") {
-		t.Errorf("a broken formula among them: %v", err)
-	}
-}
-
 func TestClosed(t *testing.T) {
 	s := open(t, Options{Solver: "pb"})
 	s.Close()

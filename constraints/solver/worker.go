@@ -176,7 +176,7 @@ func openZ3(memory int64) (opener, error) {
 }
 
 func newZ3Engine(p *problem) (engine, error) {
-	ctx, err := z3.NewContext(z3.Config{})
+	ctx, err := z3.NewContext()
 	if err != nil {
 		return nil, err
 	}

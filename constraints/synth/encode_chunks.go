@@ -52,7 +52,7 @@ func encodeRounds(f *constraints.Formula, p *problem, open [][]int) []constraint
 			}
 			lo, hi = min(lo, split[t]), max(hi, split[t])
 		}
-		rounds[t] = f.Int("", lo, hi)
+		rounds[t] = f.Int(lo, hi)
 		all = append(all, rounds[t].Terms(1)...)
 	}
 	rest := p.Rounds

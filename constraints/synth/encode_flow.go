@@ -121,7 +121,7 @@ func (e *flowEncoding) amounts(g *sourceGroup) {
 			if e.shortest && !g.onShortestPath(p.net, l) {
 				continue
 			}
-			row[t] = e.f.Int("", 0, min(width, through[l.to][t+1]))
+			row[t] = e.f.Int(0, min(width, through[l.to][t+1]))
 		}
 		g.sent = append(g.sent, row)
 	}

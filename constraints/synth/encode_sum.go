@@ -243,7 +243,7 @@ func unary(f *constraints.Formula, lits []constraints.Lit) []constraints.Lit {
 	if len(lits) < 2 {
 		return lits
 	}
-	x := f.Int("", 0, len(lits))
+	x := f.Int(0, len(lits))
 	terms := x.Terms(-1)
 	for _, l := range lits {
 		terms = append(terms, constraints.Term{Weight: 1, Lit: l})

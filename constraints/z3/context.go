@@ -7,19 +7,11 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// Config holds the settings of a context; see NewContext.
-type Config struct {
-	// Seed is that of the solvers' random choices. The same seed and the same terms
-	// in the same order give the same model.
-	Seed int
-}
-
 // Context owns terms and solvers. After its first error, builders return the zero
 // AST, and Check and Err return that error.
 type Context struct {
 	handle uintptr
 	sort   uintptr // of Booleans
-	seed   int
 	err    error
 }
 
@@ -44,7 +36,7 @@ func (e *Error) OutOfMemory() bool { return e.Code == outOfMemoryCode }
 
 // NewContext makes a context, which the caller must close. The error is Open's or an
 // *Error.
-func NewContext(c Config) (*Context, error) {
+func NewContext() (*Context, error) {
 	if err := Open(); err != nil {
 		return nil, err
 	}
@@ -54,7 +46,7 @@ func NewContext(c Config) (*Context, error) {
 	if handle == 0 {
 		return nil, &Error{"mk_context", outOfMemoryCode, "no context"}
 	}
-	ctx := &Context{handle: handle, seed: c.Seed}
+	ctx := &Context{handle: handle}
 	dynlib.Call(lib.Set_error_handler, handle, 0)
 	ctx.sort = ctx.call("mk_bool_sort", lib.Mk_bool_sort)
 	if ctx.err != nil {
@@ -106,9 +98,6 @@ func (c *Context) check(name string) {
 	}
 }
 
-// reset clears the library's error code, which FromString does not.
-func (c *Context) reset() { dynlib.Call(lib.Mk_true, c.handle) }
-
 // checkTerms reports whether the context has no error and no term is zero; a zero
 // term is an error.
 func (c *Context) checkTerms(name string, terms ...AST) bool {
@@ -146,14 +135,6 @@ func (c *Context) Not(a AST) AST {
 	return AST{c.call("mk_not", lib.Mk_not, a.handle)}
 }
 
-// And returns the conjunction of the terms; of none, true.
-func (c *Context) And(terms ...AST) AST {
-	if !c.checkTerms("mk_and", terms...) {
-		return AST{}
-	}
-	return AST{c.call("mk_and", lib.Mk_and, uintptr(len(terms)), uintptr(firstTerm(terms)))}
-}
-
 // Or returns the disjunction of the terms; of none, false.
 func (c *Context) Or(terms ...AST) AST {
 	if !c.checkTerms("mk_or", terms...) {
@@ -167,41 +148,16 @@ func (c *Context) AtLeast(terms []AST, k int) AST {
 	if len(terms) == 0 || k <= 0 { // libz3 rejects both
 		return c.Value(k <= 0)
 	}
-	return c.cardinality("mk_atleast", lib.Mk_atleast, terms, k)
-}
-
-// AtMost returns a term that holds if k or fewer of the terms do.
-func (c *Context) AtMost(terms []AST, k int) AST {
-	if len(terms) == 0 || k < 0 {
-		return c.Value(k >= 0)
-	}
-	return c.cardinality("mk_atmost", lib.Mk_atmost, terms, k)
-}
-
-func (c *Context) cardinality(name string, f dynlib.Symbol, terms []AST, k int) AST {
-	if !c.checkTerms(name, terms...) {
+	if !c.checkTerms("mk_atleast", terms...) {
 		return AST{}
 	}
-	return AST{c.call(name, f, uintptr(len(terms)), uintptr(firstTerm(terms)), uintptr(k))}
+	return AST{c.call("mk_atleast", lib.Mk_atleast, uintptr(len(terms)), uintptr(firstTerm(terms)), uintptr(k))}
 }
 
 // SumAtLeast returns a term that holds if the weights of the terms that hold add up
 // to k or more. There must be as many weights as terms, and at least one.
 func (c *Context) SumAtLeast(terms []AST, weights []int32, k int32) AST {
-	return c.sum("mk_pbge", lib.Mk_pbge, terms, weights, k)
-}
-
-// SumAtMost returns a term that holds if they add up to k or less.
-func (c *Context) SumAtMost(terms []AST, weights []int32, k int32) AST {
-	return c.sum("mk_pble", lib.Mk_pble, terms, weights, k)
-}
-
-// SumExactly returns a term that holds if they add up to k.
-func (c *Context) SumExactly(terms []AST, weights []int32, k int32) AST {
-	return c.sum("mk_pbeq", lib.Mk_pbeq, terms, weights, k)
-}
-
-func (c *Context) sum(name string, f dynlib.Symbol, terms []AST, weights []int32, k int32) AST {
+	const name = "mk_pbge"
 	if !c.checkTerms(name, terms...) {
 		return AST{}
 	}
@@ -209,6 +165,6 @@ func (c *Context) sum(name string, f dynlib.Symbol, terms []AST, weights []int32
 		c.err = &Error{name, -1, fmt.Sprintf("%d weights for %d terms: want as many of each, and at least one", len(weights), len(terms))}
 		return AST{}
 	}
-	return AST{c.call(name, f, uintptr(len(terms)), uintptr(firstTerm(terms)),
+	return AST{c.call(name, lib.Mk_pbge, uintptr(len(terms)), uintptr(firstTerm(terms)),
 		uintptr(unsafe.Pointer(unsafe.SliceData(weights))), uintptr(uint32(k)))}
 }

@@ -1,7 +1,7 @@
 // Package z3 binds libz3 at run time: no cgo, no headers, and an ordinary error if
 // the library is missing. Its interface follows go-z3's.
 //
-//	ctx, err := z3.NewContext(z3.Config{})
+//	ctx, err := z3.NewContext()
 //	defer ctx.Close()
 //	s := ctx.NewSolver()
 //	a, b := ctx.Bool(1), ctx.Bool(2)
@@ -11,8 +11,7 @@
 // Pitfalls of libz3, and what this package does about them:
 //   - its default error handler ends the process: the handler is removed; the first
 //     error stays with the context, and Check returns it;
-//   - most functions set an error code: it is read after every call, and reset
-//     before FromString, which does not clear it;
+//   - most functions set an error code: it is read after every call;
 //   - it installs a handler for SIGINT: solvers are told not to;
 //   - it crashes on a null AST: a zero AST is an error here;
 //   - Booleans and enumerations are 32 bits wide: results are truncated to that;

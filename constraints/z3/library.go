@@ -31,14 +31,13 @@ type api struct {
 	Mk_config, Del_config,
 	Mk_context, Del_context, Set_error_handler, Get_error_code, Get_error_msg,
 	Mk_true, Mk_false, Mk_bool_sort, Mk_int_symbol, Mk_const,
-	Mk_not, Mk_and, Mk_or, Mk_pbge, Mk_pble, Mk_pbeq, Mk_atleast, Mk_atmost,
+	Mk_not, Mk_or, Mk_pbge, Mk_atleast,
 	Mk_simple_solver, Solver_inc_ref, Solver_dec_ref,
 	Mk_params, Params_inc_ref, Params_dec_ref, Params_set_bool, Params_set_uint, Mk_string_symbol,
-	Solver_set_params, Solver_assert, Solver_from_string, Solver_push, Solver_pop,
-	Solver_check_assumptions, Solver_get_reason_unknown, Solver_get_model, Solver_get_unsat_core,
+	Solver_set_params, Solver_assert, Solver_push, Solver_pop,
+	Solver_check_assumptions, Solver_get_reason_unknown, Solver_get_model,
 	Solver_get_statistics, Stats_inc_ref, Stats_dec_ref, Stats_size, Stats_get_key, Stats_is_uint, Stats_get_uint_value,
 	Model_inc_ref, Model_dec_ref, Model_eval, Get_bool_value,
-	Ast_vector_inc_ref, Ast_vector_dec_ref, Ast_vector_size, Ast_vector_get,
 	Interrupt dynlib.Symbol
 }
 

@@ -37,7 +37,7 @@ func (c *Context) NewSolver() *Solver {
 	s.set(func(params uintptr) {
 		// Otherwise Z3 installs a SIGINT handler, which crashes Go.
 		c.call("params_set_bool", lib.Params_set_bool, params, c.symbol("ctrl_c"), 0)
-		c.call("params_set_uint", lib.Params_set_uint, params, c.symbol("random_seed"), uintptr(uint32(c.seed)))
+		c.call("params_set_uint", lib.Params_set_uint, params, c.symbol("random_seed"), 0)
 	})
 	return s
 }
@@ -86,16 +86,6 @@ func (s *Solver) Assert(a AST) {
 	if s.ctx.checkTerms("solver_assert", a) {
 		s.ctx.call("solver_assert", lib.Solver_assert, s.handle, a.handle)
 	}
-}
-
-// FromString adds the assertions of an SMT-LIB 2 text, which must declare its symbols.
-// The error is the context's.
-func (s *Solver) FromString(text string) error {
-	if s.ctx.err == nil {
-		s.ctx.reset()
-		s.ctx.call("solver_from_string", lib.Solver_from_string, s.handle, uintptr(unsafe.Pointer(dynlib.CString(text))))
-	}
-	return s.ctx.err
 }
 
 // Push opens a scope of assertions, which Pop closes.
@@ -160,26 +150,6 @@ func (s *Solver) Check(ctx context.Context, assumptions ...AST) (Result, error) 
 		return Unknown, &Error{"solver_check", code, reason}
 	}
 	return r, nil
-}
-
-// Core returns the indices of assumptions that cannot all hold (an unsat core). The
-// last Check must have been False, with the same assumptions.
-func (s *Solver) Core(assumptions ...AST) []int {
-	c := s.ctx
-	v := c.call("solver_get_unsat_core", lib.Solver_get_unsat_core, s.handle)
-	c.call("ast_vector_inc_ref", lib.Ast_vector_inc_ref, v)
-	in := map[uintptr]bool{}
-	for i := range uint32(c.call("ast_vector_size", lib.Ast_vector_size, v)) {
-		in[c.call("ast_vector_get", lib.Ast_vector_get, v, uintptr(i))] = true
-	}
-	c.call("ast_vector_dec_ref", lib.Ast_vector_dec_ref, v)
-	var core []int
-	for i, a := range assumptions {
-		if in[a.handle] {
-			core = append(core, i)
-		}
-	}
-	return core
 }
 
 // Model is a model, which the caller must close.
