@@ -1,7 +1,7 @@
 // Package replay is the executor that plays a table of recorded times back: configurations
 // times sizes, of a campaign, a cluster or a publication.
 //
-//	[executor.replay] file = "t4"  ──▶ recorded.Space ──▶ native algorithms, one a configuration
+//	[executor.replay] file = "times"  ──▶ recorded.Space ──▶ native algorithms, one a configuration
 //	trial{ring LL channels=8, 1 KiB} ──▶ the recorded times × a factor of noise, by seed
 //
 // So a search, and what chooses its trials, can be tried on a space that is known whole, at

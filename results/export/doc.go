@@ -2,7 +2,7 @@
 // decides which file serves which sizes where a runtime loads few.
 //
 //	table's measurements ──that the runtime would run──▶ offers ──Cover──▶ files ──Write──▶ msccl-xml · mscclpp-json ·
-//	                                                                                      nccl-tuner-csv · ir · mcr-dl · t4
+//	                                                                                      nccl-tuner-csv · ir · mcr-dl
 //
 // Cover chooses the files: package autotune measures until its choice is settled, and an
 // export makes the same choice. Invariants: equal campaigns give equal bytes; nothing is

@@ -111,7 +111,6 @@ var formats = []format{
 	{"nccl-tuner-csv", "the configuration of NCCL's example tuner plugin, of its own algorithms", exportTuner},
 	{"ir", "the winners' programs as colltune's own JSON, and their ranges", exportIR},
 	{"mcr-dl", "the table by which MCR-DL takes a backend for each message size", exportMCRDL},
-	{"t4", "every trial as Kernel Tuner's T4 results, a file a size", exportT4},
 }
 
 // Formats lists the formats that Write can write.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/files"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -45,6 +46,7 @@ var needed = []string{"bytes", "time_us"}
 // the configuration. A time_us that is empty is a trial that failed. Lines that begin with #
 // are comments.
 func (b *builder) readCSV(name string, text []byte) error {
+	text = files.TrimMark(text)
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comment, r.ReuseRecord = '#', true
 	head, err := r.Read()

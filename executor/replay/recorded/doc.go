@@ -7,11 +7,11 @@
 //	tree,LL,8,1024,9.7,12.0                                         ▼
 //	…                                                               a trial's times
 //
-// The executor that plays a table back and the command that scores strategies on one both
+// The executor that plays a table back and what scores strategies on one (cmd/lab/score) both
 // read it here.
 //
-// Files: space.go, what was recorded; table.go, how rows become spaces; read.go, csv.go and
-// t4.go, the forms of files; noise.go, how a trial's times differ from the recorded ones.
+// Files: space.go, what was recorded; table.go, how rows become spaces; read.go and
+// csv.go, files; noise.go, how a trial's times differ from the recorded ones.
 //
 // Invariants: reading is bounded, in bytes, columns, configurations and sizes; an error names
 // file, line and column; only what was recorded is in a space.

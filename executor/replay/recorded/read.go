@@ -1,7 +1,6 @@
 package recorded
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -18,9 +17,9 @@ const (
 	maxFiles = 4096
 )
 
-// Read reads recorded times of files, all into one table: CSV, or T4 results as JSON. Of a
-// folder it reads the files that end in .csv or -t4.json, in the order of their names. An
-// error names the file and, of what is in it, line and column.
+// Read reads recorded times of CSV files, all into one table. Of a folder it reads the files
+// that end in .csv, in the order of their names. An error names the file and, of what is in
+// it, line and column.
 func Read(paths ...string) (*Table, error) {
 	b, sum := builder{byCall: map[Call]*callRows{}}, sha256.New()
 	for _, path := range paths {
@@ -34,7 +33,7 @@ func Read(paths ...string) (*Table, error) {
 				return nil, fmt.Errorf("%s: %w", file, err)
 			}
 			sum.Write(text)
-			if err := b.read(file, text); err != nil {
+			if err := b.readCSV(file, text); err != nil {
 				return nil, err
 			}
 		}
@@ -45,15 +44,6 @@ func Read(paths ...string) (*Table, error) {
 	}
 	t.Hash = hex.EncodeToString(sum.Sum(nil))
 	return t, nil
-}
-
-// read adds the rows of a file, whose first character tells its form.
-func (b *builder) read(name string, text []byte) error {
-	text = files.TrimMark(text)
-	if bytes.HasPrefix(bytes.TrimSpace(text[:min(len(text), 1024)]), []byte("{")) {
-		return b.readT4(name, text)
-	}
-	return b.readCSV(name, text)
 }
 
 // filesOf returns a file, or those of a folder.
@@ -68,12 +58,12 @@ func filesOf(path string) ([]string, error) {
 	}
 	var all []string
 	for _, e := range entries {
-		if name := e.Name(); !e.IsDir() && (strings.HasSuffix(name, ".csv") || strings.HasSuffix(name, "-t4.json")) {
+		if name := e.Name(); !e.IsDir() && strings.HasSuffix(name, ".csv") {
 			all = append(all, filepath.Join(path, name))
 		}
 	}
 	if len(all) == 0 || len(all) > maxFiles {
-		return nil, fmt.Errorf("%s: %d files that end in .csv or -t4.json: want 1 to %d", path, len(all), maxFiles)
+		return nil, fmt.Errorf("%s: %d files that end in .csv: want 1 to %d", path, len(all), maxFiles)
 	}
 	return all, nil
 }

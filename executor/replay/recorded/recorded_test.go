@@ -22,7 +22,7 @@ all_reduce,2,4,0,tree,auto,,1024,8,
 // parsed is the table of one file.
 func parsed(name string, text []byte) (*Table, error) {
 	b := builder{byCall: map[Call]*callRows{}}
-	if err := b.read(name, text); err != nil {
+	if err := b.readCSV(name, text); err != nil {
 		return nil, err
 	}
 	return b.table()
@@ -94,23 +94,12 @@ func TestRowsBecomeSpaces(t *testing.T) {
 	}
 }
 
-const t4 = `{
- "schema_version": "1.0.0",
- "metadata": {"timeunit": "milliseconds", "collective": "allreduce", "dtype": "f32", "op": "sum", "topology": "x", "nodes": 1, "ranks": 4, "bytes": 1024, "placement": "in", "provenance": ["a"]},
- "results": [
-  {"configuration": {"algorithm": "ring", "source": "template", "parameters": "", "channels": 2, "protocol": "LL", "ir": "abc"},
-   "times": {"benchmark": 0.03, "runtimes": [0.01, 0.02]}, "invalidity": "correct", "correctness": 1},
-  {"configuration": {"algorithm": "tree", "source": "template", "parameters": "", "channels": 2, "protocol": "auto", "ir": "def"},
-   "times": {"runtimes": []}, "invalidity": "runtime", "measurements": [{"name": "time", "value": "RuntimeFailedConfig", "unit": "ms"}]}
- ]
-}
-`
-
-// A folder of T4 files, one a size, is one table.
-func TestT4FilesOfAFolder(t *testing.T) {
+// A folder's CSV files are one table.
+func TestFilesOfAFolder(t *testing.T) {
 	dir := t.TempDir()
+	const head = "collective,ranks,algorithm,protocol,bytes,time_us\n"
 	for name, text := range map[string]string{
-		"x-1K-t4.json": t4, "x-2K-t4.json": strings.ReplaceAll(t4, `"bytes": 1024`, `"bytes": 2048`), "notes.txt": "no table",
+		"1K.csv": head + "all_reduce,4,ring,LL,1024,10\nall_reduce,4,tree,auto,1024,\n", "2K.csv": "\ufeff" + head + "all_reduce,4,ring,LL,2048,20\n", "notes.txt": "no table",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -124,19 +113,13 @@ func TestT4FilesOfAFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Call{"allreduce", "f32", "sum", 1, 4, "in"}); s.Call != want {
-		t.Errorf("call %v, want %v", s.Call, want)
+	if want := []int64{1024, 2048}; !slices.Equal(s.Sizes, want) || s.Call != (Call{Collective: "allreduce", Ranks: 4}) {
+		t.Errorf("sizes %v of %v, want %v", s.Sizes, s.Call, want)
 	}
-	if want := []int64{1024, 2048}; !slices.Equal(s.Sizes, want) {
-		t.Errorf("sizes %v, want %v", s.Sizes, want)
-	}
-	if got, want := s.Configs[0].Name(), "ring LL channels=2 ir=abc source=template"; got != want || s.Configs[1].Protocol != "" {
-		t.Errorf("configurations %q and %v, want %q and one that chose its protocol", got, s.Configs[1], want)
-	}
-	if want := (Cell{true, []float64{10, 20}, 0}); !reflect.DeepEqual(s.At(0, 1), want) || !reflect.DeepEqual(s.At(1, 0), Cell{Recorded: true}) {
+	if want := (Cell{true, []float64{20}, 0}); !reflect.DeepEqual(s.At(0, 1), want) || !reflect.DeepEqual(s.At(1, 0), Cell{Recorded: true}) || s.Configs[1].Protocol != "" {
 		t.Errorf("cells %v and %v", s.At(0, 1), s.At(1, 0))
 	}
-	if _, err := Read(t.TempDir()); err == nil || !strings.Contains(err.Error(), "0 files that end in .csv or -t4.json") {
+	if _, err := Read(t.TempDir()); err == nil || !strings.Contains(err.Error(), "0 files that end in .csv") {
 		t.Errorf("an empty folder: %v", err)
 	}
 }
@@ -165,15 +148,6 @@ func TestFaultsAreNamed(t *testing.T) {
 		{"a,collective,bytes,time_us\nx,all_reducer,1,3\n", `x:2:3: collective "all_reducer": collective "all_reducer" (did you mean allreduce?)`},
 		{"a,inplace,bytes,time_us\nx,yes,1,3\n", `x:2:3: inplace "yes": want 0 or 1`},
 		{"a,ranks,gpus_per_node,bytes,time_us\n", "x:1: columns ranks and gpus_per_node"},
-		{`{"metadata": {}`, "x:1:16: not whole"},
-		{`{}`, "x:1:1: no metadata or no results"},
-		{"{\"metadata\": {\"bytes\": 8},\n\"results\": 3}", "x:2:13: results: want a list"},
-		{"{\"metadata\": {\"bytes\": 0}, \"results\": []}", "x:1:12: metadata: bytes 0: want 1 to 1125899906842624, a PiB"},
-		{"{\"metadata\": {\"bytes\": \"8\"}, \"results\": []}", "x:1:28: bytes: a string: want int64"},
-		{"{\"metadata\": {\"bytes\": 8, \"timeunit\": \"hours\"}, \"results\": []}", `metadata: timeunit "hours"`},
-		{"{\"metadata\": {\"bytes\": 8}, \"results\": [\n{\"configuration\": {\"a\": []}}]}", "x:2:29: the result that ends here: a: want a word or a number"},
-		{"{\"metadata\": {\"bytes\": 8}, \"results\": [\n{\"configuration\": {\"a\": 1}, \"invalidity\": \"correct\"}]}", "correct, and no runtimes"},
-		{"{\"metadata\": {\"bytes\": 8}, \"results\": []}", "no row"},
 	} {
 		_, err := parsed("x", []byte(tc.text))
 		if err == nil || !strings.HasPrefix(err.Error(), tc.want) && !strings.Contains(err.Error(), tc.want) {
@@ -230,8 +204,7 @@ func TestNoiseIsAsAsked(t *testing.T) {
 // FuzzParse holds the reader to what it promises of a table that it accepts.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(small))
-	f.Add([]byte(t4))
-	f.Add([]byte("\ufeff" + t4))
+	f.Add([]byte("\ufeff" + small))
 	f.Add([]byte("a,nodes,gpus_per_node,bytes,time_us\nx,1048576,1048576,9223372036854775807,0x1p3\n"))
 	f.Add([]byte("a,bytes,time_us\n\"x\ny\",1,2\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
