@@ -23,9 +23,9 @@ setup: ## say what is missing; install libz3 where that is allowed
 	@sh ./setup.sh "$(GO)"
 
 # A test that lacks one of these says so and is skipped.
-tools: ## compilers and MPI libraries that some tests need, where apt installs them without a password
-	@for tool in clang-16 g++ mpirun.openmpi mpirun.mpich; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
-	test -z "$$missing" || { test "$$(id -u)" -eq 0 && apt-get -q update && apt-get -y -q install clang-16 g++ openmpi-bin mpich; } >/dev/null 2>&1 || \
+tools: ## compilers that some tests need, where apt installs them without a password
+	@for tool in clang-16 g++; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	test -z "$$missing" || { test "$$(id -u)" -eq 0 && apt-get -q update && apt-get -y -q install clang-16 g++; } >/dev/null 2>&1 || \
 	echo "not here and could not be installed:$$missing" >&2
 
 # Many tests wait for processes and clocks most of the time: four packages run at once, and
@@ -65,7 +65,7 @@ test-long: setup tools ## slow suites: race detector, long property tests, fuzzi
 dist-check: setup ## build for every system, and twice with the same bytes; modules as published, their licences, known vulnerabilities
 	@sh ./dist-check.sh "$(GO)"
 
-test-hosts: setup ## as root, with Slurm, sshd and MPI installed: searches through real launchers, and what goes wrong there
+test-hosts: setup ## as root, with Slurm and sshd installed: searches through real launchers, and what goes wrong there
 	COLLTUNE_HOSTS=1 $(GO) test ./cmd/colltune -run '^TestHosts$$' -v -timeout 60m
 
 # Left alone, go test makes each input that reaches new code smaller for up to a

@@ -33,7 +33,6 @@ var testOnly = []string{
 	"constraints/internal/formulatest",
 	"constraints/internal/published",
 	"constraints/solver/solvertest",
-	"executor/cpu/mpi/mpitest",
 	"executor/cuda/internal/ptxtest",
 	"executor/executortest",
 	"executor/executortest/liar",

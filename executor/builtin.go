@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 )
 
 // The hidden subcommands by which this binary runs executors; see package serve.
@@ -18,9 +17,8 @@ const (
 var builtins = struct {
 	sync.Mutex
 	make   map[string]func() Executor
-	follow map[string]func() error
 	models map[string]bool // those whose Description is Simulated
-}{make: map[string]func() Executor{}, follow: map[string]func() error{}, models: map[string]bool{}}
+}{make: map[string]func() Executor{}, models: map[string]bool{}}
 
 // RegisterBuiltin makes an executor of this binary known under a name. Call it before
 // serve.Dispatch, both in the host and in the child.
@@ -47,16 +45,6 @@ func IsModel(name string) bool {
 	return builtins.models[name]
 }
 
-// RegisterFollower lets a built-in executor be launched as several processes, as mpirun
-// does. Rank 0 serves the host; each of the others calls follow, and ends when it returns.
-// An executor without a follower can only be launched as a single process. Call it beside
-// RegisterBuiltin.
-func RegisterFollower(name string, follow func() error) {
-	builtins.Lock()
-	defer builtins.Unlock()
-	builtins.follow[name] = follow
-}
-
 // Builtin returns the constructor of a built-in executor; nil: there is none of that
 // name.
 func Builtin(name string) func() Executor {
@@ -64,24 +52,6 @@ func Builtin(name string) func() Executor {
 	defer builtins.Unlock()
 	return builtins.make[name]
 }
-
-// Follower returns the function that was registered for a built-in executor's other
-// processes; nil: none.
-func Follower(name string) func() error {
-	builtins.Lock()
-	defer builtins.Unlock()
-	return builtins.follow[name]
-}
-
-// launched is how many processes this one was launched with, itself included.
-var launched atomic.Int64
-
-// SetProcesses is for package serve: it sets what Processes returns.
-func SetProcesses(n int) { launched.Store(int64(n)) }
-
-// Processes returns the number of processes that the launcher has started, whether or not
-// they know of each other; 1 without a launcher. It is for executors with followers.
-func Processes() int { return max(int(launched.Load()), 1) }
 
 // builtinNames lists the registered names, sorted.
 func builtinNames() []string {

@@ -19,7 +19,6 @@ import (
 // does the child process that runs as one.
 func registerExecutors() {
 	executor.RegisterBuiltin("cpu", cpu.New)
-	executor.RegisterFollower("cpu", cpu.Follow)
 	executor.RegisterDoctor("cpu", cpu.Needs)
 	cuda.Register()
 	nccl.Register()

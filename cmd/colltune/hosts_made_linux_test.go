@@ -37,8 +37,7 @@ func newHosts(t *testing.T) *hosts {
 		t.Fatal(err)
 	}
 	h := &hosts{t: t, dir: dir, colltune: filepath.Join(dir, "colltune"), net: os.Getpid() % 250}
-	h.env = append(os.Environ(), mark+"="+dir, "SLURM_CONF="+dir+"/slurm.conf",
-		"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_mpi_yield_when_idle=1")
+	h.env = append(os.Environ(), mark+"="+dir, "SLURM_CONF="+dir+"/slurm.conf")
 	t.Cleanup(func() {
 		h.end()
 		_ = os.RemoveAll(dir)
@@ -133,7 +132,6 @@ func (h *hosts) network(t *testing.T) string {
 	return config
 }
 
-func (h *hosts) subnet() string       { return fmt.Sprintf("198.18.%d.0/24", h.net) }
 func (h *hosts) address(i int) string { return fmt.Sprintf("198.18.%d.%d", h.net, i+1) }
 func (h *hosts) link(i int) string    { return fmt.Sprintf("cth%dx%d", h.net, i) }
 func (h *hosts) space(i int) string   { return h.link(i) }

@@ -8,7 +8,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/colltune/colltune/constraints/z3"
-	"github.com/colltune/colltune/executor/cpu/mpi/mpitest"
 )
 
 // asCommand makes the test binary a colltune, whatever it is called.
@@ -43,9 +42,6 @@ func TestScripts(t *testing.T) {
 				return z3.Open() == nil, nil
 			case "c++":
 				return gpus.compiler() != "", nil
-			case "mpirun.openmpi":
-				_, err := mpitest.Launchers[0].Command(1)
-				return err == nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

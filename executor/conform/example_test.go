@@ -7,6 +7,7 @@ import (
 
 	"github.com/colltune/colltune/executor/conform"
 	"github.com/colltune/colltune/executor/host"
+	_ "github.com/colltune/colltune/executor/sim" // registers itself
 )
 
 // The simulator is asked what it must refuse. The program's main has called RegisterBuiltin

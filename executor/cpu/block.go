@@ -184,7 +184,6 @@ func (b *block) callSimple(op ir.Op, size int) bool {
 			return false
 		}
 		if !announced {
-			b.announce(size)
 			announced = true
 		}
 		if !b.pieces(op, at, end) {
@@ -209,12 +208,6 @@ func (b *block) callFlagged(op ir.Op, size int) bool {
 		if !b.free(b.sent+1, b.out.slots) {
 			return false
 		}
-		b.announce(size)
-	}
-	// Words from another process come as a message, which must have arrived before
-	// they are looked at.
-	if op.Receives() && b.in.remote && !b.in.tail.reached(b.received+1) && !b.look(b.in, b.received) {
-		return false
 	}
 	if !b.pieces(op, 0, size) {
 		return false
@@ -227,14 +220,6 @@ func (b *block) callFlagged(op ir.Op, size int) bool {
 	}
 	b.made(op)
 	return true
-}
-
-// announce records the size of the call in the next slot, if that is sent to another
-// process.
-func (b *block) announce(size int) {
-	if c := b.out; c.lengths != nil {
-		c.lengths[b.sent%c.slots] = message(c.proto, size)
-	}
 }
 
 // made counts a call that is complete.

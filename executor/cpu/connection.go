@@ -3,6 +3,7 @@ package cpu
 import (
 	"encoding/binary"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/colltune/colltune/topologies"
 )
@@ -26,12 +27,6 @@ type connection struct {
 
 	tail counter // Simple: slices sent, else calls
 	head counter // the same, received
-
-	from, to, channel int // ranks
-	// remote reports that the other end is in another process. lengths are then the
-	// sizes of the calls in the slots, for the goroutine that sends them.
-	remote  bool
-	lengths []int
 }
 
 // A word of LL holds 4 bytes of data, a line of LL128 15 words of data.
@@ -56,14 +51,6 @@ func slotMemory(proto topologies.Proto, data int64) int64 {
 		return (data + lineData - 1) / lineData * lineWords * 8
 	}
 	return (data + 63) / 64 * 64
-}
-
-// message returns how many bytes of a slot a call of data bytes fills.
-func message(proto topologies.Proto, data int) int {
-	if proto == topologies.Simple {
-		return data
-	}
-	return int(slotMemory(proto, int64(data)))
 }
 
 func (c *connection) allocate(slotSize int64) {
@@ -91,6 +78,12 @@ func (c *connection) slot(call uint64) []uint64 {
 func (c *connection) slotBytes(call uint64) []byte {
 	at := int(call%c.slots) * c.stride
 	return c.bytes[at : at+c.stride]
+}
+
+// lines returns a call's slot as bytes, under LL128.
+func (c *connection) lines(call uint64) []byte {
+	words := c.slot(call)
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
 }
 
 // flag returns the flag of a call's words. It differs from that of the slot's previous
@@ -150,7 +143,7 @@ func loadWords(b []byte, words []uint64, mark uint32) int {
 // putLines sends b, the bytes from at on of a call, in lines: first the data, then
 // the flag.
 func (c *connection) putLines(call uint64, at int, b []byte) {
-	slot, words, mark := c.place(call), c.slot(call), uint64(flag(call))
+	slot, words, mark := c.lines(call), c.slot(call), uint64(flag(call))
 	for line := at / lineData; len(b) > 0; line++ {
 		n := copy(slot[line*lineBytes:][:lineData], b)
 		atomic.StoreUint64(&words[line*lineWords+lineWords-1], mark)
@@ -161,7 +154,7 @@ func (c *connection) putLines(call uint64, at int, b []byte) {
 // takeLines receives the bytes from at on of a call into b. It returns false if the run was
 // stopped before they came.
 func (c *connection) takeLines(t *block, call uint64, at int, b []byte) bool {
-	slot, words, mark := c.place(call), c.slot(call), uint64(flag(call))
+	slot, words, mark := c.lines(call), c.slot(call), uint64(flag(call))
 	for line := at / lineData; len(b) > 0; line++ {
 		for atomic.LoadUint64(&words[line*lineWords+lineWords-1]) != mark {
 			if !t.look(c, call) {

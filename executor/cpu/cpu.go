@@ -13,7 +13,6 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
-	"github.com/colltune/colltune/executor/cpu/mpi"
 	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/topologies"
 )
@@ -24,34 +23,8 @@ const Version = "1"
 // machine is the executor of this machine's processors.
 type machine struct{}
 
-// New returns the executor of this machine's processors or, in a process that MPI launched
-// with others, of all of them.
-func New() executor.Executor {
-	switch n := mpi.Launched(); {
-	case n > 1:
-		return newLeader()
-	case executor.Processes() > n:
-		return unconnected(executor.Processes())
-	}
-	return machine{}
-}
-
-// unconnected stands in for processes that were launched together, but not through MPI.
-type unconnected int
-
-func (n unconnected) error() error {
-	return executor.Unavailable(fmt.Errorf("its launcher starts %d processes, of which MPI knows nothing: want --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH) with srun, or mpirun", int(n)))
-}
-
-// Describe returns the error of such a launch.
-func (n unconnected) Describe(context.Context) (executor.Description, error) {
-	return executor.Description{}, n.error()
-}
-
-// Run returns the same error.
-func (n unconnected) Run(context.Context, executor.Trial) (executor.Measurement, error) {
-	return executor.Measurement{}, n.error()
-}
+// New returns the executor of this machine's processors.
+func New() executor.Executor { return machine{} }
 
 // Describe describes the machine.
 func (machine) Describe(context.Context) (executor.Description, error) {
@@ -85,17 +58,16 @@ func (machine) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 	if err != nil {
 		return executor.Measurement{}, err
 	}
-	here := func(int) bool { return true }
-	limit, err := memoryLimit(1)
+	limit, err := memoryLimit()
 	if err != nil {
 		return executor.Measurement{}, err
 	}
 	what := fmt.Sprintf("%s of %d bytes over %d ranks", p.collective.Name, t.Bytes, t.Program.Ranks())
-	r.memory = r.need(here)
+	r.memory = r.need()
 	if err := fits(r.memory, limit, what); err != nil {
 		return executor.Measurement{}, err
 	}
-	r.build(here)
+	r.build()
 	defer giveBack(r.memory)
 	return r.measure(ctx, t.Warmup)
 }

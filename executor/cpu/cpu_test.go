@@ -246,7 +246,7 @@ func TestEndIsNoDeadlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.build(func(int) bool { return true })
+	r.build()
 	r.launch()
 	defer r.stop()
 	due := make(chan time.Time)

@@ -18,10 +18,6 @@
 //	block.go       the interpreter                     counter.go     counters and semaphores
 //	watchdog.go    deadlocks, found without a clock    limit.go       how much memory there is
 //
-// Launched as several processes, each runs its share of the ranks (share.go). One of them
-// leads (leader.go); group.go has the messages between them, and transport.go carries slots
-// over package mpi.
-//
 // Invariants: inputs are fresh and outputs poisoned before the first and the last
 // iteration, and every element is compared after both (executor/data); a program that
 // can't end is an error that names the threadblocks that wait; a trial that does not fit

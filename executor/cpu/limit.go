@@ -17,9 +17,9 @@ const memoryVariable = "COLLTUNE_EXECUTOR_MEMORY"
 // unknownMemory is taken for free, in bytes, where the machine doesn't tell.
 const unknownMemory = 8 << 30
 
-// memoryLimit returns the bytes that a trial may take: four fifths of the free memory,
-// divided by the processes that share the machine. The error is about memoryVariable.
-func memoryLimit(processes int) (int64, error) {
+// memoryLimit returns the bytes that a trial may take: four fifths of the free memory. The
+// error is about memoryVariable.
+func memoryLimit() (int64, error) {
 	if text := os.Getenv(memoryVariable); text != "" {
 		n, err := units.ParseBytes(text)
 		if err != nil {
@@ -35,7 +35,7 @@ func memoryLimit(processes int) (int64, error) {
 		used, _ := oneNumber("/sys/fs/cgroup/memory.current")
 		free = min(free, max(limit-used, 0))
 	}
-	return free / 5 * 4 / int64(max(processes, 1)), nil
+	return free / 5 * 4, nil
 }
 
 // fits returns an error if what needs more memory than the limit.

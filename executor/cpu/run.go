@@ -34,9 +34,9 @@ type run struct {
 
 	tileElements int64
 
-	ranks       []*rank // of this process
+	ranks       []*rank
 	blocks      []*block
-	connections []*connection // by link; nil where neither end is here
+	connections []*connection // by link
 
 	start   semaphore    // iterations begun
 	left    atomic.Int32 // ranks that have not finished the iteration
@@ -126,36 +126,27 @@ func (r *run) calls(l link) uint64 {
 	return n * uint64(r.tiles)
 }
 
-// need returns the bytes that the ranks of this process take. here reports whether a rank
-// is one of them.
-func (r *run) need(here func(rank int) bool) int64 {
+// need returns the bytes that all ranks take.
+func (r *run) need() int64 {
 	n := int64(0)
 	if r.plan.collective.Reduces() {
 		n += r.layout.UserBytes(r.plan.collective.LoopChunks()) // the reference
 	}
 	for id, g := range r.plan.program.GPUs {
-		if !here(id) {
-			continue
-		}
 		in, out, scratch := r.reference.Sizes(id, g.Scratch)
 		n += in + out + scratch + int64(len(g.Threadblocks))*(3*pieceBytes+4096)
 	}
 	for _, l := range r.plan.links {
-		if here(l.from) || here(l.to) {
-			n += int64(r.slots) * slotMemory(r.proto, r.slotSize(l))
-		}
+		n += int64(r.slots) * slotMemory(r.proto, r.slotSize(l))
 	}
 	return n
 }
 
 // build allocates buffers and connections.
-func (r *run) build(here func(rank int) bool) {
+func (r *run) build() {
 	r.connections = make([]*connection, len(r.plan.links))
 	for i, l := range r.plan.links {
-		if !here(l.from) && !here(l.to) {
-			continue
-		}
-		c := &connection{proto: r.proto, slots: uint64(r.slots), from: l.from, to: l.to, channel: l.channel, remote: !here(l.from) || !here(l.to)}
+		c := &connection{proto: r.proto, slots: uint64(r.slots)}
 		c.allocate(r.slotSize(l))
 		r.connections[i] = c
 	}
@@ -166,9 +157,6 @@ func (r *run) build(here func(rank int) bool) {
 		return r.connections[i]
 	}
 	for id := range r.plan.program.GPUs {
-		if !here(id) {
-			continue
-		}
 		g := &r.plan.program.GPUs[id]
 		k := &rank{run: r, id: id}
 		in, out, scratch := r.reference.Sizes(id, g.Scratch)
@@ -222,7 +210,7 @@ func (r *run) wrong() int64 {
 	return wrong.Load()
 }
 
-// each calls f for every rank of this process, several at a time.
+// each calls f for every rank, several at a time.
 func (r *run) each(f func(*rank)) {
 	next := make(chan *rank)
 	var all sync.WaitGroup
@@ -272,7 +260,7 @@ func (k *rank) finished() {
 	}
 }
 
-// begin starts iteration i. busy reports whether any rank here has a threadblock.
+// begin starts iteration i. busy reports whether any rank has a threadblock.
 func (r *run) begin(i int) (begun time.Time, busy bool) {
 	ranks := int32(0)
 	for _, k := range r.ranks {

@@ -2,12 +2,7 @@
 
 package executortest
 
-import (
-	"fmt"
-	"os"
-
-	"github.com/colltune/colltune/executor"
-)
+import "github.com/colltune/colltune/executor"
 
 // Shell returns a launcher that is a line of shell.
 func Shell(line string) []string { return []string{"sh", "-c", line, "launcher"} }
@@ -51,8 +46,4 @@ func init() {
 			panic(err)
 		}
 	}
-	executor.RegisterFollower("well", func() error {
-		leave(fmt.Sprint("follower", os.Getpid()), os.Getpid())
-		return nil
-	})
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/colltune/colltune/compiler/ir/irtest"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/host"
+	_ "github.com/colltune/colltune/executor/sim" // registers itself
 	"github.com/colltune/colltune/topologies"
 )
 
 // The simulator runs in a process of its own and is asked for one measurement. The
-// program's main has called RegisterBuiltin and Dispatch.
+// program's main has called Dispatch.
 func ExampleStart() {
 	ctx := context.Background()
 	ring4, err := topologies.Resolve("ring:4", topologies.Options{})

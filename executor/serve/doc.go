@@ -11,7 +11,7 @@
 // An executor that is launched, by mpirun, srun or ssh, is served over standard streams:
 //
 //	host ──▶ executor-launch ── the launcher's standard streams ──▶ executor-serve-stdio
-//	         launch.go          frames.go                           stdio.go: rank 0 serves, the others follow
+//	         launch.go          frames.go                           stdio.go: the executor
 //
 // Invariants: standard output belongs to the handshake, and what libraries print goes to
 // standard error; one trial at a time; a process whose host is gone ends all that it has

@@ -32,7 +32,7 @@ import (
 // An executor that is launched runs at the other end of a command:
 //
 //	host ── go-plugin ──▶ this binary ── mpirun, srun, ssh … ──▶ colltune executor-serve-stdio
-//	                      executor-launch    standard streams    rank 0 serves, the others follow
+//	                      executor-launch    standard streams    the executor
 //
 // The process in the middle is an executor as any other to the host: in its
 // group, under its deadlines, gone with it. It hands calls on and answers back,

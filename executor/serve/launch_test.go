@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/executor"
-	"github.com/colltune/colltune/executor/cpu/mpi/mpitest"
 	"github.com/colltune/colltune/executor/executortest"
 	"github.com/colltune/colltune/executor/host"
 )
@@ -279,43 +278,6 @@ func TestFarEndEndsWithoutItsHost(t *testing.T) {
 	far.Stderr = &says
 	if err := far.Run(); err == nil || !strings.Contains(says.String(), "its host has not answered for 2s") {
 		t.Errorf("%v, said %q", err, says.String())
-	}
-}
-
-// Under mpirun rank 0 serves and the others follow.
-func TestLaunchedByMPI(t *testing.T) {
-	for _, l := range mpitest.Launchers {
-		t.Run(l.Name, func(t *testing.T) {
-			mpirun, err := l.Command(3)
-			if err != nil {
-				t.Skip(err)
-			}
-			if err := executor.Configure("far-"+l.Name, executor.Configured{Kind: "well", Launcher: mpirun}); err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			h, err := host.Start(t.Context(), "far-"+l.Name, host.Options{Env: []string{executortest.State + "=" + dir}, Starts: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer h.Close()
-			m, err := h.Run(t.Context(), executortest.Trial(t, 8))
-			if err != nil || m.TimesUS[0] != 8 {
-				t.Fatalf("%+v, %v", m, err)
-			}
-			executortest.Within(t, 10*time.Second, func() bool {
-				followed, _ := filepath.Glob(filepath.Join(dir, "follower*"))
-				return len(followed) == 2
-			})
-			// One that can only be one process is refused as several.
-			if err := executor.Configure("crowd-"+l.Name, executor.Configured{Kind: "slow", Launcher: mpirun}); err != nil {
-				t.Fatal(err)
-			}
-			_, err = host.Start(t.Context(), "crowd-"+l.Name, host.Options{})
-			if !errors.Is(err, executor.ErrUnavailable) || !strings.Contains(err.Error(), "starts 3 processes") {
-				t.Errorf("as three processes: %v", err)
-			}
-		})
 	}
 }
 

@@ -45,7 +45,7 @@ func launchedRank() (rank, size int) {
 	return 0, 0
 }
 
-// singleProcessGuard stands in for an executor that was launched as several processes but
+// singleProcessGuard stands in for an executor that was launched as several processes, and
 // can only be one. It refuses every call with that error, before another process can end
 // the launch with a less clear one.
 type singleProcessGuard struct{ processes int }
@@ -76,16 +76,15 @@ func serveStdio(kind, settings string) int {
 		return fail(err)
 	}
 	rank, size := launchedRank()
-	executor.SetProcesses(size)
-	follow := executor.Follower(kind)
 	if rank != 0 {
-		if err := serveFollower(in, follow, rank, size); err != nil {
-			return fail(err)
+		if size > 1 {
+			_, _ = io.Copy(io.Discard, in) // rank 0 reports this; if we ended now we might end it first
+			return 0
 		}
-		return 0
+		return fail(fmt.Errorf("this is process %d of its launch, and it can only be one: launch a single process", rank))
 	}
 	var impl executor.Executor
-	if size > 1 && follow == nil {
+	if size > 1 {
 		impl = singleProcessGuard{size}
 	} else if impl, err = newRemote(kind); err != nil {
 		return fail(err)
@@ -94,19 +93,6 @@ func serveStdio(kind, settings string) int {
 		return fail(err)
 	}
 	return 0
-}
-
-// serveFollower is the main of the processes of a launch that do not serve.
-func serveFollower(in io.Reader, follow func() error, rank, size int) error {
-	switch {
-	case follow != nil:
-		go func() { _, _ = io.Copy(io.Discard, in) }() // some launchers give the input to every process
-		return follow()
-	case size > 1:
-		_, _ = io.Copy(io.Discard, in) // rank 0 reports this; if we ended now we might end it first
-		return nil
-	}
-	return fmt.Errorf("this is process %d of its launch, and it can only be one: launch a single process", rank)
 }
 
 // serveOver sends the greeting, and serves calls until the input ends.
