@@ -179,14 +179,14 @@ func campaignOf(t *testing.T, dir, fault, memory string, args ...string) *exec.C
 
 var sickSearch = []string{"search", "-t", "fullmesh:4", "-c", "allreduce", "-b", "1K", "-e", "1K", "--protocol", "LL", "--family", "ring,all-pairs,recursive-doubling", "--instances", "1", "--executor", "sick", "--campaign", "c"}
 
-// ran is the result of a command.
-type ran struct {
+// ended is the result of a command.
+type ended struct {
 	code           int
 	stdout, stderr string
 }
 
 // runFor runs a command to its end.
-func runFor(t *testing.T, cmd *exec.Cmd) ran {
+func runFor(t *testing.T, cmd *exec.Cmd) ended {
 	t.Helper()
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -195,7 +195,7 @@ func runFor(t *testing.T, cmd *exec.Cmd) ran {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return ran{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+	return ended{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
 // winners returns the winning table of the campaign in dir, as CSV.

@@ -25,9 +25,7 @@
 //	              flags_run.go flags_settings.go flags_settings_executor.go
 //	              completion.go
 //	campaigns     campaign.go search_request.go search.go search_map.go
-//	              results.go compare.go export.go export_dispatcher.go report.go report_explain.go report_map.go resume.go resume_trust.go resume_history.go
-//	              resume_folder_linux.go resume_folder_unix.go
-//	              resume_folder_other.go resume_private_unix.go
+//	              results.go compare.go export.go export_dispatcher.go report.go report_explain.go report_map.go resume.go resume_trust.go
 //	libraries     table.go table_at.go table_diff.go table_next.go table_export.go report_table.go
 //	steps         workload.go workload_output.go workload_page.go
 //	programs      compile.go compile_holes.go compile_passes.go compile_target.go

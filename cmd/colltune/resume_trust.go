@@ -10,13 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/ran"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
 )
 
 // A campaign is data, and may come from someone else. resume runs a program that
 // campaign.toml or ./colltune.toml names only if this user has run it for this folder
-// before (resume_history.go), or names it on the command line. The user already trusts
+// before (package ran), or names it on the command line. The user already trusts
 // built-in executors, executors of the user's own settings, and plugins on PATH or in
 // a typed --plugin-dir.
 
@@ -53,8 +54,8 @@ func campaignExecutor(cmd *cobra.Command, c *results.Campaign) (executorOrigin, 
 		return fromUser, nil
 	}
 	name := planned
-	for _, r := range pastRuns(c.Dir()) {
-		if r.Name == planned && r.Settings == "" && r.unchanged() {
+	for _, r := range ran.Runs(c.Dir()) {
+		if r.Name == planned && r.Settings == "" && r.Unchanged() {
 			name = r.Program
 		}
 	}
@@ -70,7 +71,7 @@ func checkTrusted(cmd *cobra.Command, c *results.Campaign, origin executorOrigin
 		return usagef("campaign %s was measured by %s: %w; if that is a program of yours, type: colltune resume %s --executor PATH",
 			c.Dir(), name, err, safe.Path(c.Dir()))
 	}
-	if err != nil || origin == fromCommandLine || isUsersOwn(cmd, name, r, origin) || slices.Contains(pastRuns(c.Dir()), pastRunOf(r)) {
+	if err != nil || origin == fromCommandLine || isUsersOwn(cmd, name, r, origin) || slices.Contains(ran.Runs(c.Dir()), ran.Of(r)) {
 		return err
 	}
 	if strings.ContainsRune(name, filepath.Separator) || r.Configured == nil {
@@ -88,7 +89,7 @@ func rememberExecutor(cmd *cobra.Command, c *results.Campaign) bool {
 	if err != nil || r.Program == "" && r.Configured == nil {
 		return true
 	}
-	return remember(c.Dir(), pastRunOf(r)) == nil || isUsersOwn(cmd, name, r, fromFiles)
+	return ran.Remember(c.Dir(), ran.Of(r)) == nil || isUsersOwn(cmd, name, r, fromFiles)
 }
 
 // isUsersOwn reports whether the user, and not the campaign or ./colltune.toml, chose the

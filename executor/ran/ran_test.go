@@ -1,10 +1,12 @@
-package main
+package ran_test
 
 import (
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/colltune/colltune/executor/ran"
 )
 
 // The history of a folder is the executors last run there, in order, up to a limit. A
@@ -12,17 +14,17 @@ import (
 func TestHistoryOfAFolder(t *testing.T) {
 	state, dir := t.TempDir(), t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
-	program := func(i int) pastRun { return pastRun{Name: "x", Program: string(rune('a' + i))} }
-	for i := range maxPastRuns + 3 {
-		if err := remember(dir, program(i)); err != nil {
+	program := func(i int) ran.Run { return ran.Run{Name: "x", Program: string(rune('a' + i))} }
+	for i := range ran.Most + 3 {
+		if err := ran.Remember(dir, program(i)); err != nil {
 			t.Skip(err) // a system without folders' identities
 		}
 	}
-	if err := remember(dir, program(5)); err != nil {
+	if err := ran.Remember(dir, program(5)); err != nil {
 		t.Fatal(err)
 	}
-	got := pastRuns(dir)
-	if len(got) != maxPastRuns || got[maxPastRuns-1] != program(5) || got[maxPastRuns-2] != program(maxPastRuns+2) || slices.Contains(got, program(2)) {
+	got := ran.Runs(dir)
+	if len(got) != ran.Most || got[ran.Most-1] != program(5) || got[ran.Most-2] != program(ran.Most+2) || slices.Contains(got, program(2)) {
 		t.Errorf("%d kept: %v", len(got), got)
 	}
 	files, _ := filepath.Glob(filepath.Join(state, "colltune", "ran", "*"))
@@ -33,17 +35,17 @@ func TestHistoryOfAFolder(t *testing.T) {
 		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := pastRuns(dir); got != nil {
+		if got := ran.Runs(dir); got != nil {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
-	if err := remember(dir, program(0)); err != nil || len(pastRuns(dir)) != 1 {
-		t.Errorf("%v, %v", err, pastRuns(dir))
+	if err := ran.Remember(dir, program(0)); err != nil || len(ran.Runs(dir)) != 1 {
+		t.Errorf("%v, %v", err, ran.Runs(dir))
 	}
 	for _, home := range []string{"", "relative", filepath.Join(dir, "gone")} {
 		t.Setenv("XDG_STATE_HOME", "")
 		t.Setenv("HOME", home)
-		if err := remember(dir, program(1)); err == nil || pastRuns(dir) != nil {
+		if err := ran.Remember(dir, program(1)); err == nil || ran.Runs(dir) != nil {
 			t.Errorf("HOME=%q: %v", home, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package ran
 
 import (
 	"crypto/sha256"
@@ -17,47 +17,42 @@ import (
 	"github.com/colltune/colltune/internal/atomicfile"
 )
 
-// The executors that this user has run for a campaign are recorded in the user's state
-// folder, never in the campaign: one small file for each campaign and machine.
-//
-//	~/.local/state/colltune/ran/HASH.json
-//
-// A record is valid for one folder at one place: a folder that was moved there or made
-// again has another identity (folderIdentity).
+// schema is the schema of a history file.
+const schema = "colltune.ran/v1"
 
-// historySchema is the schema of a history file.
-const historySchema = "colltune.ran/v1"
+// maxFile is the longest file of a history, in bytes.
+const maxFile = 1 << 20
 
-// maxPastRuns is the number of executors kept for a folder; the oldest are dropped.
-const maxPastRuns = 16
+// Most is the number of executors kept for a folder; the oldest are dropped.
+const Most = 16
 
-// historyFile is the contents of a history file.
-type historyFile struct {
-	Schema   string    `json:"schema"`
-	Machine  string    `json:"machine"`
-	Folder   string    `json:"folder"`   // without symbolic links
-	Identity string    `json:"identity"` // of the folder
-	Runs     []pastRun `json:"ran"`      // the latest last
+// file is the contents of a history file.
+type file struct {
+	Schema   string `json:"schema"`
+	Machine  string `json:"machine"`
+	Folder   string `json:"folder"`   // without symbolic links
+	Identity string `json:"identity"` // of the folder
+	Runs     []Run  `json:"ran"`      // the latest last
 }
 
-// pastRun identifies an executor that was run, closely enough that another program in
+// Run identifies an executor that was run, closely enough that another program in
 // its place differs.
-type pastRun struct {
+type Run struct {
 	Name     string `json:"name"`
 	Program  string `json:"program,omitempty"`  // a plugin's absolute path
 	File     string `json:"file,omitempty"`     // Program without symbolic links
 	Settings string `json:"settings,omitempty"` // hash of its table in the settings
 }
 
-// unchanged reports whether the program's path still leads to the same file.
-func (r pastRun) unchanged() bool {
+// Unchanged reports whether the program's path still leads to the same file.
+func (r Run) Unchanged() bool {
 	file, err := filepath.EvalSymlinks(r.Program)
 	return err == nil && file == r.File
 }
 
-// pastRunOf returns the record of an executor that is about to run.
-func pastRunOf(r executor.Runs) pastRun {
-	this := pastRun{Name: r.Name, Program: r.Program}
+// Of returns the record of an executor that is about to run.
+func Of(r executor.Runs) Run {
+	this := Run{Name: r.Name, Program: r.Program}
 	if r.Program != "" {
 		this.File, _ = filepath.EvalSymlinks(r.Program)
 	}
@@ -83,33 +78,33 @@ func hashOf(texts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// pastRuns returns the executors that this user has run on this machine for the
+// Runs returns the executors that this user has run on this machine for the
 // campaign in dir, the latest last; nil if that is not known.
-func pastRuns(dir string) []pastRun {
-	path, now, err := historyPath(dir)
+func Runs(dir string) []Run {
+	path, now, err := pathOf(dir)
 	if err != nil {
 		return nil
 	}
-	h, err := readHistory(path)
+	h, err := readFile(path)
 	if err != nil || h.Schema != now.Schema || h.Machine != now.Machine || h.Folder != now.Folder || h.Identity != now.Identity {
 		return nil
 	}
 	return h.Runs
 }
 
-// remember records an executor for the campaign in dir. If it fails, resume asks for
+// Remember records an executor for the campaign in dir. If it fails, resume asks for
 // --executor.
-func remember(dir string, this pastRun) error {
-	path, now, err := historyPath(dir)
+func Remember(dir string, this Run) error {
+	path, now, err := pathOf(dir)
 	if err != nil {
 		return err
 	}
-	before := pastRuns(dir)
+	before := Runs(dir)
 	if n := len(before); n > 0 && before[n-1] == this {
 		return nil
 	}
-	now.Runs = append(slices.DeleteFunc(before, func(r pastRun) bool { return r == this }), this)
-	now.Runs = now.Runs[max(0, len(now.Runs)-maxPastRuns):]
+	now.Runs = append(slices.DeleteFunc(before, func(r Run) bool { return r == this }), this)
+	now.Runs = now.Runs[max(0, len(now.Runs)-Most):]
 	text, err := json.MarshalIndent(now, "", " ")
 	if err != nil {
 		return err
@@ -120,9 +115,9 @@ func remember(dir string, this pastRun) error {
 	return atomicfile.Write(path, append(text, '\n'), 0o600)
 }
 
-// historyPath returns the path of a campaign's history file, and a history of the folder
+// pathOf returns the path of a campaign's history file, and a history of the folder
 // as it is now, without runs.
-func historyPath(dir string) (path string, r historyFile, err error) {
+func pathOf(dir string) (path string, r file, err error) {
 	state, err := stateFolder()
 	if err != nil {
 		return "", r, err
@@ -141,11 +136,11 @@ func historyPath(dir string) (path string, r historyFile, err error) {
 	if err != nil {
 		return "", r, err
 	}
-	return filepath.Join(state, "ran", hashOf(machine, dir)[:32]+".json"), historyFile{historySchema, machine, dir, identity, nil}, nil
+	return filepath.Join(state, "ran", hashOf(machine, dir)[:32]+".json"), file{schema, machine, dir, identity, nil}, nil
 }
 
-// readHistory reads a history file that only this user can write.
-func readHistory(path string) (r historyFile, err error) {
+// readFile reads a history file that only this user can write.
+func readFile(path string) (r file, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return r, err
@@ -158,7 +153,7 @@ func readHistory(path string) (r historyFile, err error) {
 	if !privateFile(info) {
 		return r, fmt.Errorf("%s: other users can write it", path)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxSettings))
+	text, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
 		return r, err
 	}
@@ -175,7 +170,7 @@ func stateFolder() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !isFolder(home) {
+	if info, err := os.Stat(home); err != nil || !info.IsDir() {
 		return "", errors.New("no home folder")
 	}
 	switch runtime.GOOS {
