@@ -42,7 +42,7 @@ every two ranks.
 		Args: exactArgs("the program's FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := readProgram(cmd, args[0])
-			if err == nil && f.plan != nil {
+			if err == nil && f.Plan != nil {
 				err = usagef("%s: run does not take MSCCL++ plans, which verify reads: want an IR in JSON or MSCCL XML", args[0])
 			}
 			if err == nil {
@@ -68,13 +68,13 @@ every two ranks.
 // checkCollectiveKnown refuses a file that does not define the collective of its program:
 // there would be nothing to check results against.
 func checkCollectiveKnown(f *programFile) error {
-	if f.xml == nil {
+	if f.XML == nil {
 		return nil
 	}
-	if _, known, err := f.xml.Spec(f.program.Collective.InPlace); err != nil || known {
+	if _, known, err := f.XML.Spec(f.Program.Collective.InPlace); err != nil || known {
 		return err
 	}
-	return usagef("%s: the file does not define its collective (%s), so results cannot be checked: want the program's IR (--to ir)", f.name, f.xml.Computes())
+	return usagef("%s: the file does not define its collective (%s), so results cannot be checked: want the program's IR (--to ir)", f.Name, f.XML.Computes())
 }
 
 // runRow is one size of run.
@@ -88,7 +88,7 @@ type runRow struct {
 func (r *runRequest) program(f *programFile) measured.RunProgram {
 	t := r.trial
 	p := measured.RunProgram{
-		File: filepath.ToSlash(filepath.Clean(f.name)), IR: f.program.Hash(), Collective: r.col.Name, Topology: t.Topology.Name, Nodes: t.Topology.Nodes,
+		File: filepath.ToSlash(filepath.Clean(f.Name)), IR: f.Program.Hash(), Collective: r.col.Name, Topology: t.Topology.Name, Nodes: t.Topology.Nodes,
 		Ranks: len(t.Topology.Ranks), Placement: "out", DType: t.DType, Protocol: t.Protocol.String(), TileBytes: t.TileBytes,
 	}
 	if r.col.InPlace {
@@ -97,8 +97,8 @@ func (r *runRequest) program(f *programFile) measured.RunProgram {
 	switch {
 	case f.input:
 		p.File = "-"
-	case !filepath.IsLocal(f.name):
-		p.File = filepath.Base(f.name)
+	case !filepath.IsLocal(f.Name):
+		p.File = filepath.Base(f.Name)
 	}
 	return p
 }
@@ -173,7 +173,7 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 	if wrong == 0 || errors.Is(err, context.Canceled) {
 		return err
 	}
-	found := fmt.Errorf("%s: %d elements wrong", f.name, wrong)
+	found := fmt.Errorf("%s: %d elements wrong", f.Name, wrong)
 	if err != nil { // %v: wrong elements decide the exit code
 		found = fmt.Errorf("%w; then %v", found, err)
 	}
@@ -237,16 +237,16 @@ type runRequest struct {
 // runRequestOf reads the flags of run, and verifies the program with the links and FIFO
 // slots of the system and protocol.
 func runRequestOf(cmd *cobra.Command, f *programFile) (r runRequest, err error) {
-	p := f.program
+	p := f.Program
 	t, err := runTopology(cmd, p)
 	if err != nil {
 		return r, err
 	}
 	if n := len(t.Ranks); n != p.Ranks() {
-		return r, usagef("%s is for %d ranks, %s has %d", f.name, p.Ranks(), t.Name, n)
+		return r, usagef("%s is for %d ranks, %s has %d", f.Name, p.Ranks(), t.Name, n)
 	}
 	if r.col, err = collective.New(p.Collective); err != nil {
-		return r, usagef("%s: %w", f.name, err)
+		return r, usagef("%s: %w", f.Name, err)
 	}
 	if err := checkOp(cmd, r.col); err != nil {
 		return r, err
@@ -262,10 +262,10 @@ func runRequestOf(cmd *cobra.Command, f *programFile) (r runRequest, err error) 
 	}
 	r.trial.Program, r.trial.Topology, r.trial.Protocol = p.Used(), t, topologies.Simple
 	asked := flagValue(cmd, "protocol")
-	if asked != "" && f.protocol != "" && asked != f.protocol {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s names protocol %s: run with %s, as --protocol says\n", f.name, f.protocol, asked)
+	if asked != "" && f.Protocol != "" && asked != f.Protocol {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s names protocol %s: run with %s, as --protocol says\n", f.Name, f.Protocol, asked)
 	}
-	for _, name := range []string{f.protocol, asked} {
+	for _, name := range []string{f.Protocol, asked} {
 		if name != "" {
 			if r.trial.Protocol, err = topologies.ParseProto(name); err != nil {
 				return r, usage(err)
@@ -283,7 +283,7 @@ func runRequestOf(cmd *cobra.Command, f *programFile) (r runRequest, err error) 
 		r.trial.TileBytes = n
 	}
 	if err := verify.Check(p, verify.Options{Linked: t.Linked}).Err(); err != nil {
-		return r, &wrongError{fmt.Errorf("%s: %w", f.name, err)}
+		return r, &wrongError{fmt.Errorf("%s: %w", f.Name, err)}
 	}
 	err = r.refuseHangs(f)
 	return r, err
@@ -292,12 +292,12 @@ func runRequestOf(cmd *cobra.Command, f *programFile) (r runRequest, err error) 
 // refuseHangs takes out the sizes at which the program would hang, as a step of several
 // chunks then takes more calls than a connection has FIFO slots. That all would is an error.
 func (r *runRequest) refuseHangs(f *programFile) error {
-	fit, hang, why, err := sim.Completes(f.program, r.col, r.trial, r.sizes)
+	fit, hang, why, err := sim.Completes(f.Program, r.col, r.trial, r.sizes)
 	if err != nil {
 		return usage(err)
 	}
 	if why != nil {
-		r.hangs = &wrongError{fmt.Errorf("%s: not run at %s: %w", f.name, units.Span(hang), why)}
+		r.hangs = &wrongError{fmt.Errorf("%s: not run at %s: %w", f.Name, units.Span(hang), why)}
 	}
 	if r.sizes = fit; len(fit) == 0 {
 		return r.hangs

@@ -153,13 +153,13 @@ func ranProgram(cmd *cobra.Command, f *measured.Run, given string) (*ir.Program,
 	if err != nil {
 		return nil, err
 	}
-	if read.program == nil {
+	if read.Program == nil {
 		return nil, usagef("%s: run does not take MSCCL++ plans: %s", path, give)
 	}
-	if hash := read.program.Hash(); hash != f.Program.IR {
+	if hash := read.Program.Hash(); hash != f.Program.IR {
 		return nil, usage(f.Errorf("program.ir", "%.12s, where %s is %.12s: %s", f.Program.IR, path, hash, give))
 	}
-	return read.program, nil
+	return read.Program, nil
 }
 
 // readCampaign reads the times of programs in one folder of --campaign.

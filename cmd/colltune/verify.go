@@ -4,16 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/colltune/colltune/compiler/ir"
-	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/compiler/mscclpp"
-	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/compiler/programs"
 )
 
 func verifyCommand() *cobra.Command {
@@ -55,36 +52,19 @@ needs a link.
 	return cmd
 }
 
-// verifyResult is the verdict on one file, in JSON.
-type verifyResult struct {
-	File         string                      `json:"file"`
-	Format       string                      `json:"format"`
-	OK           bool                        `json:"ok"`
-	Collective   string                      `json:"collective"`
-	Ranks        int                         `json:"ranks"`
-	Protocol     string                      `json:"protocol"` // empty if the file names none
-	Channels     int                         `json:"channels"`
-	Threadblocks int                         `json:"threadblocks_max"`
-	Steps        int                         `json:"steps_max"`
-	Instructions map[string]int              `json:"instructions"`
-	Slots        int                         `json:"slots_needed"`
-	Findings     []verify.Finding            `json:"findings"`
-	Runtimes     map[string]msccl.Acceptance `json:"runtimes"`
-}
-
 // verifyFiles verifies files and the programs of folders, and prints the verdicts. linked
 // and ranks are those of -t; without it, linked is nil.
 func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool, ranks int) error {
 	ctx := cmd.Context()
-	all := []verifyResult{}
+	all := []programs.Verdict{}
 	var folders []folderResult
 	var unread, others []error
 	var wrong []string
 	check := func(name string, f *programFile, err error) {
-		if err == nil && linked != nil && f.ranks() != ranks {
-			err = usagef("%s is for %d ranks, the topology has %d", name, f.ranks(), ranks)
+		if err == nil && linked != nil && f.Ranks() != ranks {
+			err = usagef("%s is for %d ranks, the topology has %d", name, f.Ranks(), ranks)
 		}
-		if errors.Is(err, errNotProgram) {
+		if errors.Is(err, programs.ErrOther) {
 			others = append(others, err)
 			return
 		}
@@ -92,7 +72,7 @@ func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool,
 			unread = append(unread, err)
 			return
 		}
-		v := verifyFile(f, linked)
+		v := f.Verify(linked)
 		if !v.OK {
 			wrong = append(wrong, name)
 		}
@@ -134,90 +114,13 @@ func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool,
 	return nil
 }
 
-// ranks returns the number of ranks of a program.
-func (f *programFile) ranks() int {
-	if f.plan != nil {
-		return len(f.plan.GPUs)
-	}
-	return f.program.Ranks()
-}
-
-// verifyFile verifies one program for the protocol that it names. An IR that names none is
-// checked with any number of FIFO slots.
-func verifyFile(f *programFile, linked func(a, b int) bool) verifyResult {
-	o := verify.Options{Linked: linked}
-	v := verifyResult{File: f.name, Format: f.format, Protocol: f.protocol, Ranks: f.ranks(), Runtimes: map[string]msccl.Acceptance{}}
-	var r *verify.Report
-	switch {
-	case f.plan != nil:
-		verdict := mscclpp.Verify(f.plan, o)
-		r, v.Collective, v.Findings = verdict.Report, f.plan.Collective, verdict.Report.Findings
-		v.Runtimes[mscclpp.Name] = msccl.Acceptance{Accepts: verdict.Accepts, Why: verdict.Why}
-		for _, name := range msccl.Runtimes() {
-			v.Runtimes[name] = msccl.Acceptance{Why: []string{"it loads MSCCL XML, and this is an MSCCL++ execution plan"}}
-		}
-	case f.xml != nil:
-		verdict := msccl.Verify(f.xml, o)
-		r, v.Collective, v.Findings, v.Runtimes = verdict.Report, f.xml.Computes(), verdict.Findings, verdict.Runtimes
-		v.Runtimes[mscclpp.Name] = msccl.Acceptance{Why: mscclpp.Lacks(f.program, "MSCCL XML", f.protocol)}
-	default:
-		protocols := ir.Protocols
-		if f.protocol != "" {
-			protocols, o.Slots = []string{f.protocol}, msccl.Slots(f.protocol)
-		}
-		r = verify.Check(f.program, o)
-		v.Collective, v.Findings = f.program.Collective.Name, r.Findings
-		if n, simple := max(r.SlotsNeeded, r.SlotsNeededSplit), msccl.Slots("Simple"); n > simple {
-			v.Findings = append(v.Findings, verify.Finding{Kind: verify.Lint, Severity: verify.Warning, GPU: -1, Threadblock: -1, Step: -1,
-				Message: fmt.Sprintf("needs %d slots a connection, %d where each step is one call: Simple has %d, LL and LL128 have %d", n, r.SlotsNeeded, simple, msccl.Slots("LL"))})
-		}
-		for _, name := range msccl.Runtimes() {
-			v.Runtimes[name] = acceptedBy(f.program, name, protocols)
-		}
-		v.Runtimes[mscclpp.Name] = msccl.Acceptance{Why: mscclpp.Lacks(f.program, "an IR", f.protocol)}
-	}
-	v.OK, v.Channels, v.Threadblocks, v.Steps = r.OK(), r.Channels, r.ThreadblocksMax, r.StepsMax
-	v.Instructions, v.Slots = r.Instructions, r.SlotsNeeded
-	if v.Findings == nil {
-		v.Findings = []verify.Finding{}
-	}
-	for name, a := range v.Runtimes {
-		if a.Why == nil {
-			a.Why = []string{}
-			v.Runtimes[name] = a
-		}
-	}
-	return v
-}
-
-// verdictRuntimes returns the runtimes whose verdicts are printed.
-func verdictRuntimes() []string { return append(msccl.Runtimes(), mscclpp.Name) }
-
-// acceptedBy returns whether a runtime accepts an IR with any of some protocols, and
-// otherwise why not.
-func acceptedBy(p *ir.Program, runtime string, protocols []string) msccl.Acceptance {
-	var a msccl.Acceptance
-	for _, proto := range protocols {
-		ok, why := msccl.Accepts(p, runtime, proto)
-		if ok {
-			return msccl.Acceptance{Accepts: true}
-		}
-		for _, w := range why {
-			if !slices.Contains(a.Why, w) {
-				a.Why = append(a.Why, w)
-			}
-		}
-	}
-	return a
-}
-
 // printVerified prints verdicts in the format of -o; as a table, with findings and
 // refusals below it.
-func printVerified(cmd *cobra.Command, all []verifyResult, folders []folderResult) error {
+func printVerified(cmd *cobra.Command, all []programs.Verdict, folders []folderResult) error {
 	s := sheet{columns: []column{text("file"), text("format"), text("ok"), text("collective"), number("ranks"), text("protocol"), number("channels"), number("threadblocks"), number("steps"), number("findings"), text("accepted by")}}
 	for _, v := range all {
 		var by []string
-		for _, name := range verdictRuntimes() {
+		for _, name := range programs.Runtimes() {
 			if v.OK && v.Runtimes[name].Accepts { // whatever loads a wrong program
 				by = append(by, name)
 			}
@@ -226,8 +129,8 @@ func printVerified(cmd *cobra.Command, all []verifyResult, folders []folderResul
 	}
 	if flagValue(cmd, "format") != "table" {
 		return printResult(cmd, "verify", struct {
-			Files   []verifyResult `json:"files"`
-			Folders []folderResult `json:"folders,omitempty"`
+			Files   []programs.Verdict `json:"files"`
+			Folders []folderResult     `json:"folders,omitempty"`
 		}{all, folders}, s)
 	}
 	return writeOut(cmd, func(w io.Writer) error {
@@ -238,7 +141,7 @@ func printVerified(cmd *cobra.Command, all []verifyResult, folders []folderResul
 			for _, f := range v.Findings {
 				fmt.Fprintf(w, "%s: %s: %s\n", v.File, f.Severity, f)
 			}
-			for _, name := range verdictRuntimes() {
+			for _, name := range programs.Runtimes() {
 				// Leave out that a runtime does not load the other's format.
 				if (name == mscclpp.Name) != (v.Format == "mscclpp-json") {
 					continue

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler/msccl"
+	"github.com/colltune/colltune/compiler/programs"
 	"github.com/colltune/colltune/compiler/verify"
 )
 
@@ -28,27 +29,27 @@ func readFolder(cmd *cobra.Command, dir string, check func(name string, f *progr
 	d := folderResult{Name: dir, Findings: []verify.Finding{}}
 	var names, others []string
 	var files []*msccl.File
-	programs := 0
+	found := 0
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
 		f, err := readProgram(cmd, path)
-		if errors.Is(err, errFormat) || err != nil && filepath.Ext(path) != ".xml" && filepath.Ext(path) != ".json" {
+		if errors.Is(err, programs.ErrForm) || err != nil && filepath.Ext(path) != ".xml" && filepath.Ext(path) != ".json" {
 			others = append(others, e.Name())
 			continue
 		}
-		programs++
+		found++
 		check(path, f, err)
-		if err == nil && f.xml != nil {
-			names, files = append(names, e.Name()), append(files, f.xml)
+		if err == nil && f.XML != nil {
+			names, files = append(names, e.Name()), append(files, f.XML)
 		}
-		if err == nil && f.xml == nil {
+		if err == nil && f.XML == nil {
 			others = append(others, e.Name())
 		}
 	}
-	if programs == 0 {
+	if found == 0 {
 		return d, usagef("%s: no programs: want IRs in JSON, MSCCL XML or MSCCL++ plans", dir)
 	}
 	if len(files) > 0 {
