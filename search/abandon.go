@@ -44,3 +44,12 @@ func runAbandonable[T any](ctx context.Context, work func(say func(func())) (T, 
 		}
 	}
 }
+
+// abandonable does work on a request whose observer is told in this goroutine, as runAbandonable.
+func abandonable[T any](ctx context.Context, r *request, work func(*request) (T, error)) (T, error) {
+	return runAbandonable(ctx, func(say func(func())) (T, error) {
+		o := r.options
+		o.Observer = o.Observer.Through(say)
+		return work(&request{r.problem, o, r.asked})
+	})
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/colltune/colltune/search/program"
 )
 
 // TestLeavesWorkBehind: work that never ends is left once nobody wants it, and
@@ -41,7 +43,7 @@ func TestWaitsForWork(t *testing.T) {
 func TestInterruptedEnumeration(t *testing.T) {
 	p, _ := problem{"dgx-a100", 1, "allreduce", []int64{1 << 20}}.resolve(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	o := Options{Executor: "sim", Observer: Observer{Refused: func(Refusal) { cancel() }}}
+	o := Options{Executor: "sim", Observer: program.Observer{Refused: func(program.Refusal) { cancel() }}}
 	if s, err := Enumerate(ctx, p, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, %v: want the context's error", s, err)
 	}

@@ -3,6 +3,7 @@ package search
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -14,24 +15,28 @@ func TestBudgetLooksAtEveryFamily(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &enumeration{problem: &r.problem.placements()[0], options: &r.options, machine: machineOf(p.Topology), of: 1}
-	defer e.close()
-	e.expired = func(s stage, _, _ int, part float64) bool { return part < 1 }
-	all, err := e.drafts(t.Context(), r.asked)
+	looked, left := map[string]int{}, 0
+	late := func(s stage, _, _ int, part float64) bool { return part < 1 }
+	err = r.eachPlacement(pass{expired: late}, func(p *placement) error {
+		all, err := p.drafts(t.Context())
+		for _, d := range all.Drafts {
+			if looked[d.Name] == 0 || d.Routing != all.Drafts[0].Routing {
+				looked[d.Name]++
+			}
+		}
+		for _, u := range all.Unexplored {
+			left += u.N
+		}
+		for _, r := range all.Refusals {
+			looked[strings.Fields(r.Candidate)[0]]++
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	looked, left := map[string]int{}, 0
-	for _, d := range all.drafts {
-		if looked[d.name] == 0 || d.routing != all.drafts[0].routing {
-			looked[d.name]++
-		}
-	}
-	for _, u := range all.unexplored {
-		left += u.n
-	}
 	for i, f := range r.asked {
-		if whys, _ := e.unfit(f); looked[f.Name] == 0 && whys == "" {
+		if looked[f.Name] == 0 {
 			t.Errorf("%s, number %d, has not been looked at", f.Name, i)
 		}
 	}
@@ -49,40 +54,45 @@ func TestBudgetBuildsThePromisingFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &enumeration{problem: &r.problem.placements()[0], options: &r.options, machine: machineOf(p.Topology), of: 1}
-	defer e.close()
-	chosen, _, err := e.worthBuilding(t.Context(), r.asked)
+	err = r.eachPlacement(pass{expired: func(stage, int, int, float64) bool { return false }}, func(p *placement) error {
+		chosen, err := p.worthBuilding(t.Context())
+		if err != nil {
+			return err
+		}
+		if err := p.Summarize(t.Context(), chosen.Drafts, true); err != nil {
+			return err
+		}
+		order, compared := p.order(chosen.Drafts), 0
+		if sorted := slices.Sorted(slices.Values(order)); len(sorted) != len(chosen.Drafts) || sorted[0] != 0 || sorted[len(sorted)-1] != len(sorted)-1 {
+			t.Fatalf("%d of %d drafts in order", len(sorted), len(chosen.Drafts))
+		}
+		for at, i := range order {
+			if chosen.Drafts[i].Compared {
+				if compared++; compared != at+1 {
+					t.Errorf("%s, of the baseline, is number %d", chosen.Drafts[i], at)
+				}
+			}
+		}
+		if compared == 0 {
+			t.Error("nothing is of the baseline")
+		}
+		for _, bytes := range sizes {
+			least, best := math.Inf(1), math.Inf(1)
+			for _, d := range chosen.Drafts {
+				if p.Unfitting(d) == nil {
+					least = min(least, p.Estimate(d, bytes))
+				}
+			}
+			for _, i := range order[:compared+len(sizes)] {
+				best = min(best, p.Estimate(chosen.Drafts[i], bytes))
+			}
+			if best > least {
+				t.Errorf("%d bytes: the best of the first %d drafts takes %.1f us, and another %.1f", bytes, compared+len(sizes), best, least)
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if err := e.summarizeAll(t.Context(), chosen.drafts, true); err != nil {
-		t.Fatal(err)
-	}
-	e.expired = func(stage, int, int, float64) bool { return false }
-	order, compared := e.order(chosen.drafts), 0
-	if sorted := slices.Sorted(slices.Values(order)); len(sorted) != len(chosen.drafts) || sorted[0] != 0 || sorted[len(sorted)-1] != len(sorted)-1 {
-		t.Fatalf("%d of %d drafts in order", len(sorted), len(chosen.drafts))
-	}
-	for at, i := range order {
-		if len(chosen.drafts[i].points) > 0 {
-			if compared++; compared != at+1 {
-				t.Errorf("%s, of the baseline, is number %d", chosen.drafts[i], at)
-			}
-		}
-	}
-	for _, bytes := range sizes {
-		least := math.Inf(1)
-		for _, d := range chosen.drafts {
-			if e.unfitting(d) == nil {
-				least = min(least, e.estimate(d, bytes))
-			}
-		}
-		best := math.Inf(1)
-		for _, i := range order[:compared+len(sizes)] {
-			best = min(best, e.estimate(chosen.drafts[i], bytes))
-		}
-		if best > least {
-			t.Errorf("%d bytes: the best of the first %d drafts takes %.1f us, and another %.1f", bytes, compared+len(sizes), best, least)
-		}
 	}
 }

@@ -2,12 +2,9 @@ package search
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -20,11 +17,12 @@ import (
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/ir"
-	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
+	"github.com/colltune/colltune/search/library"
+	"github.com/colltune/colltune/search/program"
 )
 
 // enumerateIn is Enumerate with a cache or a deadline.
@@ -39,12 +37,12 @@ func enumerateIn(ctx context.Context, p Problem, o Options, how pass) (*Space, e
 // listed is what a space has, in its order.
 func listed(s *Space) (all []string) {
 	for _, c := range s.Candidates {
-		all = append(all, candidateName(c.Algorithm, c.Parameters, c.Instances)+" "+c.Hash)
+		all = append(all, program.CandidateName(c.Algorithm, c.Parameters, c.Instances)+" "+c.Hash)
 	}
 	for _, r := range s.Refusals {
 		all = append(all, r.String())
 	}
-	for _, b := range s.Baselines {
+	for _, b := range s.baselines {
 		all = append(all, b.Name+" "+b.hash)
 	}
 	return all
@@ -87,7 +85,7 @@ func TestEnumerationInParts(t *testing.T) {
 			}
 			for _, line := range got {
 				// Of a part, another may be the first to have a program.
-				if !slices.Contains(want, line) && !strings.Contains(line, string(Duplicate)) {
+				if !slices.Contains(want, line) && !strings.Contains(line, string(program.Duplicate)) {
 					if c, _, _ := strings.Cut(line, " ×"); !slices.ContainsFunc(want, func(w string) bool { return strings.HasPrefix(w, c) }) {
 						t.Fatalf("by %d: %q is in a part and not in the whole", step, line)
 					}
@@ -140,26 +138,6 @@ def program(topo, p):
 	}
 }
 
-// What is compared with is built first, then what promises most.
-func TestOrderOfBuilding(t *testing.T) {
-	e := onDGX(t, 1, Options{})
-	quick := &costSummary{whole: true, loop: 8, calls: 1, connected: 1, connections: 2, channels: 1, criticalPaths: [2]criticalPath{{messages: 2, chunks: 2}, {messages: 2, chunks: 2}}}
-	slow := *quick
-	slow.criticalPaths[0].messages, slow.criticalPaths[1].messages = 1<<30, 1<<30
-	drafts := []*draft{
-		{name: "slow", routing: &routing{cost: &slow}},
-		{name: "quick", routing: &routing{cost: quick}},
-		{name: "compared", routing: &routing{cost: &slow}, points: []baselinePoint{{}}},
-	}
-	if got := e.order(drafts); !slices.Equal(got, []int{0, 1, 2}) {
-		t.Errorf("order %v where there is time for all", got)
-	}
-	e.expired = func(stage, int, int, float64) bool { return false }
-	if got := e.order(drafts); !slices.Equal(got, []int{2, 1, 0}) {
-		t.Errorf("order %v, want what is compared with, then the quick, then the slow", got)
-	}
-}
-
 // Half of what is left goes to the stages of the placements, one after the other.
 func TestHalfOf(t *testing.T) {
 	for _, c := range []struct {
@@ -189,89 +167,18 @@ func TestHalfOf(t *testing.T) {
 
 // aCampaign is a new campaign of a problem, and what makes caches of it, as searches in
 // processes of their own have them.
-func aCampaign(t *testing.T, p Problem, source Source, o Options) (*results.Campaign, func() *cache) {
+func aCampaign(t *testing.T, p Problem, source Source, o Options) (*results.Campaign, func() *program.Cache) {
 	c, err := results.Create(filepath.Join(t.TempDir(), "campaign"), PlanOf(p, o, source, Settings{Version: "test", Iters: 1, Seed: 1, ExecutorName: "sim"}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	return c, func() *cache { return newCache(c, &o, p.Collective, false) }
-}
-
-// What an earlier search made is taken from the cache, a program after it has been
-// verified again. What is not believed is made again.
-func TestGoesOnWithCachedCandidates(t *testing.T) {
-	p, source := problem{"ring:4", 1, "allgather", []int64{1 << 20}}.resolve(t)
-	o := Options{Executor: "sim", Families: []string{"ring"}}
-	_, newCache := aCampaign(t, p, source, o)
-	enumerated := func() ([]string, *cache) {
-		how := pass{cache: newCache()}
-		s, err := enumerateIn(context.Background(), p, o, how)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return listed(s), how.cache
-	}
-	fresh, err := Enumerate(context.Background(), p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, k := enumerated()
-	second, _ := enumerated()
-	if diff := cmp.Diff(listed(fresh), first) + cmp.Diff(first, second); diff != "" {
-		t.Errorf("with a cache (-without +with, -first +second):\n%s", diff)
-	}
-	names := []string{}
-	for _, c := range fresh.Candidates {
-		names = append(names, candidateName(c.Algorithm, c.Parameters, c.Instances))
-	}
-	if len(names) < 4 {
-		t.Fatalf("candidates %v: want four", names)
-	}
-	// The cache says otherwise than a compiler would: it is what was asked.
-	e := &enumeration{problem: &p, options: &o, cache: k}
-	wrong := *fresh.Candidates[1].Program
-	wrong.GPUs = slices.Clone(wrong.GPUs)
-	wrong.GPUs[0].Threadblocks = nil
-	of, _ := problem{"ring:4", 1, "reducescatter", []int64{1 << 20}}.resolve(t)
-	others, err := Enumerate(context.Background(), of, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := others.Candidates[0].Program
-	key := func(i int) string { return e.keyOf("draft", "builtin", names[i]) }
-	torn := k.store.(*results.Campaign).Dir() + "/candidates/" + key(3) + ".json.gz"
-	for _, err := range []error{
-		k.store.Cache(key(0), cachedBuild{&Refusal{names[0], Slots, "as the cache says"}}, "", nil),
-		k.store.Cache(key(1), cachedBuild{}, wrong.Hash(), &wrong),
-		k.store.Cache(key(2), cachedBuild{}, other.Hash(), other),
-		os.Truncate(torn, 100),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	third, k := enumerated()
-	if want := names[0] + ": fifo-slots: as the cache says"; !slices.Contains(third, want) {
-		t.Errorf("%v: want %q", third, want)
-	}
-	for _, want := range first[1:4] {
-		if !slices.Contains(third, want) {
-			t.Errorf("%v: want %q, which the cache had wrong, of another collective, or torn", third, want)
-		}
-	}
-	if said := k.notices(); len(said) != 1 || !strings.Contains(said[0], "made again: candidates/"+key(3)) {
-		t.Errorf("said %q, want that one is torn", said)
-	}
-	fourth, k := enumerated()
-	if said := k.notices(); len(said) != 0 || !slices.Equal(third, fourth) {
-		t.Errorf("then %v, and said %q: want what was made again", fourth, said)
-	}
+	return c, func() *program.Cache { return newCache(c, &o, p.Collective, false) }
 }
 
 // A search that was cut short takes its candidates from the campaign: they are what it
 // would make again, bounds and refusals included, and the table is that of one never cut
-// short. It asks no construction again.
+// short.
 func TestGoesOnToTheSameTable(t *testing.T) {
 	p, source := problem{"dgx-1", 1, "allgather", []int64{4096, 1 << 24}}.resolve(t)
 	p.Both = true
@@ -293,28 +200,20 @@ func TestGoesOnToTheSameTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range constructions {
-		c := &constructions[i]
-		defer func(before func(context.Context, *enumeration) ([]find, error)) { c.make = before }(c.make)
-		c.make = func(context.Context, *enumeration) ([]find, error) {
-			t.Errorf("%s is asked again", c.name)
-			return nil, nil
-		}
-	}
 	known, err := enumerateIn(context.Background(), p, o, pass{cache: newCache()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same := cmp.Options{
 		cmpopts.IgnoreFields(autotune.Candidate{}, "Bound", "Parameters"), cmpopts.EquateEmpty(),
-		cmp.AllowUnexported(Space{}, Baseline{}),
+		cmp.AllowUnexported(Space{}, baseline{}), cmpopts.IgnoreUnexported(library.Time{}), cmpopts.IgnoreFields(library.Time{}, "Draft"),
 	}
 	if diff := cmp.Diff(fresh, known, same); diff != "" {
 		t.Errorf("(-made again +cached):\n%s", diff)
 	}
 	for i, c := range known.Candidates {
 		was := fresh.Candidates[i]
-		if got, want := candidateName("", c.Parameters, 0), candidateName("", was.Parameters, 0); got != want {
+		if got, want := program.CandidateName("", c.Parameters, 0), program.CandidateName("", was.Parameters, 0); got != want {
 			t.Errorf("parameters %s: want %s", got, want)
 		}
 		tile := int64(p.Topology.Protocols[0].Tile)
@@ -325,51 +224,6 @@ func TestGoesOnToTheSameTable(t *testing.T) {
 	run(cut, 0)
 	if diff := cmp.Diff(tableOf(t, whole), tableOf(t, cut)); diff != "" {
 		t.Errorf("(-never cut short +resumed):\n%s", diff)
-	}
-}
-
-// A construction whose finds are known is asked once more if one of them is to be
-// compiled again.
-func TestFoundAgain(t *testing.T) {
-	p, source := problem{"dgx-1", 1, "allgather", []int64{4096, 1 << 24}}.resolve(t)
-	o := Options{Executor: "sim", Families: []string{"tree-packing", "greedy"}, Instances: 2}
-	c, newCache := aCampaign(t, p, source, o)
-	first, err := enumerateIn(t.Context(), p, o, pass{cache: newCache()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &enumeration{problem: &p, options: &o, cache: newCache()}
-	for _, candidate := range first.Candidates {
-		name := candidateName(candidate.Algorithm, candidate.Parameters, candidate.Instances)
-		if err := os.Remove(filepath.Join(c.Dir(), "candidates", e.keyOf("draft", "synthesised", name)+".json.gz")); err != nil && !strings.Contains(name, "ring") {
-			t.Fatal(err)
-		}
-	}
-	second, err := enumerateIn(t.Context(), p, o, pass{cache: newCache()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(listed(first), listed(second)); diff != "" {
-		t.Errorf("(-first +second):\n%s", diff)
-	}
-}
-
-// Parameters come back as they were: numbers and lists of them, which JSON does not tell
-// apart.
-func TestParametersComeBackAsTheyWere(t *testing.T) {
-	want := map[string]any{
-		"rings": 2, "order": [][]int{{0, 1, 2}, {2, 1, 0}}, "nics": []int{0, 3}, "share": 0.5, "fused": false, "for": "4K", "none": []any{}, "mixed": []any{1, "a"},
-	}
-	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got map[string]any
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, restoreNumbers(got)); diff != "" {
-		t.Errorf("(-was +came back):\n%s", diff)
 	}
 }
 
@@ -493,38 +347,8 @@ func TestLibraryRingIsCachedApart(t *testing.T) {
 	}
 }
 
-// What is kept of a trace comes back as it was.
-func TestCostsAreCached(t *testing.T) {
-	e := onDGX(t, 2, Options{})
-	program, err := e.trace(family(t, "multi-level"), script.Params{"cross": "recursive", "local": "all-pairs", "groups": 1, "top": "recursive", "shuffle": true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := summarize(program, e.problem.Topology)
-	text, err := json.Marshal(cachedTrace{Operations: 3, Cost: want})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got cachedTrace
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
-	if *got.Cost != *want {
-		t.Errorf("%s: %+v, want %+v", text, got.Cost, want)
-	}
-	fields := reflect.TypeFor[costSummary]().NumField() - 2 + reflect.TypeFor[crossing]().NumField() + len(chainChunks)*reflect.TypeFor[criticalPath]().NumField()
-	if n := len(want.numbers()); n != fields {
-		t.Errorf("%d numbers are kept of %d", n, fields)
-	}
-	if err := json.Unmarshal([]byte(`{"operations":3,"cost":[1,2]}`), &got); err == nil {
-		t.Error("a cost of two numbers is taken for one")
-	}
-}
-
 // inMemory is a cache of one run without a campaign.
-func inMemory() *cache {
-	return &cache{repeat: true, made: map[string]any{}, used: map[string]bool{}}
-}
+func inMemory() *program.Cache { return program.NewCache(nil, "", true) }
 
 // fullDisk keeps nothing.
 type fullDisk struct{ asked *int }
@@ -545,8 +369,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := 0
-	k := inMemory()
-	k.store = fullDisk{&asked}
+	k := program.NewCache(fullDisk{&asked}, "", true)
 	space, err := enumerateIn(context.Background(), p, o, pass{k, func(stage, int, int, float64) bool { return false }})
 	if err != nil {
 		t.Fatal(err)
@@ -554,7 +377,7 @@ func TestFullDisk(t *testing.T) {
 	if diff := cmp.Diff(listed(whole), listed(space)); diff != "" {
 		t.Errorf("(-whole +with a full disk):\n%s", diff)
 	}
-	if said := k.notices(); asked != 1 || len(said) != 1 || !strings.Contains(said[0], syscall.ENOSPC.Error()) {
+	if said := k.Notices(); asked != 1 || len(said) != 1 || !strings.Contains(said[0], syscall.ENOSPC.Error()) {
 		t.Errorf("asked %d times, said %q: want once, and why", asked, said)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/internal/suggest"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
@@ -23,11 +24,11 @@ func Check(p Problem, o Options) error {
 	if err != nil {
 		return err
 	}
-	_, asked, err := o.check(&p)
+	asked, err := o.check(&p)
 	if err != nil {
 		return err
 	}
-	return o.fit(machineOf(p.Topology), asked)
+	return o.fit(program.MachineOf(p.Topology), asked)
 }
 
 // request is a search that was resolved: nothing changes it, and all stages read it.
@@ -45,7 +46,7 @@ func resolve(p Problem, o Options) (*request, error) {
 		return nil, err
 	}
 	for _, one := range r.problem.placements() {
-		if _, r.asked, err = o.check(&one); err != nil {
+		if r.asked, err = o.check(&one); err != nil {
 			return nil, err
 		}
 	}
@@ -82,33 +83,35 @@ func (o *Options) fit(m script.Machine, asked []*templates.Family) error {
 	return nil
 }
 
-// check is Check, and returns all families and those to enumerate.
-func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) {
-	if err := p.check(); err != nil {
-		return nil, nil, err
+// check is Check, and returns the families to enumerate.
+func (o *Options) check(p *Problem) (asked []*templates.Family, err error) {
+	t := p.target()
+	if err := t.Check(p.Sizes); err != nil {
+		return nil, err
 	}
 	for _, proto := range o.Protocols {
 		if err := p.Topology.CheckProtocol(proto); err != nil {
-			return nil, nil, &ParameterError{err.Error()}
+			return nil, &ParameterError{err.Error()}
 		}
 	}
 	if o.Baseline != nil {
 		if _, err := o.Baseline.Measured(p); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	for i := range o.Libraries {
 		if _, err := o.Libraries[i].Rows(p); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	if all, asked, err = o.families(); err != nil {
-		return nil, nil, err
+	all, asked, err := o.families()
+	if err != nil {
+		return nil, err
 	}
 	asked = templates.ForCollective(asked, p.Collective)
 	natives := o.natives(p.Collective)
-	if len(asked) == 0 && !o.constructs(p.Collective) && len(natives) == 0 && !o.unknown() {
-		return nil, nil, noFamily(all, p)
+	if len(asked) == 0 && len(o.constructions(p.Collective)) == 0 && len(natives) == 0 && !o.unknown() {
+		return nil, noFamily(all, p)
 	}
 	var names []string
 	for _, a := range natives {
@@ -123,27 +126,28 @@ func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) 
 	names = slices.Compact(names)
 	for _, name := range slices.Sorted(maps.Keys(o.Parameters)) {
 		if !slices.Contains(names, name) && !o.unknown() {
-			return nil, nil, &ParameterError{fmt.Sprintf("unknown parameter %q%s: the families for %s have %s",
+			return nil, &ParameterError{fmt.Sprintf("unknown parameter %q%s: the families for %s have %s",
 				name, suggest.DidYouMean(name, names), p.Collective, strings.Join(names, ", "))}
 		}
 	}
+	fixing := o.building(nil)
 	for _, f := range asked {
 		if own, err := topologies.ParseProto(f.Protocol); err == nil && len(o.Protocols) > 0 && !slices.Contains(o.Protocols, own) {
-			return nil, nil, &ParameterError{fmt.Sprintf("family %s (%s) names its protocol, %s, and the search asks for %s (--protocol): want the same, or --exclude %s",
+			return nil, &ParameterError{fmt.Sprintf("family %s (%s) names its protocol, %s, and the search asks for %s (--protocol): want the same, or --exclude %s",
 				f.Name, f.Source, own, strings.Trim(fmt.Sprint(o.Protocols), "[]"), f.Name)}
 		}
-		fixed := o.fixed(f)
+		fixed := fixing.Fixed(f)
 		for _, name := range slices.Sorted(maps.Keys(fixed)) {
 			parameter, err := f.Parameter(name)
 			if err == nil {
 				_, err = parameter.ParseValue(fixed[name])
 			}
 			if err != nil {
-				return nil, nil, &ParameterError{fmt.Sprintf("family %s: %v", f.Name, err)}
+				return nil, &ParameterError{fmt.Sprintf("family %s: %v", f.Name, err)}
 			}
 		}
 	}
-	return all, asked, nil
+	return asked, nil
 }
 
 // ParameterError says that a parameter is fixed which no family searched has,

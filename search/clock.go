@@ -6,6 +6,8 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/library"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -25,7 +27,7 @@ type Clock struct {
 // FromPlan's. memory is what a call may need, in bytes; 0: no limit.
 func NewClock(ctx context.Context, c *results.Campaign, memory int64) (*Clock, error) {
 	p, o, err := FromPlan(c.Plan())
-	if executor, _ := c.Executor(); err != nil || executor.Name != simulator {
+	if executor, _ := c.Executor(); err != nil || executor.Name != sim.Name {
 		return nil, err
 	}
 	if p, err = p.Defined(&o); err != nil {
@@ -34,37 +36,25 @@ func NewClock(ctx context.Context, c *results.Campaign, memory int64) (*Clock, e
 	return &Clock{ctx: ctx, problem: p, solver: o.Solver, given: o.Baseline != nil || len(o.Libraries) > 0, memory: memory}, nil
 }
 
-// simulator is the simulator's name as an executor.
-const simulator = "sim"
-
 // Library returns the simulated times of the library's calls, in microseconds; one without a
 // time here is missing, and all are where measured times were given in their place.
 func (c *Clock) Library(placement string, sizes []int64) (map[int64]float64, error) {
 	if c.given {
 		return nil, nil
 	}
-	p := c.problem
-	p.Sizes, p.InPlace, p.Both = sizes, placement == placementOf(true), false
-	calls, err := LibraryCalls(c.ctx, p, Options{Solver: c.solver, Executor: simulator, Memory: c.memory})
+	t := c.problem.target()
+	t.InPlace = placement == program.Placement(true)
+	b := program.New(t, program.Options{Solver: c.solver, Simulated: true, Memory: program.Memory(c.memory)})
+	defer b.Close()
+	l := library.New(b, library.Options{}, func(string) {})
+	times, err := l.Calls(c.ctx, sizes)
 	if err != nil {
 		return nil, err
 	}
 	us := map[int64]float64{}
-	for _, call := range calls {
-		var t float64
-		if call.ClockUS == 0 {
-			prepared, err := sim.Prepare(call.Program, p.Topology)
-			if err != nil {
-				return nil, err
-			}
-			r, err := prepared.RunContext(c.ctx, sim.Knobs{Bytes: call.Bytes, Protocol: call.Protocol, TileBytes: call.Tile, ElemBytes: p.ElemBytes()})
-			if err != nil {
-				return nil, err
-			}
-			t = r.TimeUS
-		}
-		if _, known := us[call.Bytes]; !known {
-			us[call.Bytes] = call.TimeUS(t)
+	for i := range times {
+		if us[times[i].Bytes], err = l.US(c.ctx, &times[i]); err != nil {
+			return nil, err
 		}
 	}
 	return us, nil

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/program"
 )
 
 // A whole search of a few nodes tells which program is best at each size; of
@@ -24,19 +24,18 @@ func TestPromisingProgramsAreGood(t *testing.T) {
 	}
 	for _, row := range choices {
 		t.Run(fmt.Sprintf("%s on %d × %s", row.collective, row.nodes, row.system), func(t *testing.T) {
-			nodes := row.nodes
-			e := on(t, row.system, nodes, Options{Executor: "sim", Jobs: 2})
-			e.problem.Collective, e.problem.InPlace = row.collective, collective.DefaultInPlace(row.collective)
-			var err error
-			if e.problem.Sizes, err = Sizes(1<<10, 256<<20, 8); err != nil {
-				t.Fatal(err)
-			}
-			plan := PlanOf(*e.problem, *e.options, Source{Text: row.system, Nodes: nodes}, Settings{Version: "test", ExecutorName: "sim", Iters: 1, Seed: 1})
-			c, err := results.Create(t.TempDir(), plan)
+			sizes, err := Sizes(1<<10, 256<<20, 8)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Run(context.Background(), *e.problem, *e.options, c, Effort{Jobs: 2, Executors: executor.NewPool(func() (executor.Executor, error) { return sim.New(), nil })}); err != nil {
+			o := Options{Executor: "sim", Jobs: 2}
+			pr := problem{row.system, row.nodes, row.collective, sizes}
+			p, source := pr.resolve(t)
+			c, err := results.Create(t.TempDir(), PlanOf(p, o, source, Settings{Version: "test", ExecutorName: "sim", Iters: 1, Seed: 1}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Run(context.Background(), p, o, c, Effort{Jobs: 2, Executors: executor.NewPool(func() (executor.Executor, error) { return sim.New(), nil })}); err != nil {
 				t.Fatal(err)
 			}
 			best := map[int64]map[string]float64{} // by size and draft, over protocols and tiles
@@ -51,53 +50,40 @@ func TestPromisingProgramsAreGood(t *testing.T) {
 			}
 			c.Close()
 
-			_, asked, err := e.options.check(e.problem)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var all []*draft
-			for _, f := range asked {
-				grid, _, err := e.routings(t.Context(), f, map[string]string{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, params := range grid {
-					if r, err := e.route(f, params); err == nil {
-						all = append(all, e.draft(&draft{name: f.Name, params: set(params), routing: r}).drafts...)
+			eachOn(t, pr, o, func(p *placement) {
+				var drafts []*program.Draft
+				for _, f := range p.asked {
+					for _, d := range p.draftsOf(t, true, f.Name) {
+						if p.Unfitting(d) == nil {
+							drafts = append(drafts, d)
+						}
 					}
 				}
-			}
-			var drafts []*draft
-			for _, d := range all {
-				d.routing.cost = summarize(d.routing.program, e.problem.Topology)
-				if e.unfitting(d) == nil {
-					drafts = append(drafts, d)
-				}
-			}
-			times := make([][]float64, len(e.problem.Sizes))
-			for s, bytes := range e.problem.Sizes {
-				for _, d := range drafts {
-					times[s] = append(times[s], e.estimate(d, bytes))
-				}
-			}
-			taken := choose(drafts, times, operationsOf(drafts)/8)
-			for _, bytes := range e.problem.Sizes {
-				winner, chosen := math.Inf(1), math.Inf(1)
-				for i, d := range drafts {
-					us, ok := best[bytes][keyOf(t, d.name, set(d.params), d.instances)]
-					if !ok {
-						continue
-					}
-					winner = min(winner, us)
-					if slices.Contains(taken, i) {
-						chosen = min(chosen, us)
+				times := make([][]float64, len(sizes))
+				for s, bytes := range sizes {
+					for _, d := range drafts {
+						times[s] = append(times[s], p.Estimate(d, bytes))
 					}
 				}
-				t.Logf("%d nodes, %d bytes: %.2f us of all programs, %.2f of those chosen", nodes, bytes, winner, chosen)
-				if math.IsInf(winner, 1) || chosen > winner*row.worse {
-					t.Errorf("%d nodes, %d bytes: the best chosen takes %.2f us, of all %.2f", nodes, bytes, chosen, winner)
+				taken := choose(drafts, times, program.OperationsOf(drafts)/8)
+				for _, bytes := range sizes {
+					winner, chosen := math.Inf(1), math.Inf(1)
+					for i, d := range drafts {
+						us, ok := best[bytes][keyOf(t, d.Name, program.Set(d.Params), d.Instances)]
+						if !ok {
+							continue
+						}
+						winner = min(winner, us)
+						if slices.Contains(taken, i) {
+							chosen = min(chosen, us)
+						}
+					}
+					t.Logf("%s, %d bytes: %.2f us of all programs, %.2f of those chosen", pr, bytes, winner, chosen)
+					if math.IsInf(winner, 1) || chosen > winner*row.worse {
+						t.Errorf("%s, %d bytes: the best chosen takes %.2f us, of all %.2f", pr, bytes, chosen, winner)
+					}
 				}
-			}
+			})
 		})
 	}
 }

@@ -1,13 +1,12 @@
 // Package search enumerates candidate routings for a problem, checks them,
 // compiles and verifies them, and hands the survivors to autotune.
 //
-//	families × parameters ─▶ trace ─▶ links exist? ─▶ × instances ─▶ too many? ─▶ compile ─▶ fits the GPU? ─▶ verify ─▶ the same program? ─▶ candidates
-//	     ▲ holes (ring orders) filled by constraints        each refusal is kept with its reason
-//	     ▲ routings nobody wrote: trees packed, found by a solver, scheduled greedily
+//	request ─▶ for each placement: families and constructions ─▶ drafts (package program)
+//	        ─▶ shortlist, if they are too many ─▶ build ─▶ the same program? ─▶ candidates ─▶ tune
+//	                                 ▲ what the vendor's library chooses (package library)
 //
-// Words of its own: a draft is a routing with its number of instances, before it is
-// compiled; a routing is one traced program; a find is a routing that a construction
-// found; a space is all candidates and refusals of a problem.
+// Words of its own: a space is all candidates and refusals of a problem; a placement is a
+// problem in place, or out of place.
 //
 // Invariants: a candidate is enumerated once and ends as exactly one of
 // refused, bounded out or tuned; what is handed on is verified; the order of
@@ -22,25 +21,18 @@
 // It does not time anything, and it does not choose among candidates, but where
 // those of a large system are too many to be compiled (shortlist.go).
 //
-// The baseline is the times in a file (baselinefile.go), or the executor's library left to
-// choose (natives.go), or what a model of the library chooses (baselines.go): a program
-// with its protocol and tile, whose time is that of its trial, or of its steady state where
-// it is too large to be one of the candidates (steady.go). space.go decides between the
-// last two. Package results/table compares each winner with it.
+// The baseline is the times in a file (baselinefile.go), the fastest of tables of libraries
+// (library_given.go), the executor's library left to choose (natives.go), or else what package
+// library says. Package results/table compares each winner with it.
 //
-// Refusals: build.go, from compiling to the comparison with equal programs (collect);
-// enumerate.go, of what is traced; shortlist.go, of instances that need not be compiled.
+// Refusals: package program, of what is drafted and built; shortlist.go, of drafts that are not
+// compiled; collect.go, of equal programs.
 //
 // Files, in an order to read them in:
 //
-//	request       refusal.go observer.go options.go routings.go runtimeprotocols.go problem.go
-//	              baselinefile.go library_given.go earlier.go plan.go budget.go
-//	helpers       abandon.go limited.go bound.go
-//	cost          instance.go schedule.go critical.go cost.go cost_json.go estimate.go
-//	drafts        routing.go memory.go size.go cache.go enumerate.go
-//	              holes.go hole_rings.go hole_nics.go hole_trees.go
-//	              synthesised.go baselines.go steady.go shortlist.go
-//	candidates    build.go natives.go nativeprior.go space.go check.go forecast.go
-//	              estimates.go
-//	search        tune.go run.go library.go clock.go
+//	request       options.go routings.go runtimeprotocols.go problem.go capabilities.go
+//	              baselinefile.go library_given.go earlier.go plan.go families.go check.go
+//	candidates    abandon.go budget.go space.go placement.go baselines.go shortlist.go collect.go
+//	              nativeprior.go natives.go enumerate.go forecast.go estimates.go
+//	search        session.go tune.go run.go clock.go
 package search

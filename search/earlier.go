@@ -99,7 +99,7 @@ func (s *session) readEarlier(ctx context.Context) (all []autotune.Earlier, err 
 		case len(s.campaign.Trials()) == 0:
 			return nil, &StrategyError{fmt.Errorf("--learn-from %s: measured on another executor, device or driver than %s here: its times say nothing of this one's", e.Name, own.Name)}
 		default:
-			o.Observer.notice(fmt.Sprintf("nothing is learned from %s, which another executor, device or driver measured", e.Name))
+			o.Observer.Say(fmt.Sprintf("nothing is learned from %s, which another executor, device or driver measured", e.Name))
 		}
 	}
 	return all, nil

@@ -2,10 +2,12 @@ package search
 
 import (
 	"context"
+
+	"github.com/colltune/colltune/search/program"
 )
 
 // Estimate is what a number of instances of a routing is expected to take, by its costs
-// (cost.go), before it is compiled.
+// (program/cost), before it is compiled.
 type Estimate struct {
 	Algorithm  string
 	Source     string // template or synthesised
@@ -30,44 +32,37 @@ func Estimates(ctx context.Context, p Problem, o Options) ([]Estimate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return runAbandonable(ctx, func(say func(func())) (all []Estimate, err error) {
-		o := r.options
-		o.Observer = o.Observer.through(say)
-		placements := r.problem.placements()
-		for i := range placements {
-			e := &enumeration{problem: &placements[i], options: &o, machine: machineOf(p.Topology), placement: i, of: len(placements)}
-			some, err := e.estimates(ctx, r)
-			if err != nil {
-				return nil, err
-			}
+	return abandonable(ctx, r, func(r *request) (all []Estimate, err error) {
+		err = r.eachPlacement(pass{}, func(p *placement) error {
+			some, err := p.estimates(ctx)
 			all = append(all, some...)
-		}
-		return all, nil
+			return err
+		})
+		return all, err
 	})
 }
 
-func (e *enumeration) estimates(ctx context.Context, r *request) (all []Estimate, err error) {
-	defer e.close()
-	if _, err := e.solver(); err != nil {
+func (p *placement) estimates(ctx context.Context) (all []Estimate, err error) {
+	if _, err := p.Solvers(); err != nil {
 		return nil, err
 	}
-	found, err := e.drafts(ctx, r.asked)
+	found, err := p.drafts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.summarizeAll(ctx, found.drafts, true); err != nil {
+	if err := p.Summarize(ctx, found.Drafts, true); err != nil {
 		return nil, err
 	}
-	for _, d := range found.drafts {
-		if e.unfitting(d) != nil {
+	for _, d := range found.Drafts {
+		if p.Unfitting(d) != nil {
 			continue
 		}
-		one := Estimate{Algorithm: d.name, Source: d.source, Parameters: set(d.params), Instances: d.instances, Placement: placementOf(e.problem.InPlace)}
-		for _, proto := range e.protocolsOf(d.protocol) {
-			c := &e.problem.Topology.Protocols[proto]
-			for _, tile := range e.tiles(c) {
-				for _, bytes := range e.problem.Sizes {
-					us := d.routing.cost.tiled(c, max(float64(tile), 1), bytes, float64(max(d.instances, 1)))
+		one := Estimate{Algorithm: d.Name, Source: d.Source, Parameters: program.Set(d.Params), Instances: d.Instances, Placement: program.Placement(p.problem.InPlace)}
+		for _, proto := range p.Protocols(d.Protocol) {
+			c := &p.problem.Topology.Protocols[proto]
+			for _, tile := range p.Tiles(c) {
+				for _, bytes := range p.problem.Sizes {
+					us := d.Routing.Cost().Tiled(c, max(float64(tile), 1), bytes, float64(max(d.Instances, 1)))
 					one.Times = append(one.Times, EstimatedTime{bytes, proto.String(), int64(tile), us})
 				}
 			}

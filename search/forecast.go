@@ -10,8 +10,8 @@ import (
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/executor/sim"
-	"github.com/colltune/colltune/internal/units"
-	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/internal/limited"
+	"github.com/colltune/colltune/search/program"
 )
 
 // Forecast is what a search will do and what that will take. It is made of the drafts. Samples of
@@ -20,16 +20,16 @@ import (
 //	trace ─▶ estimate ─▶ choose ─┤ compile ─▶ verify ─▶ bounds ─▶ trials
 //	     took so long here       │ foreseen by operations       by steps and tiles
 type Forecast struct {
-	Enumerated int       // candidates, refused ones included
-	Refusals   []Refusal // of those that need not be compiled to be refused
-	Candidates int       // the others: each is tuned, unless compiling it refuses it
-	References int       // programs for comparison only
-	Seconds    *float64  // of the whole search on this machine; nil where trials are not simulated, or chosen by other than their bounds
-	Memory     int64     // most bytes at a time, of the search and its executors
+	Enumerated int               // candidates, refused ones included
+	Refusals   []program.Refusal // of those that need not be compiled to be refused
+	Candidates int               // the others: each is tuned, unless compiling it refuses it
+	References int               // programs for comparison only
+	Seconds    *float64          // of the whole search on this machine; nil where trials are not simulated, or chosen by other than their bounds
+	Memory     int64             // most bytes at a time, of the search and its executors
 }
 
 // What a search on the simulator takes, in processor seconds and bytes: middles of whole
-// searches (docs/measurements/memory.md), where the limits of memory.go are the most of any.
+// searches (docs/measurements/memory.md), where the limits of program.Memory are the most of any.
 const (
 	builtSeconds    = 6e-6   // of an operation that is compiled, verified and kept
 	movedSeconds    = 0.3e-6 // of a chunk that one of them moves
@@ -60,17 +60,12 @@ func Foresee(ctx context.Context, p Problem, o Options) (*Forecast, error) {
 	if err != nil {
 		return nil, err
 	}
-	return runAbandonable(ctx, func(say func(func())) (*Forecast, error) {
-		o := r.options
-		o.Observer = o.Observer.through(say)
+	return abandonable(ctx, r, func(r *request) (*Forecast, error) {
+		o := &r.options
 		began, f, all := time.Now(), &Forecast{}, workload{jobs: min(o.jobs(), runtime.NumCPU())}
-		all.timed = cmp.Or(o.Executor, "sim") == "sim" && cmp.Or(o.Strategy, autotune.Bounded) == autotune.Bounded
-		placements := r.problem.placements()
-		for i := range placements {
-			e := &enumeration{problem: &placements[i], options: &o, machine: machineOf(p.Topology), placement: i, of: len(placements)}
-			if err := e.foresee(ctx, r, f, &all); err != nil {
-				return nil, err
-			}
+		all.timed = o.simulates() && cmp.Or(o.Strategy, autotune.Bounded) == autotune.Bounded
+		if err := r.eachPlacement(pass{}, func(p *placement) error { return p.foresee(ctx, f, &all) }); err != nil {
+			return nil, err
 		}
 		f.Enumerated, f.Memory = f.Candidates+len(f.Refusals), all.memory()
 		if all.timed {
@@ -82,33 +77,32 @@ func Foresee(ctx context.Context, p Problem, o Options) (*Forecast, error) {
 }
 
 // foresee adds a placement to a forecast, and to the workload that it is made of.
-func (e *enumeration) foresee(ctx context.Context, r *request, f *Forecast, all *workload) error {
-	defer e.close()
-	if _, err := e.solver(); err != nil {
+func (p *placement) foresee(ctx context.Context, f *Forecast, all *workload) error {
+	if _, err := p.Solvers(); err != nil {
 		return err
 	}
-	chosen, _, err := e.worthBuilding(ctx, r.asked)
+	chosen, err := p.worthBuilding(ctx)
 	if err != nil {
 		return err
 	}
-	if err := e.summarizeAll(ctx, chosen.drafts, true); err != nil {
+	if err := p.Summarize(ctx, chosen.Drafts, true); err != nil {
 		return err
 	}
-	f.Refusals = append(f.Refusals, chosen.refusals...)
-	var left []*draft
-	unaffordable := e.refuseUnaffordable(chosen.drafts)
-	for i, d := range chosen.drafts {
-		refused := e.unfitting(d)
+	f.Refusals = append(f.Refusals, chosen.Refusals...)
+	var left []*program.Draft
+	unaffordable := program.Memory(p.options.Memory).Unaffordable(chosen.Drafts, p.of)
+	for i, d := range chosen.Drafts {
+		refused := p.Unfitting(d)
 		if unaffordable[i] != nil {
-			refused = unaffordable[i].refusal
+			refused = unaffordable[i]
 		}
 		switch {
-		case refused == nil && d.reference:
+		case refused == nil && d.Reference:
 			f.References++
 		case refused == nil:
 			f.Candidates++
-		case !d.reference:
-			f.Refusals = append(f.Refusals, e.refuse(d.String(), refused.Reason, refused.Detail))
+		case !d.Reference:
+			f.Refusals = append(f.Refusals, p.Refuse(d.String(), refused.Reason, refused.Detail))
 		}
 		if refused == nil {
 			left = append(left, d)
@@ -116,33 +110,33 @@ func (e *enumeration) foresee(ctx context.Context, r *request, f *Forecast, all 
 	}
 	all.built = append(all.built, left...)
 	var trials []trial
-	for _, bytes := range e.problem.Sizes {
-		trials = append(trials, e.likelyTrials(left, bytes)...)
+	for _, bytes := range p.problem.Sizes {
+		trials = append(trials, p.likelyTrials(left, bytes)...)
 	}
-	if err := all.add(ctx, e, trials); err != nil {
+	if err := all.add(ctx, p, trials); err != nil {
 		return err
 	}
-	e.options.noticeMemory(f.Refusals)
+	p.options.noticeMemory(f.Refusals)
 	return nil
 }
 
 // trial is a run of a draft at a size.
 type trial struct {
-	*draft
+	*program.Draft
 	us    float64
 	calls float64 // of a step of one instance, until the simulator extrapolates
 }
 
 // likelyTrials lists the trials of drafts at a size that bounds will not exclude.
-func (e *enumeration) likelyTrials(drafts []*draft, bytes int64) (trials []trial) {
+func (p *placement) likelyTrials(drafts []*program.Draft, bytes int64) (trials []trial) {
 	for _, d := range drafts {
-		instances := float64(max(d.instances, 1))
-		chunk := float64(bytes) / float64(d.routing.cost.loop) / instances
-		chunks := d.routing.cost.moved / float64(max(d.routing.operations(), 1)) // of a message
-		for _, proto := range e.protocolsOf(d.protocol) {
-			c, seen := &e.problem.Topology.Protocols[proto], map[float64]bool{}
-			for _, tile := range e.tiles(c) {
-				us := d.routing.cost.tiled(c, float64(tile), bytes, instances)
+		instances := float64(max(d.Instances, 1))
+		chunk := float64(bytes) / float64(d.Routing.Cost().Loop) / instances
+		chunks := d.Routing.Cost().Moved / float64(max(d.Routing.Operations(), 1)) // of a message
+		for _, proto := range p.Protocols(d.Protocol) {
+			c, seen := &p.problem.Topology.Protocols[proto], map[float64]bool{}
+			for _, tile := range p.Tiles(c) {
+				us := d.Routing.Cost().Tiled(c, float64(tile), bytes, instances)
 				if seen[us] {
 					continue // it runs alike
 				}
@@ -163,26 +157,29 @@ func (e *enumeration) likelyTrials(drafts []*draft, bytes int64) (trials []trial
 
 // sample is what is compiled of a draft to count its steps.
 type sample struct {
-	routing   *routing
+	routing   *program.Routing
 	instances int
 }
 
 // sampleOf returns the sample of a draft: all instances of a small program, else one, as the
 // others do the same; ok is false where a GPU lacks SMs for the threadblocks of all, so that
 // the compiler merges some, and then mostly no two ranks do the same.
-func sampleOf(d *draft) (s sample, ok bool) {
-	instances := max(d.instances, 1)
-	if d.operations() <= maxHeld {
-		return sample{d.routing, instances}, true
+func sampleOf(d *program.Draft) (s sample, ok bool) {
+	instances := max(d.Instances, 1)
+	if d.Operations() <= program.MaxHeld {
+		return sample{d.Routing, instances}, true
 	}
-	return sample{d.routing, 1}, d.routing.cost.ends*instances <= d.routing.cost.sms
+	return sample{d.Routing, 1}, d.Routing.Cost().Ends*instances <= d.Routing.Cost().SMs
 }
+
+// maxSampled limits the operations of samples that are compiled at the same time.
+const maxSampled = 1 << 23
 
 // countSteps counts, for each draft, the steps that the simulator goes through in each tile. A
 // program that can't be compiled has none; one without a sample is gone through whole.
-func (e *enumeration) countSteps(ctx context.Context, drafts []*draft) (map[*draft]int, error) {
-	var sampled []*draft // one of each sample
-	at, steps := map[sample]int{}, map[*draft]int{}
+func (p *placement) countSteps(ctx context.Context, drafts []*program.Draft) (map[*program.Draft]int, error) {
+	var sampled []*program.Draft // one of each sample
+	at, steps := map[sample]int{}, map[*program.Draft]int{}
 	for _, d := range drafts {
 		s, ok := sampleOf(d)
 		if _, known := at[s]; ok && !known {
@@ -191,17 +188,17 @@ func (e *enumeration) countSteps(ctx context.Context, drafts []*draft) (map[*dra
 		}
 	}
 	counts := make([]int, len(sampled))
-	err := forEachLimited(ctx, e.options.jobs(), len(sampled), maxBuilt, func(i int) int64 { return int64(sampled[i].routing.operations()) }, func(i int) error {
-		program, err := sampled[i].routing.traced()
+	err := limited.ForEach(ctx, p.options.jobs(), len(sampled), maxSampled, func(i int) int64 { return int64(sampled[i].Routing.Operations()) }, func(i int) error {
+		traced, err := sampled[i].Routing.Traced()
 		if err != nil {
 			return nil
 		}
 		s, _ := sampleOf(sampled[i])
-		compiled, err := e.lower(ctx, program, sampled[i], s.instances)
+		compiled, err := p.Lower(ctx, traced, sampled[i], s.instances, false)
 		if err != nil {
 			return ctx.Err()
 		}
-		if prepared, err := sim.Prepare(compiled, e.problem.Topology); err == nil {
+		if prepared, err := sim.Prepare(compiled, p.problem.Topology); err == nil {
 			counts[i] = prepared.Steps()
 		}
 		return nil
@@ -210,48 +207,40 @@ func (e *enumeration) countSteps(ctx context.Context, drafts []*draft) (map[*dra
 		if s, ok := sampleOf(d); ok {
 			steps[d] = counts[at[s]]
 		} else {
-			steps[d] = d.operations()
+			steps[d] = d.Operations()
 		}
 	}
 	return steps, cmp.Or(err, ctx.Err())
 }
 
-// tiles lists the tiles that a protocol is tried with.
-func (e *enumeration) tiles(c *topologies.Protocol) []units.Bytes {
-	if e.options.TileBytes > 0 {
-		return []units.Bytes{units.Bytes(e.options.TileBytes)}
-	}
-	return c.Tiles
-}
-
 // workload is what a search will do.
 type workload struct {
 	jobs      int
-	timed     bool     // how long it takes is foreseen, too
-	built     []*draft // programs that are compiled
-	tried     []*draft // those of them with a likely trial
+	timed     bool             // how long it takes is foreseen, too
+	built     []*program.Draft // programs that are compiled
+	tried     []*program.Draft // those of them with a likely trial
 	trials    int
 	simulated float64 // seconds of the trials
 }
 
 // add adds the trials of a placement.
-func (w *workload) add(ctx context.Context, e *enumeration, trials []trial) error {
-	var tried []*draft
+func (w *workload) add(ctx context.Context, p *placement, trials []trial) error {
+	var tried []*program.Draft
 	for _, t := range trials {
-		if !slices.Contains(tried, t.draft) {
-			tried = append(tried, t.draft)
+		if !slices.Contains(tried, t.Draft) {
+			tried = append(tried, t.Draft)
 		}
 	}
 	w.tried, w.trials = append(w.tried, tried...), w.trials+len(trials)
 	if !w.timed {
 		return nil
 	}
-	steps, err := e.countSteps(ctx, tried)
+	steps, err := p.countSteps(ctx, tried)
 	if err != nil {
 		return err
 	}
 	for _, t := range trials {
-		n := float64(steps[t.draft])
+		n := float64(steps[t.Draft])
 		w.simulated += n * (calledSeconds*t.calls + missSeconds*n)
 	}
 	return nil
@@ -260,16 +249,16 @@ func (w *workload) add(ctx context.Context, e *enumeration, trials []trial) erro
 func (w *workload) seconds() float64 {
 	moved := 0.0
 	for _, d := range w.built {
-		moved += d.routing.cost.moved * float64(max(d.instances, 1))
+		moved += d.Routing.Cost().Moved * float64(max(d.Instances, 1))
 	}
-	prepared := min(w.jobs, max(w.trials, 1)) * operationsOf(w.tried) // by each executor
-	return (startSeconds + float64(operationsOf(w.built))*builtSeconds + moved*movedSeconds + float64(prepared)*preparedSeconds +
+	prepared := min(w.jobs, max(w.trials, 1)) * program.OperationsOf(w.tried) // by each executor
+	return (startSeconds + float64(program.OperationsOf(w.built))*builtSeconds + moved*movedSeconds + float64(prepared)*preparedSeconds +
 		w.simulated + float64(w.trials)*trialSeconds) / float64(w.jobs)
 }
 
 func (w *workload) memory() int64 {
-	slices.SortStableFunc(w.built, func(a, b *draft) int { return b.operations() - a.operations() })
-	largest := operationsOf(w.built[:min(w.jobs, len(w.built))])
-	return int64(1+w.jobs)*processMemory + keptMemory*int64(operationsOf(w.built)) + builtMemory*int64(largest) +
-		int64(w.jobs)*simulatedMemory*int64(operationsOf(w.tried))
+	slices.SortStableFunc(w.built, func(a, b *program.Draft) int { return b.Operations() - a.Operations() })
+	largest := program.OperationsOf(w.built[:min(w.jobs, len(w.built))])
+	return int64(1+w.jobs)*processMemory + keptMemory*int64(program.OperationsOf(w.built)) + builtMemory*int64(largest) +
+		int64(w.jobs)*simulatedMemory*int64(program.OperationsOf(w.tried))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/program"
 )
 
 // TestForecastIsTheSearch: a forecast enumerates what the search does, refuses nothing that
@@ -30,15 +31,12 @@ func TestForecastIsTheSearch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := resolve(p, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, expected := on(t, pr.topology, pr.nodes, o), &workload{jobs: 2}
-		e.problem = &r.problem.placements()[0]
-		if err := e.foresee(t.Context(), r, &Forecast{}, expected); err != nil {
-			t.Fatal(err)
-		}
+		expected := &workload{jobs: 2}
+		eachOn(t, pr, o, func(p *placement) {
+			if err := p.foresee(t.Context(), &Forecast{}, expected); err != nil {
+				t.Fatal(err)
+			}
+		})
 		c, err := results.Create(t.TempDir()+"/campaign", PlanOf(p, o, source, Settings{Version: "test", ExecutorName: "sim"}))
 		if err != nil {
 			t.Fatal(err)
@@ -62,82 +60,52 @@ func TestForecastIsTheSearch(t *testing.T) {
 	}
 }
 
-// TestSampleOf: a small program is compiled whole; of a large one an instance, unless threadblocks
-// of several have to be merged.
-func TestSampleOf(t *testing.T) {
-	at := func(operations, ends, instances int) *draft {
-		return &draft{routing: &routing{size: operations, cost: &costSummary{ends: ends, sms: 108}}, instances: instances}
-	}
-	for _, c := range []struct {
-		draft     *draft
-		instances int // of the sample
-		ok        bool
-	}{
-		{at(maxHeld, 20, 0), 1, true},
-		{at(maxHeld/8, 20, 8), 8, true},
-		{at(maxHeld/4, 20, 5), 1, true},
-		{at(maxHeld/4, 20, 6), 1, false},
-		{at(maxHeld+1, 109, 1), 1, false},
-	} {
-		s, ok := sampleOf(c.draft)
-		if s != (sample{c.draft.routing, c.instances}) || ok != c.ok {
-			t.Errorf("%d operations x%d: %d instances, %t; want %d, %t", c.draft.routing.size, c.draft.instances, s.instances, ok, c.instances, c.ok)
-		}
-	}
-}
-
 // TestStepsAreTheSimulators: the steps counted for drafts are those of their whole programs in the
 // simulator, merged threadblocks or not; and one instance has about as many as all where none
 // are merged.
 func TestStepsAreTheSimulators(t *testing.T) {
 	single, whole, merged := 0, 0, 0
 	for _, pr := range []problem{{"perlmutter", 4, "allgather", []int64{16 << 20}}, {"frontier", 2, "reducescatter", []int64{16 << 20}}} {
-		p, _ := pr.resolve(t)
-		o := Options{Executor: "sim", Solver: "pb", Families: []string{"multi-level"}}
-		r, err := resolve(p, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e := on(t, pr.topology, pr.nodes, o)
-		e.problem = &r.problem.placements()[0]
-		chosen, _, err := e.worthBuilding(t.Context(), r.asked)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := e.summarizeAll(t.Context(), chosen.drafts, true); err != nil {
-			t.Fatal(err)
-		}
-		counted, err := e.countSteps(t.Context(), chosen.drafts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		steps := func(d *draft, instances int) int {
-			program, err := d.routing.traced()
+		eachOn(t, pr, Options{Executor: "sim", Solver: "pb", Families: []string{"multi-level"}}, func(p *placement) {
+			chosen, err := p.worthBuilding(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			compiled, err := e.lower(t.Context(), program, d, instances)
-			if err != nil {
-				return 0 // too many channels or threadblocks
+			if err := p.Summarize(t.Context(), chosen.Drafts, true); err != nil {
+				t.Fatal(err)
 			}
-			prepared, err := sim.Prepare(compiled, p.Topology)
+			counted, err := p.countSteps(t.Context(), chosen.Drafts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return prepared.Steps()
-		}
-		for _, d := range chosen.drafts {
-			want := steps(d, d.instances)
-			if counted[d] != want {
-				t.Errorf("%v on %s: %d steps, want %d", d, pr.topology, counted[d], want)
+			steps := func(d *program.Draft, instances int) int {
+				traced, err := d.Routing.Traced()
+				if err != nil {
+					t.Fatal(err)
+				}
+				compiled, err := p.Lower(t.Context(), traced, d, instances, false)
+				if err != nil {
+					return 0 // too many channels or threadblocks
+				}
+				prepared, err := sim.Prepare(compiled, p.problem.Topology)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return prepared.Steps()
 			}
-			switch fits := d.routing.cost.ends*d.instances <= d.routing.cost.sms; {
-			case !fits && want > 0:
-				merged++
-			case fits && want > 0 && d.instances > 1:
-				single, whole = single+steps(d, 1), whole+want
+			for _, d := range chosen.Drafts {
+				want := steps(d, d.Instances)
+				if counted[d] != want {
+					t.Errorf("%v on %s: %d steps, want %d", d, pr.topology, counted[d], want)
+				}
+				switch fits := d.Routing.Cost().Ends*d.Instances <= d.Routing.Cost().SMs; {
+				case !fits && want > 0:
+					merged++
+				case fits && want > 0 && d.Instances > 1:
+					single, whole = single+steps(d, 1), whole+want
+				}
 			}
-		}
+		})
 	}
 	if ratio := float64(single) / float64(whole); merged == 0 || ratio < 1./3 || ratio > 3 {
 		t.Errorf("%d programs with merged threadblocks; of the others %d steps of one instance, %d of all", merged, single, whole)

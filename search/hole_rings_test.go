@@ -10,6 +10,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints/rings"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/topotest"
 )
@@ -49,32 +50,11 @@ func TestWiderRingsThanRankOrder(t *testing.T) {
 			}
 		}
 		if len(c.Baseline) > 0 && order == nil {
-			t.Errorf("the baseline is %s in rank order", candidateName(c.Algorithm, c.Parameters, c.Instances))
+			t.Errorf("the baseline is %s in rank order", program.CandidateName(c.Algorithm, c.Parameters, c.Instances))
 		}
 	}
 	if sequence == 0 || wider == 0 {
 		t.Errorf("%d candidates in rank order, %d in another: want both", sequence, wider)
-	}
-}
-
-// On systems as their vendors number them rank order is mostly the widest, and then
-// nothing is added to it.
-func TestRankOrderIsKeptWhereItIsWidest(t *testing.T) {
-	for _, c := range []struct {
-		topology string
-		nodes    int
-	}{{"dgx-a100", 1}, {"dgx-a100", 4}, {"dgx-h100", 2}, {"gb200-nvl72", 1}, {"l40s-8", 1}, {"ring:8", 1}, {"fullmesh:8", 1}, {"hub:16", 1}, {"ring:64", 1}} {
-		topology := topotest.Resolve(t, c.topology, c.nodes)
-		e := &enumeration{problem: &Problem{Topology: topology}, options: &Options{}}
-		for _, count := range []int{1, 2, 4, 8} {
-			if rings.Width(topology, inSequence(topology, count)) == 0 {
-				continue
-			}
-			rings, err := e.rings(context.Background(), topology, question{count: count, open: true})
-			if rings != nil || err != nil {
-				t.Errorf("%d × %s: %d rings %v, %v", c.nodes, c.topology, count, rings, err)
-			}
-		}
 	}
 }
 
@@ -102,7 +82,7 @@ func TestRingsByBlocks(t *testing.T) {
 		}
 		found[script.FormatValue(order)] = true
 		if len(c.Baseline) > 0 {
-			t.Errorf("the baseline is %s", candidateName(c.Algorithm, c.Parameters, c.Instances))
+			t.Errorf("the baseline is %s", program.CandidateName(c.Algorithm, c.Parameters, c.Instances))
 		}
 	}
 	for _, want := range []string{"0,2,4,6,1,3,5,7", "0,2,4,6,1,3,5,7;2,0,6,4,3,1,7,5"} {
@@ -128,29 +108,8 @@ func TestRingsByBlocksAlone(t *testing.T) {
 	if !found["0,1,4,5,2,3,6,7"] {
 		t.Errorf("candidates with the rings %v: none leaves a node after each pair", found)
 	}
-	if !slices.ContainsFunc(space.Refusals, func(r Refusal) bool { return r.Reason == NoHole }) {
+	if !slices.ContainsFunc(space.Refusals, func(r program.Refusal) bool { return r.Reason == program.NoHole }) {
 		t.Errorf("nothing says that there is no ring through whole nodes: %v", space.Refusals)
-	}
-}
-
-func TestDistinct(t *testing.T) {
-	a, b := []int{0, 1, 2, 3}, []int{0, 3, 2, 1}
-	for _, c := range []struct {
-		lists [][]int
-		want  int
-	}{
-		{nil, 0},
-		{[][]int{a}, 1},
-		{[][]int{a, b}, 2},
-		{[][]int{a, a}, 1},
-		{[][]int{a, a, b}, 3},
-		{[][]int{a, b, a, b}, 2},
-		{[][]int{a, a, b, b}, 2},
-		{[][]int{a, a, a, b}, 4},
-	} {
-		if got := distinct(c.lists); got != c.want {
-			t.Errorf("%v: %d, want %d", c.lists, got, c.want)
-		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search/libraries"
+	"github.com/colltune/colltune/search/program"
 )
 
 // Library is what libraries took, measured elsewhere, and given to stand beside programs.
@@ -39,7 +40,7 @@ func libraryOf(name, text string) (Library, error) {
 // Rows returns those that are of a problem's calls: its collective and number of ranks, and
 // the width of its elements where they are reduced. The error names what there is instead.
 func (l *Library) Rows(p *Problem) ([]measured.Row, error) {
-	c, err := p.over()
+	c, err := p.Over(len(p.Topology.Ranks), p.InPlace)
 	if err != nil {
 		return nil, err
 	}
@@ -85,10 +86,10 @@ func (o *Options) libraryTimes(p *Problem) (map[place][]results.LibraryTime, err
 		}
 		for _, r := range rows {
 			for _, one := range p.placements() {
-				if at := r.Conditions[measured.Placement]; at != "" && at != placementOf(one.InPlace) {
+				if at := r.Conditions[measured.Placement]; at != "" && at != program.Placement(one.InPlace) {
 					continue
 				}
-				k := place{r.Bytes, placementOf(one.InPlace)}
+				k := place{r.Bytes, program.Placement(one.InPlace)}
 				times[k] = append(times[k], results.LibraryTime{
 					Library: r.Library, Version: r.Version, Kernel: r.Conditions[measured.Kernel],
 					TimeUS: r.TimeUS, IntervalUS: [2]float64{r.LowUS, r.HighUS}, Simulated: r.Simulated(), Source: r.Source,
@@ -136,7 +137,7 @@ func (o *Options) compareLibraries(points []results.Point, p *Problem) error {
 // tellLibraries says where measured times meet simulated ones, and which library's version is
 // not the one that the executor found.
 func (o *Options) tellLibraries(times map[place][]results.LibraryTime) {
-	simulates := cmp.Or(o.Executor, "sim") == "sim"
+	simulates := o.simulates()
 	var measured, simulated, stale []string
 	add := func(all *[]string, s string) {
 		if !slices.Contains(*all, s) {
@@ -160,11 +161,11 @@ func (o *Options) tellLibraries(times map[place][]results.LibraryTime) {
 	}
 	switch {
 	case simulates && len(measured) > 0:
-		o.Observer.notice(fmt.Sprintf("the times of %s were measured, and those of programs are simulated: which is faster is as sure as the simulator", strings.Join(measured, ", ")))
+		o.Observer.Say(fmt.Sprintf("the times of %s were measured, and those of programs are simulated: which is faster is as sure as the simulator", strings.Join(measured, ", ")))
 	case !simulates && len(simulated) > 0:
-		o.Observer.notice(fmt.Sprintf("the times of %s are simulated, and those of programs are measured", strings.Join(simulated, ", ")))
+		o.Observer.Say(fmt.Sprintf("the times of %s are simulated, and those of programs are measured", strings.Join(simulated, ", ")))
 	}
 	for _, line := range stale {
-		o.Observer.notice(line)
+		o.Observer.Say(line)
 	}
 }

@@ -5,11 +5,11 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
-	"github.com/colltune/colltune/search/baseline"
+	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/topologies"
 )
 
-// libraryFamilies are the families of the library's choices (baseline.Choice) that NCCL's
+// libraryFamilies are the families of the library's choices (nccl.Choice) that NCCL's
 // algorithms are.
 var libraryFamilies = map[string][]string{
 	"ring": {"ring", "chain"}, "tree": {"double-binary-tree"}, "nvls": {"nvls"}, "pat": {"pat"},
@@ -18,8 +18,8 @@ var libraryFamilies = map[string][]string{
 // nativePrior returns what is known of a native algorithm's times before any trial: what the
 // executor says or, of NCCL, its own cost model; nil if nothing is. It makes no error: a
 // prior is corrected by trials.
-func (e *enumeration) nativePrior(a *executor.NativeAlgorithm, channels int) func(int64, topologies.Proto) float64 {
-	known := e.options.known()
+func (p *placement) nativePrior(a *executor.NativeAlgorithm, channels int) func(int64, topologies.Proto) float64 {
+	known := p.options.known()
 	switch {
 	case len(a.Priors) > 0:
 		return func(bytes int64, proto topologies.Proto) float64 {
@@ -33,7 +33,7 @@ func (e *enumeration) nativePrior(a *executor.NativeAlgorithm, channels int) fun
 		}
 	case known.Name == "nccl" && !known.OtherLinks && libraryFamilies[a.Algorithm] != nil:
 		return func(bytes int64, proto topologies.Proto) float64 {
-			return libraryModelUS(e.problem, libraryFamilies[a.Algorithm], channels, bytes, proto)
+			return libraryModelUS(p.problem, libraryFamilies[a.Algorithm], channels, bytes, proto)
 		}
 	}
 	return nil
@@ -49,15 +49,15 @@ func libraryModelUS(p *Problem, families []string, channels int, bytes int64, pr
 		return 0
 	}
 	modelled := func(bytes int64) (us float64, own int) {
-		all, err := baseline.ForcedChoices(p.Topology, c, bytes, baseline.Forced{Protocols: []topologies.Proto{proto}, NoFiles: true})
+		all, err := nccl.ForcedChoices(p.Topology, c, bytes, nccl.Forced{Protocols: []topologies.Proto{proto}, NoFiles: true})
 		if err != nil {
 			return 0, 0
 		}
-		at := slices.IndexFunc(all, func(c baseline.Choice) bool { return slices.Contains(families, c.Family) })
+		at := slices.IndexFunc(all, func(c nccl.Choice) bool { return slices.Contains(families, c.Family) })
 		if at < 0 {
 			return 0, 0
 		}
-		if own = all[at].Channels * ways(all[at]); all[at].Parameters["trees"] > 0 {
+		if own = all[at].Channels * all[at].Ways(); all[at].Parameters["trees"] > 0 {
 			own *= 2 // a tree up and down is two channels
 		}
 		return all[at].ModelUS, own

@@ -6,7 +6,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
-	"github.com/colltune/colltune/search/baseline"
+	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/topotest"
 )
@@ -15,12 +15,13 @@ import (
 // of its own goes before; an executor that is neither has none.
 func TestPriorsOfNativeAlgorithms(t *testing.T) {
 	p := &Problem{Call: collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, Topology: topotest.Resolve(t, "dgx-a100", 1), InPlace: true}
-	e := func(name string, otherLinks bool) *enumeration {
-		return &enumeration{problem: p, options: &Options{Capabilities: &Capabilities{Name: name, OtherLinks: otherLinks}}}
+	priorOf := func(name string, otherLinks bool, a *executor.NativeAlgorithm, channels int) (prior func(int64, topologies.Proto) float64) {
+		r := &request{problem: *p, options: Options{Capabilities: &Capabilities{Name: name, OtherLinks: otherLinks}}}
+		_ = r.eachPlacement(pass{}, func(p *placement) error { prior = p.nativePrior(a, channels); return nil })
+		return prior
 	}
-	nccl := e("nccl", false)
 	at := func(algorithm string, channels int, bytes int64, proto topologies.Proto) float64 {
-		prior := nccl.nativePrior(&executor.NativeAlgorithm{Algorithm: algorithm}, channels)
+		prior := priorOf("nccl", false, &executor.NativeAlgorithm{Algorithm: algorithm}, channels)
 		if prior == nil {
 			return math.NaN()
 		}
@@ -31,7 +32,7 @@ func TestPriorsOfNativeAlgorithms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bytes := range []int64{1 << 10, 16 << 20, 1 << 30} {
-		choice, err := baseline.Choose(p.Topology, c, bytes)
+		choice, err := nccl.Choose(p.Topology, c, bytes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,11 +56,11 @@ func TestPriorsOfNativeAlgorithms(t *testing.T) {
 		t.Error("a prior of what the cost model does not have")
 	}
 	ring := &executor.NativeAlgorithm{Algorithm: "ring"}
-	if e("mine", false).nativePrior(ring, 0) != nil || e("nccl", true).nativePrior(ring, 0) != nil {
+	if priorOf("mine", false, ring, 0) != nil || priorOf("nccl", true, ring, 0) != nil {
 		t.Error("NCCL's prior of another library, or of other links")
 	}
 	told := &executor.NativeAlgorithm{Algorithm: "ring", Priors: []executor.Prior{{Protocol: "LL", Bytes: 1024, US: 7}, {Bytes: 2048, US: 9}}}
-	prior := nccl.nativePrior(told, 0)
+	prior := priorOf("nccl", false, told, 0)
 	if prior(1024, topologies.LL) != 7 || prior(1024, topologies.Simple) != 0 || prior(2048, topologies.Simple) != 9 {
 		t.Error("the executor's own priors are others")
 	}

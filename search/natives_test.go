@@ -13,6 +13,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // Every combination is there once, the defaults first; beyond the limit, every
@@ -98,16 +99,22 @@ func TestNativesOf(t *testing.T) {
 	if got := o.fixedSettings(ring); !maps.EqualFunc(got, map[string][]string{"channels": {"2"}, "buffer": {"1M"}}, slices.Equal) {
 		t.Errorf("fixed: %v", got)
 	}
-	e := &enumeration{options: &Options{Protocols: []topologies.Proto{topologies.LL128}}}
-	if _, ok := e.nativeProtocols(ring); ok {
-		t.Error("LL128 of an algorithm without it")
-	}
-	if _, ok := e.nativeProtocols(tree); ok {
-		t.Error("LL128 of an algorithm that chooses by itself")
-	}
-	e.options.Protocols = []topologies.Proto{topologies.LL}
-	if got, ok := e.nativeProtocols(ring); !ok || !slices.Equal(got, e.options.Protocols) {
-		t.Errorf("LL: %v, %v", got, ok)
+	for _, c := range []struct {
+		proto topologies.Proto
+		of    executor.NativeAlgorithm
+		want  []topologies.Proto // none: it can't be run
+	}{
+		{topologies.LL128, ring, nil}, // without it
+		{topologies.LL128, tree, nil}, // it chooses by itself
+		{topologies.LL, ring, []topologies.Proto{topologies.LL}},
+	} {
+		r := &request{problem: Problem{Topology: topotest.Resolve(t, "ring:4", 1)}, options: Options{Protocols: []topologies.Proto{c.proto}}}
+		_ = r.eachPlacement(pass{}, func(p *placement) error {
+			if got, ok := p.nativeProtocols(c.of); ok != (c.want != nil) || !slices.Equal(got, c.want) {
+				t.Errorf("%v of %s: %v, %v", c.proto, c.of.Algorithm, got, ok)
+			}
+			return nil
+		})
 	}
 }
 

@@ -1,9 +1,12 @@
 package search
 
 import (
+	"cmp"
 	"runtime"
 	"time"
 
+	"github.com/colltune/colltune/executor/sim"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -42,7 +45,7 @@ type Options struct {
 	// unknown name may be the executor's.
 	Capabilities *Capabilities
 
-	Observer Observer // the zero value ignores all
+	Observer program.Observer // the zero value ignores all
 }
 
 // jobs returns the number of parallel jobs: Jobs, or one a CPU.
@@ -53,20 +56,27 @@ func (o *Options) jobs() int {
 	return o.Jobs
 }
 
+// simulates reports whether trials are simulated.
+func (o *Options) simulates() bool { return cmp.Or(o.Executor, sim.Name) == sim.Name }
+
+// building are the options for building programs, with a cache or none.
+func (o *Options) building(cache *program.Cache) program.Options {
+	return program.Options{
+		Families: o.Families, RefuseMissingLinks: o.RefuseMissingLinks, Parameters: o.Parameters, Channels: o.Channels, Instances: o.Instances,
+		Protocols: o.Protocols, TileBytes: o.TileBytes, Runtime: o.Runtime, Simulated: o.simulates(), Memory: program.Memory(o.Memory),
+		Jobs: o.Jobs, Solver: o.Solver, Timeout: o.Timeout, Cache: cache, Observer: o.Observer,
+	}
+}
+
 // Template is a user's file of families.
 type Template struct {
 	Name string // as errors print it
 	Text string
 }
 
-// instances are the numbers of instances of a whole program to try (GC3 5.1): 24, as of
-// NCCL's rings on an A100, and powers of two, which divide the sizes that MSCCL's readers
-// accept.
-var instances = []int{1, 2, 4, 8, 16, 24, 32}
-
-func (o *Options) instanceCounts() []int {
-	if o.Instances > 0 {
-		return []int{o.Instances}
-	}
-	return instances
+// narrowed reports whether flags exclude programs or knobs that the vendor's library
+// may choose. Its choice is then measured for comparison, and cannot win.
+func (o *Options) narrowed() bool {
+	return len(o.Families)+len(o.Exclude)+len(o.Routings)+len(o.Parameters)+len(o.Protocols) > 0 ||
+		o.Channels > 0 || o.Instances > 0 || o.TileBytes > 0 || o.Runtime != ""
 }

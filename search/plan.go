@@ -11,6 +11,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -240,14 +241,7 @@ func (p *Problem) placement() string {
 	if p.Both {
 		return "both"
 	}
-	return placementOf(p.InPlace)
-}
-
-func placementOf(inPlace bool) string {
-	if inPlace {
-		return "in"
-	}
-	return "out"
+	return program.Placement(p.InPlace)
 }
 
 func assignments(m map[string]string) (all []string) {

@@ -7,6 +7,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -60,9 +61,9 @@ func (p Problem) placements() []Problem {
 	return []Problem{in, out}
 }
 
-// over is the problem's collective over the system's ranks, with one chunk in a unit.
-func (p *Problem) over() (collective.Collective, error) {
-	return p.Over(len(p.Topology.Ranks), p.InPlace)
+// target is what programs of the problem are for, in its placement.
+func (p *Problem) target() program.Target {
+	return program.Target{Call: p.Call, Topology: p.Topology, InPlace: p.InPlace}
 }
 
 // Defined returns the problem with the table of its collective, if one of the user's
@@ -77,7 +78,7 @@ func (p Problem) Defined(o *Options) (Problem, error) {
 	}
 	for _, f := range slices.Backward(families) {
 		if f.Defines(p.Collective) {
-			c, err := f.Collective(machineOf(p.Topology), script.Request{Collective: p.Collective, InPlace: p.InPlace}, 1)
+			c, err := f.Collective(program.MachineOf(p.Topology), script.Request{Collective: p.Collective, InPlace: p.InPlace}, 1)
 			p.Custom = c.Custom
 			return p, err
 		}
@@ -106,31 +107,6 @@ func (o *Options) Defined() ([]string, error) {
 // LeastBytes is the least size of the problem's call: an element for each chunk. The error is
 // about the call.
 func (p *Problem) LeastBytes() (int64, error) {
-	c, err := p.over()
-	if err != nil {
-		return 0, err
-	}
-	return p.leastBytes(c), nil
-}
-
-func (p *Problem) leastBytes(c collective.Collective) int64 {
-	return p.ElemBytes() * int64(c.LoopChunks())
-}
-
-// check refuses a problem that makes no sense, before anything is enumerated.
-func (p *Problem) check() error {
-	c, err := p.over()
-	if err != nil {
-		return err
-	}
-	if len(p.Topology.Ranks) < 2 {
-		return fmt.Errorf("%s over %d rank: want at least 2", p.Collective, len(p.Topology.Ranks))
-	}
-	if len(p.Sizes) == 0 || !slices.IsSorted(p.Sizes) || p.Sizes[0] < 1 {
-		return fmt.Errorf("sizes %v: want at least one, rising, from 1 byte up", p.Sizes)
-	}
-	if least := p.leastBytes(c); p.Sizes[0] < least {
-		return fmt.Errorf("size %d: %s over %d ranks has at least %d bytes of %s", p.Sizes[0], p.Collective, c.Ranks, least, p.DType)
-	}
-	return nil
+	t := p.target()
+	return t.LeastBytes()
 }

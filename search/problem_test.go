@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -49,7 +50,7 @@ func TestFewerSlotsThanUsual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := ByReason(space.Refusals)[string(Slots)]; n > 0 || len(space.Candidates) < 5 {
+	if n := program.ByReason(space.Refusals)[string(program.Slots)]; n > 0 || len(space.Candidates) < 5 {
 		t.Errorf("%d candidates, %d refused for slots", len(space.Candidates), n)
 	}
 	for _, c := range space.Candidates {

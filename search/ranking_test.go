@@ -8,8 +8,8 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor/sim"
+	"github.com/colltune/colltune/search/program"
 )
 
 // ranked is a sample of one draft in every some of those that fit on the GPUs.
@@ -39,80 +39,63 @@ func TestEstimatesOrderDrafts(t *testing.T) {
 	}
 	for _, row := range rankings {
 		t.Run(fmt.Sprintf("%s on %d × %s", row.collective, row.nodes, row.system), func(t *testing.T) {
-			e := on(t, row.system, row.nodes, Options{Executor: "sim", Jobs: 2})
-			e.problem.Collective, e.problem.InPlace = row.collective, collective.DefaultInPlace(row.collective)
-			drafts := e.sampled(t, row.every)
-			for _, bytes := range []int64{16 << 10, 1 << 20, 16 << 20, 256 << 20} {
-				var estimates, times []float64
-				for _, d := range drafts {
-					estimates, times = append(estimates, e.estimate(d.draft, bytes)), append(times, e.fastest(t, d, bytes))
+			eachOn(t, problem{row.system, row.nodes, row.collective, []int64{16 << 10}}, Options{Executor: "sim", Jobs: 2}, func(p *placement) {
+				drafts := p.sampled(t, row.every)
+				for _, bytes := range []int64{16 << 10, 1 << 20, 16 << 20, 256 << 20} {
+					var estimates, times []float64
+					for _, d := range drafts {
+						estimates, times = append(estimates, p.Estimate(d.Draft, bytes)), append(times, p.fastest(t, d, bytes))
+					}
+					rho := spearman(estimates, times)
+					t.Logf("%9d bytes: %d drafts, correlation %.2f, the best %d hold one within 2 %%", bytes, len(times), rho, neededFor(estimates, times, 1.02))
+					if rho < leastCorrelation {
+						t.Errorf("%d bytes: rank correlation %.2f: want %.2f", bytes, rho, leastCorrelation)
+					}
 				}
-				rho := spearman(estimates, times)
-				t.Logf("%9d bytes: %d drafts, correlation %.2f, the best %d hold one within 2 %%", bytes, len(times), rho, neededFor(estimates, times, 1.02))
-				if rho < leastCorrelation {
-					t.Errorf("%d bytes: rank correlation %.2f: want %.2f", bytes, rho, leastCorrelation)
-				}
-			}
+			})
 		})
 	}
 }
 
 // simulable is a draft with its compiled program.
 type simulable struct {
-	*draft
+	*program.Draft
 	*sim.Prepared
 	slots int // that a protocol must not have fewer of
 }
 
 // sampled compiles one in every some of the drafts that fit.
-func (e *enumeration) sampled(t *testing.T, every int) (some []simulable) {
+func (p *placement) sampled(t *testing.T, every int) (some []simulable) {
 	t.Helper()
-	_, asked, err := e.options.check(e.problem)
-	if err != nil {
-		t.Fatal(err)
-	}
 	n := 0
-	for _, f := range asked {
-		grid, _, err := e.routings(t.Context(), f, map[string]string{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, params := range grid {
-			r, err := e.route(f, params)
-			if err != nil {
+	for _, f := range p.asked {
+		for _, d := range p.draftsOf(t, true, f.Name) {
+			if p.Unfitting(d) != nil {
 				continue
 			}
-			if err := r.summarize(nil, e.problem.Topology, true); err != nil {
+			if n++; n%every != 0 {
+				continue
+			}
+			b, err := p.Build(t.Context(), d)
+			if err != nil || b.Refusal != nil {
+				continue
+			}
+			prepared, err := sim.Prepare(b.Program, p.problem.Topology)
+			if err != nil {
 				t.Fatal(err)
 			}
-			for _, d := range e.draft(&draft{name: f.Name, params: params, routing: r}).drafts {
-				if e.unfitting(d) != nil {
-					continue
-				}
-				if n++; n%every != 0 {
-					continue
-				}
-				b, err := e.compile(t.Context(), d)
-				if err != nil || b.refusal != nil {
-					continue
-				}
-				p, err := sim.Prepare(b.program, e.problem.Topology)
-				if err != nil {
-					t.Fatal(err)
-				}
-				some = append(some, simulable{d, p, b.slots})
-			}
+			some = append(some, simulable{d, prepared, b.Slots})
 		}
 	}
 	return some
 }
 
 // fastest is a draft's time in µs with its best protocol and tile.
-func (e *enumeration) fastest(t *testing.T, d simulable, bytes int64) float64 {
+func (p *placement) fastest(t *testing.T, d simulable, bytes int64) float64 {
 	t.Helper()
 	best := math.Inf(1)
-	for _, proto := range e.protocols() {
-		c := &e.problem.Topology.Protocols[proto]
+	for _, proto := range p.Protocols("") {
+		c := &p.problem.Topology.Protocols[proto]
 		if d.slots > c.Slots {
 			continue
 		}
@@ -131,7 +114,7 @@ func (e *enumeration) fastest(t *testing.T, d simulable, bytes int64) float64 {
 		}
 	}
 	if math.IsInf(best, 1) {
-		t.Fatalf("%s: runs with no protocol", d.draft)
+		t.Fatalf("%s: runs with no protocol", d.Draft)
 	}
 	return best
 }

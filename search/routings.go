@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/results/table"
+	"github.com/colltune/colltune/search/program"
 )
 
 // Routing names a routing on any number of nodes: its family or construction, and those of its
@@ -38,14 +39,14 @@ func ChosenParameters(parameters map[string]any) map[string]any {
 
 // routed returns the drafts of the routings asked for. The error, a *NothingFound, names others
 // where there are none.
-func (e *enumeration) routed(drafts []*draft) (asked []*draft, err error) {
-	o := e.options
+func (p *placement) routed(drafts []*program.Draft) (asked []*program.Draft, err error) {
+	o := p.options
 	if len(o.Routings) == 0 {
 		return drafts, nil
 	}
 	var others []string
 	for _, d := range drafts {
-		name := Routing(d.name, d.params)
+		name := Routing(d.Name, d.Params)
 		if slices.Contains(o.Routings, name) {
 			asked = append(asked, d)
 		} else if !slices.Contains(others, name) {

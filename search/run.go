@@ -9,20 +9,10 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/autotune"
-	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/program"
 )
-
-// Effort is how a campaign is run and how far; none of it changes the answer.
-type Effort struct {
-	Executors *executor.Pool // whoever made it closes it
-	Jobs      int
-	Trials    int           // at most this many new trials; 0: no limit
-	Budget    time.Duration // 0: no limit
-	Timeout   time.Duration // of a trial, which the executors see to, and of a solver's query; 0: their own
-	Progress  func(autotune.Event)
-}
 
 // Run searches: it enumerates the problem's candidates, tunes them, and keeps
 // everything in the campaign. Errors of autotune (a limit, an interrupt, a lost
@@ -41,7 +31,7 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 		return autotune.Summary{}, err
 	}
 	if how.Budget > 0 {
-		o.Observer = o.Observer.once() // it may go on with the same candidates several times
+		o.Observer = o.Observer.Once() // it may go on with the same candidates several times
 	}
 	r, err := resolve(p, o)
 	if err != nil {
@@ -49,17 +39,6 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	}
 	s := &session{request: r, campaign: c, how: how, started: started, cache: newCache(c, &r.options, p.Collective, how.Budget > 0)}
 	return s.run(ctx)
-}
-
-// session is a search under way.
-type session struct {
-	*request
-	campaign *results.Campaign
-	how      Effort
-	started  time.Time
-	cache    *cache
-	earlier  []autotune.Earlier // what it learns from other campaigns
-	summary  autotune.Summary
 }
 
 // run enumerates and tunes: all at once, or, with a budget, in rounds, each of which goes
@@ -86,16 +65,9 @@ func (s *session) run(ctx context.Context) (_ autotune.Summary, err error) {
 			}
 			err = s.overBudget()
 		}
-		s.options.Observer.notice("not looked at yet: " + space.unexploredText())
+		s.options.Observer.Say("not looked at yet: " + space.unexploredText())
 		return s.summary, err
 	}
-}
-
-// left returns the time left of the budget.
-func (s *session) left() time.Duration { return s.how.Budget - time.Since(s.started) }
-
-func (s *session) overBudget() error {
-	return &autotune.LimitError{Limit: "budget", Value: s.how.Budget.String()}
 }
 
 // enumerate makes the space. With a budget, it uses at most half of the remaining time
@@ -117,10 +89,10 @@ func (s *session) enumerate(ctx context.Context) (*Space, error) {
 		err = s.overBudget()
 	}
 	if err == nil && len(space.unexplored) == 0 {
-		s.cache.enumerated()
+		s.cache.Enumerated()
 	}
-	for _, line := range s.cache.notices() {
-		s.options.Observer.notice(line)
+	for _, line := range s.cache.Notices() {
+		s.options.Observer.Say(line)
 	}
 	return space, err
 }
@@ -128,16 +100,16 @@ func (s *session) enumerate(ctx context.Context) (*Space, error) {
 // refusedAll is the error of a space without candidates: the three commonest reasons, each
 // with its first refusal, and what to try.
 func refusedAll(s *Space) error {
-	count := ByReason(s.Refusals)
+	count := program.ByReason(s.Refusals)
 	var why, try []string
-	for i, reason := range Reasons(count) {
+	for i, reason := range program.Reasons(count) {
 		if i == 3 {
 			why = append(why, fmt.Sprintf("and %s (-v names all)", units.Count(len(count)-i, "other reason")))
 			break
 		}
-		first := s.Refusals[slices.IndexFunc(s.Refusals, func(r Refusal) bool { return string(r.Reason) == reason })]
+		first := s.Refusals[slices.IndexFunc(s.Refusals, func(r program.Refusal) bool { return string(r.Reason) == reason })]
 		why = append(why, fmt.Sprintf("%s %d, such as %s: %s", reason, count[reason], first.Candidate, first.Detail))
-		if remedy := remedies[Reason(reason)]; remedy != "" && !slices.Contains(try, remedy) {
+		if remedy := program.Reason(reason).Remedy(); remedy != "" && !slices.Contains(try, remedy) {
 			try = append(try, remedy)
 		}
 	}
@@ -145,29 +117,5 @@ func refusedAll(s *Space) error {
 	if len(try) > 0 {
 		text += "; try " + strings.Join(try, ", or ")
 	}
-	return &NothingFound{shortLists(text)}
-}
-
-// contenders counts the candidates that can win.
-func (s *Space) contenders() int {
-	n := 0
-	for i := range s.Candidates {
-		if !s.Candidates[i].Reference {
-			n++
-		}
-	}
-	return n
-}
-
-// called returns the label of each program of the space, by its hash.
-func (s *Space) called() map[string]results.ProgramLabel {
-	names := make(map[string]results.ProgramLabel, len(s.Candidates))
-	for i := range s.Candidates {
-		c := &s.Candidates[i]
-		names[c.Hash] = results.ProgramLabel{
-			Algorithm: c.Algorithm, Source: c.Source, Parameters: c.Parameters,
-			Channels: c.Channels, Instances: c.Instances,
-		}
-	}
-	return names
+	return &NothingFound{program.ShortLists(text)}
 }

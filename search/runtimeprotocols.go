@@ -14,13 +14,13 @@ import (
 func (o Options) dropDisabledProtocols(t *topologies.Topology) Options {
 	if why := msccl.Corrupts(o.Runtime, topologies.LL.String(), func() string { return t.Arch }); why != "" && len(o.Protocols) == 0 && t.Has(topologies.LL) {
 		o.Protocols = slices.DeleteFunc(t.HasProtocols(), func(p topologies.Proto) bool { return p == topologies.LL })
-		o.Observer.notice(why + ": left out, but for --protocol LL")
+		o.Observer.Say(why + ": left out, but for --protocol LL")
 	}
 	if o.Runtime != "msccl" || len(o.Protocols) > 0 || t.Arch == "" || !t.Has(topologies.LL128) || EnablesLL128(t) {
 		return o
 	}
 	o.Protocols = slices.DeleteFunc(t.HasProtocols(), func(p topologies.Proto) bool { return p == topologies.LL128 })
-	o.Observer.notice("msccl does not enable LL128 here unless NCCL_PROTO forces it: left out, but for --protocol LL128")
+	o.Observer.Say("msccl does not enable LL128 here unless NCCL_PROTO forces it: left out, but for --protocol LL128")
 	return o
 }
 

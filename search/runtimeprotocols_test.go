@@ -3,6 +3,7 @@ package search
 import (
 	"testing"
 
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/topotest"
 )
@@ -31,7 +32,7 @@ func TestProtocolsOfRuntimes(t *testing.T) {
 	} {
 		top := topotest.Resolve(t, c.system, 0)
 		told := 0
-		o := Options{Runtime: c.runtime, Protocols: c.asked, Observer: Observer{Notice: func(string) { told++ }}}
+		o := Options{Runtime: c.runtime, Protocols: c.asked, Observer: program.Observer{Notice: func(string) { told++ }}}
 		if o = o.dropDisabledProtocols(top); len(o.Protocols) != c.left || told > 0 != c.told {
 			t.Errorf("%s for %q: %v, %d notices; want %d protocols", c.system, c.runtime, o.Protocols, told, c.left)
 		}

@@ -17,13 +17,13 @@ import (
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/msccl"
-	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/child"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/results/table"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -137,7 +137,7 @@ func TestEveryCandidateEndsOnce(t *testing.T) {
 	} {
 		p := c.problem
 		told := map[string]int{}
-		table, _ := searched(t, p, Options{Families: c.families, Observer: Observer{Refused: func(r Refusal) { told[string(r.Reason)]++ }}})
+		table, _ := searched(t, p, Options{Families: c.families, Observer: program.Observer{Refused: func(r program.Refusal) { told[string(r.Reason)]++ }}})
 		c := table.Candidates
 		refused := 0
 		for _, n := range c.Refused {
@@ -374,7 +374,7 @@ func TestJobsChangeNothing(t *testing.T) {
 		for _, jobs := range []int{1, 7} {
 			o := c.o
 			var told []string
-			o.Executor, o.Jobs, o.Observer.Refused = "sim", jobs, func(r Refusal) { told = append(told, r.String()) }
+			o.Executor, o.Jobs, o.Observer.Refused = "sim", jobs, func(r program.Refusal) { told = append(told, r.String()) }
 			s, err := Enumerate(context.Background(), p, o)
 			if err != nil {
 				t.Fatal(err)
@@ -400,44 +400,33 @@ func TestJobsChangeNothing(t *testing.T) {
 func TestJobsChangeNoChoice(t *testing.T) {
 	var first []string
 	for _, jobs := range []int{1, 3} {
-		e := onDGX(t, 2, Options{Jobs: jobs})
-		_, asked, err := e.options.check(e.problem)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.solvers, err = solver.Open(solver.Options{}); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(e.solvers.Close)
-		var all drafted
-		for _, f := range asked {
-			some, err := e.family(context.Background(), f, e.late(tracing, 1))
+		eachOn(t, problem{"dgx-a100", 2, "allreduce", []int64{1 << 10, 1 << 20, 1 << 30}}, Options{Jobs: jobs}, func(p *placement) {
+			all, err := p.drafts(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			all.add(some)
-		}
-		short, err := e.shortlist(context.Background(), all.drafts, 1<<16, 1<<15)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, d := range short.drafts {
-			got = append(got, d.String())
-		}
-		for _, r := range slices.Concat(all.refusals, short.refusals) {
-			got = append(got, r.String())
-		}
-		switch {
-		case len(short.drafts) == 0 || len(short.drafts) == len(all.drafts):
-			t.Fatalf("%d of %d drafts are left: want some", len(short.drafts), len(all.drafts))
-		case first == nil:
-			first = got
-		default:
-			if diff := cmp.Diff(first, got); diff != "" {
-				t.Errorf("%d jobs (-1 job +this):\n%s", jobs, diff)
+			short, err := p.shortlist(t.Context(), all.Drafts, 1<<16, 1<<15)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			var got []string
+			for _, d := range short.Drafts {
+				got = append(got, d.String())
+			}
+			for _, r := range slices.Concat(all.Refusals, short.Refusals) {
+				got = append(got, r.String())
+			}
+			switch {
+			case len(short.Drafts) == 0 || len(short.Drafts) == len(all.Drafts):
+				t.Fatalf("%d of %d drafts are left: want some", len(short.Drafts), len(all.Drafts))
+			case first == nil:
+				first = got
+			default:
+				if diff := cmp.Diff(first, got); diff != "" {
+					t.Errorf("%d jobs (-1 job +this):\n%s", jobs, diff)
+				}
+			}
+		})
 	}
 }
 
@@ -453,11 +442,12 @@ func TestRoutingBoundIsBelowEveryRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range s.Candidates {
-			bound, err := routingBound(c.Program, p.Topology, 4)
-			if err != nil {
-				t.Fatal(err)
-			}
+		onLinks, err := Enumerate(context.Background(), p, Options{Executor: "cpu", Capabilities: &Capabilities{}, Instances: 2})
+		if err != nil || len(onLinks.Candidates) != len(s.Candidates) {
+			t.Fatal(err, len(onLinks.Candidates))
+		}
+		for i, c := range s.Candidates {
+			bound := onLinks.Candidates[i].Bound
 			for _, proto := range topologies.AllProtocols {
 				if c.SlotsNeeded > p.Topology.Protocols[proto].Slots {
 					continue

@@ -10,8 +10,10 @@ import (
 	"strconv"
 
 	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/constraints/bounds"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/program"
 )
 
 // leastTime is the least time, in microseconds, that any routing takes at a size;
@@ -69,7 +71,7 @@ func (s *session) tune(ctx context.Context, space *Space) error {
 // least returns the bound that no routing of a problem can beat; nil if the executor is
 // not subject to the topology's links.
 func (s *session) least(ctx context.Context, p *Problem) (leastTime, error) {
-	c, err := p.over()
+	c, err := p.Over(len(p.Topology.Ranks), p.InPlace)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +80,7 @@ func (s *session) least(ctx context.Context, p *Problem) (leastTime, error) {
 		return nil, err
 	}
 	if o := &s.options; o.Capabilities.OtherLinks {
-		o.Observer.notice(fmt.Sprintf("%s does not join the ranks by the links of %s: no bound is known for its times", o.Capabilities.Name, p.Topology.Name))
+		o.Observer.Say(fmt.Sprintf("%s does not join the ranks by the links of %s: no bound is known for its times", o.Capabilities.Name, p.Topology.Name))
 		return nil, nil
 	}
 	return bound.TimeUS, nil
@@ -88,7 +90,7 @@ func (s *session) least(ctx context.Context, p *Problem) (leastTime, error) {
 func (s *session) tally(space *Space, p *Problem, least leastTime) (results.Tally, error) {
 	tally := results.Tally{
 		Enumerated: space.Enumerated(),
-		Refused:    ByReason(space.Refusals),
+		Refused:    program.ByReason(space.Refusals),
 		Points:     space.tallyPoints(p, least),
 		Labels:     space.called(),
 	}
@@ -131,7 +133,7 @@ func (s *session) trials(p *Problem, least leastTime) autotune.Problem {
 func (s *session) limits(space *Space) (autotune.Options, error) {
 	how := s.how
 	limits := autotune.Options{
-		Executors: s.how.Executors, Jobs: s.parallelTrials(space, how.Jobs), Campaign: s.campaign, Strategy: s.options.Strategy,
+		Executors: s.how.Executors, Jobs: s.trialsAtOnce(space), Campaign: s.campaign, Strategy: s.options.Strategy,
 		Deadline: how.Timeout, Progress: how.Progress,
 	}
 	if how.Budget > 0 {
@@ -145,24 +147,17 @@ func (s *session) limits(space *Space) (autotune.Options, error) {
 	return limits, nil
 }
 
-// nameLimit puts the limit that the user gave into an error, for the rest that a round had.
-func (s *session) nameLimit(err error) error {
-	var limit *autotune.LimitError
-	if errors.As(err, &limit) {
-		limit.Value = map[string]string{"budget": s.how.Budget.String(), "trials": strconv.Itoa(s.how.Trials)}[limit.Limit]
+// trialsAtOnce is how many trials may be made at the same time: where they are simulated, as many
+// as there is memory for.
+func (s *session) trialsAtOnce(space *Space) int {
+	if !s.options.simulates() {
+		return s.how.Jobs
 	}
-	return err
-}
-
-// add adds the trials of earlier rounds, which a round finds in the journal, to its
-// summary, which becomes the search's.
-func (s *session) add(round autotune.Summary) {
-	before := s.summary
-	s.summary = round
-	s.summary.Trials += before.Trials
-	s.summary.Again += before.Again
-	s.summary.Known = max(round.Known-before.Trials, 0)
-	if s.summary.Changed == nil {
-		s.summary.Changed = before.Changed
+	var programs []*ir.Program
+	for i := range space.Candidates {
+		if p := space.Candidates[i].Program; p != nil {
+			programs = append(programs, p)
+		}
 	}
+	return program.Memory(s.options.Memory).Trials(programs, s.how.Jobs)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/solver"
-	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
@@ -80,19 +80,19 @@ func compileProgram(cmd *cobra.Command, name string) error {
 	if o.Instances, _ = cmd.Flags().GetInt("instances"); o.Instances < 1 {
 		return usagef("--instances %d: want at least 1", o.Instances)
 	}
-	limit := memoryLimit(cmd)
-	request.MaxOps = int(min(max(search.MostOperations(limit)/int64(o.Instances), 1), lang.MaxOps))
-	program, params, err := traceFamily(cmd, f, t, request)
+	limit := program.Memory(memoryLimit(cmd))
+	request.MaxOps = int(min(max(limit.Operations()/int64(o.Instances), 1), lang.MaxOps))
+	traced, params, err := traceFamily(cmd, f, t, request)
 	if large := (*lang.Error)(nil); errors.As(err, &large) && large.Large {
 		n := int64(max(large.Ops, request.MaxOps+1)) * int64(o.Instances)
-		return &limitError{fmt.Errorf("%s on %s: %s", name, t.Name, search.NoRoom(n, limit))}
+		return &limitError{fmt.Errorf("%s on %s: %s", name, t.Name, limit.NoRoom(n))}
 	}
 	if err != nil {
 		return err
 	}
 	comment := strings.TrimSpace(fmt.Sprintf("%s on %s %s", coll, t.Name, params))
 	return compileAndWrite(cmd, t, name, comment, o, func(o compiler.Options) (*compiler.Result, error) {
-		return compiler.Compile(program, o)
+		return compiler.Compile(traced, o)
 	})
 }
 

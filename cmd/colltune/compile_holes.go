@@ -11,7 +11,7 @@ import (
 	"github.com/colltune/colltune/constraints/rings"
 	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/constraints/trees"
-	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
@@ -96,7 +96,7 @@ func findTrees(cmd *cobra.Command, t *topologies.Topology, q script.Request, p s
 	case n > trees.MaxDisjointRanks:
 		return nil, &nothingError{fmt.Errorf("topology %s: finding trees for %d ranks takes too long: want at most %d ranks, or the trees as a parameter", t.Name, n, trees.MaxDisjointRanks)}
 	}
-	return search.Trees(cmd.Context(), t, q.Collective, q.Root, countParam(p, "trees"))
+	return program.Trees(cmd.Context(), t, q.Collective, q.Root, countParam(p, "trees"))
 }
 
 // chooseNICs chooses the GPUs that send through each NIC, unless each GPU's own NIC will

@@ -10,7 +10,7 @@ import (
 
 	"github.com/colltune/colltune/internal/memory"
 	"github.com/colltune/colltune/internal/units"
-	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/program"
 )
 
 // minMemory is the smallest --memory, in bytes: Go and the solvers need some.
@@ -62,4 +62,4 @@ func endError(ctx context.Context, interrupted error) error {
 }
 
 // solverMemory returns the number of bytes that each solver of a command may use.
-func solverMemory(cmd *cobra.Command) int64 { return search.SolverMemory(memoryLimit(cmd)) }
+func solverMemory(cmd *cobra.Command) int64 { return program.Memory(memoryLimit(cmd)).Solver() }

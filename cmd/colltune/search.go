@@ -21,6 +21,7 @@ import (
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -158,7 +159,7 @@ func searchCampaign(cmd *cobra.Command, r *searchRequest, c *results.Campaign, e
 	r.options.Observer.Stage = bar.stage
 	r.options.Observer.Notice = func(s string) { bar.pause(); say("%s", s) }
 	if verbose(cmd) {
-		r.options.Observer.Refused = func(f search.Refusal) { bar.pause(); say("refused: %s", f) }
+		r.options.Observer.Refused = func(f program.Refusal) { bar.pause(); say("refused: %s", f) }
 	}
 	effort.Progress = bar.event
 	r.keepMemoryLimit(cmd, c)
@@ -233,7 +234,7 @@ func dryRun(cmd *cobra.Command, all []*searchRequest) error {
 		r.options.Observer.Stage = bar.stage
 		r.options.Observer.Notice = func(s string) { bar.pause(); fmt.Fprintln(cmd.ErrOrStderr(), s) }
 		if verbose(cmd) {
-			r.options.Observer.Refused = func(f search.Refusal) { bar.pause(); fmt.Fprintf(cmd.ErrOrStderr(), "refused: %s\n", f) }
+			r.options.Observer.Refused = func(f program.Refusal) { bar.pause(); fmt.Fprintf(cmd.ErrOrStderr(), "refused: %s\n", f) }
 		}
 		f, err := search.Foresee(ctx, r.problem, r.options)
 		bar.done()
@@ -255,7 +256,7 @@ func dryRun(cmd *cobra.Command, all []*searchRequest) error {
 	}
 	s := sheet{columns: []column{text("candidates"), number("number")}}
 	s.add("enumerated", strconv.Itoa(d.Enumerated))
-	for _, reason := range search.Reasons(d.Refused) {
+	for _, reason := range program.Reasons(d.Refused) {
 		s.add("refused: "+reason, strconv.Itoa(d.Refused[reason]))
 	}
 	s.add("to be compiled", strconv.Itoa(d.Candidates-references))
@@ -287,7 +288,7 @@ func (d *dryDocument) add(r *searchRequest, f *search.Forecast) {
 	slices.Sort(d.Sizes)
 	d.Sizes = slices.Compact(d.Sizes)
 	d.Enumerated += f.Enumerated
-	for reason, n := range search.ByReason(f.Refusals) {
+	for reason, n := range program.ByReason(f.Refusals) {
 		d.Refused[reason] += n
 	}
 	d.Candidates += f.Candidates + f.References

@@ -16,8 +16,8 @@ import (
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/results/tuning"
-	"github.com/colltune/colltune/search/baseline"
 	"github.com/colltune/colltune/search/libraries"
+	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -74,7 +74,7 @@ All files are written, or none.`,
 			o := tuning.Options{Head: head, Release: release}
 			o.KeepSlower, _ = cmd.Flags().GetBool("keep-slower")
 			if format.All {
-				o.Left = baseline.Left(func(nodes, gpus int) (*topologies.Topology, error) { return partOf(cmd, nodes, gpus) })
+				o.Left = nccl.Left(func(nodes, gpus int) (*topologies.Topology, error) { return partOf(cmd, nodes, gpus) })
 			}
 			e, err := t.Export(format, o)
 			switch {

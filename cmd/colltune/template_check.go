@@ -15,6 +15,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
@@ -80,7 +81,7 @@ the check goes on. -t checks that system only, -p those values only.`,
 			s := sheet{columns: []column{text("topology"), number("nodes"), text("collective"), number("right"), text("refused"), text("why")}}
 			for _, r := range rows {
 				var refused []string
-				for _, reason := range search.Reasons(r.Refused) {
+				for _, reason := range program.Reasons(r.Refused) {
 					refused = append(refused, fmt.Sprintf("%s %d", reason, r.Refused[reason]))
 				}
 				s.add(r.Topology, strconv.Itoa(r.Nodes), r.Collective, strconv.Itoa(r.Right), strings.Join(refused, ", "), r.Why)
@@ -120,13 +121,13 @@ func systemsOf(cmd *cobra.Command, specs []systemSpec) iter.Seq2[*topologies.Top
 
 // checkTemplate enumerates a family's candidates on each system, as a search does.
 func checkTemplate(ctx context.Context, f *templates.Family, systems []*topologies.Topology, assignments []string) ([]templateCheckRow, error) {
-	program, err := f.Text()
+	text, err := f.Text()
 	if err != nil {
 		return nil, err
 	}
 	o := search.Options{
 		Families: []string{f.Name}, Instances: 1, Executor: sim.Name, RefuseMissingLinks: true,
-		Templates: []search.Template{{Name: filepath.Base(f.Source), Text: program}},
+		Templates: []search.Template{{Name: filepath.Base(f.Source), Text: text}},
 	}
 	if err := o.Assign(assignments); err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func checkTemplate(ctx context.Context, f *templates.Family, systems []*topologi
 			case err != nil:
 				return nil, fmt.Errorf("%s on %s: %w", c, t.Name, err)
 			default:
-				row.Refused = search.ByReason(space.Refusals)
+				row.Refused = program.ByReason(space.Refusals)
 				row.Right = space.Enumerated() - len(space.Refusals)
 				if len(space.Refusals) > 0 {
 					row.Why = space.Refusals[0].Detail

@@ -6,8 +6,9 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor/sim"
-	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/search/calibrate"
+	"github.com/colltune/colltune/search/library"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -18,10 +19,10 @@ func ExampleFit() {
 		fmt.Println(err)
 		return
 	}
-	calls, err := search.LibraryCalls(context.Background(), search.Problem{
-		Topology: t, InPlace: true, Sizes: []int64{1 << 10, 16 << 10, 64 << 10, 256 << 10},
-		Call: collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"},
-	}, search.Options{})
+	call := collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}
+	builder := program.New(program.Target{Call: call, Topology: t, InPlace: true}, program.Options{})
+	defer builder.Close()
+	calls, err := library.New(builder, library.Options{}, func(string) {}).Calls(context.Background(), []int64{1 << 10, 16 << 10, 64 << 10, 256 << 10})
 	if err != nil {
 		fmt.Println(err)
 		return

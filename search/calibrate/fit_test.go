@@ -12,7 +12,8 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor/sim"
-	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/library"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -20,7 +21,9 @@ import (
 // would choose on another.
 func measuredOn(t *testing.T, system, other *topologies.Topology, sizes ...int64) (points []Point) {
 	t.Helper()
-	calls, err := search.LibraryCalls(t.Context(), search.Problem{Topology: other, Call: collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, InPlace: true, Sizes: sizes}, search.Options{})
+	builder := program.New(program.Target{Topology: other, Call: collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, InPlace: true}, program.Options{})
+	defer builder.Close()
+	calls, err := library.New(builder, library.Options{}, func(string) {}).Calls(t.Context(), sizes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/library"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -93,13 +95,15 @@ func (r *Reader) Library(ctx context.Context, path string, text []byte, system *
 	if len(p.Sizes) > MostRows {
 		return t, fmt.Errorf("%s: %d sizes with usable times: want at most %d (--min-bytes and --max-bytes narrow them)", path, len(p.Sizes), MostRows)
 	}
-	calls, err := search.LibraryCalls(ctx, p, search.Options{Observer: search.Observer{Notice: r.Notice}})
+	builder := program.New(program.Target{Call: call, Topology: system, InPlace: inPlace}, program.Options{Observer: program.Observer{Notice: r.Notice}})
+	defer builder.Close()
+	calls, err := library.New(builder, library.Options{}, r.Notice).Calls(ctx, p.Sizes)
 	if err != nil {
 		return t, err
 	}
 	left := 0
 	for i := range calls {
-		if c := &calls[i]; c.StandIn || c.ClockUS > 0 { // another algorithm, so its times are not comparable
+		if c := &calls[i]; c.StandIn || c.From != library.Program { // another algorithm, so its times are not comparable
 			left++
 		} else {
 			us, _ := times.At(c.Bytes, placement)

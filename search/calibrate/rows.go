@@ -7,7 +7,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/results/intervals"
-	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/library"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -40,9 +40,9 @@ type Point struct {
 	MeasuredUS       float64 // microseconds
 }
 
-// Called is a library's call from its program, that was measured.
-func Called(c *search.LibraryCall, measuredUS float64) Point {
-	return Point{c.Bytes, c.Name, c.Program, c.Protocol, c.Tile, c.ExtraUS, c.LeastUS, measuredUS}
+// Called is a library's call, by the time from its program, that was measured.
+func Called(t *library.Time, measuredUS float64) Point {
+	return Point{t.Bytes, t.Name, t.Program, t.Protocol, t.Tile, t.ExtraUS, t.LeastUS, measuredUS}
 }
 
 // simulatedUS is the call's time, given the simulated one of its program.

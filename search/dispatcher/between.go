@@ -14,6 +14,7 @@ import (
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/program"
 )
 
 // Brief is a short search on a number of nodes between two of the map, which Search makes.
@@ -135,7 +136,7 @@ func (d *Dispatcher) byEstimate(nodes int, predicted map[table.Cell][]prediction
 			Algorithm: first.family, Source: "template", Own: first.parameters(), Instances: first.instances, Protocol: first.protocol, TileBytes: first.tile,
 			TimeUS: first.us, Evidence: "estimated", Executor: executor.Name, Found: Estimated, recipe: first.recipe,
 		}
-		if search.IsConstruction(first.family) {
+		if program.IsConstruction(first.family) {
 			row.Source = "synthesised"
 		}
 		d.interpolateLibrary(&row)

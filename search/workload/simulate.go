@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results/intervals"
-	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/search/libraries"
+	"github.com/colltune/colltune/search/library"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -42,8 +42,8 @@ func (v *Vendor) Times(k Kind) ([]libraries.Time, error) {
 		return nil, err
 	}
 	call := collective.Call{Collective: k.Collective, Counts: counts, Op: "sum", DType: cmp.Or(k.DType, "f32")}
-	p := search.Problem{Call: call, Topology: t, InPlace: collective.DefaultInPlace(k.Collective), Sizes: []int64{k.Bytes}}
-	calls, err := search.LibraryCalls(v.Context, p, search.Options{Solver: "pb", Executor: sim.Name, Memory: v.Memory})
+	target := program.Target{Call: call, Topology: t, InPlace: collective.DefaultInPlace(k.Collective)}
+	found, ok, err := library.Call(v.Context, target, k.Bytes, program.Options{Solver: "pb", Simulated: true, Memory: program.Memory(v.Memory)})
 	if err != nil {
 		return nil, err
 	}
@@ -51,15 +51,11 @@ func (v *Vendor) Times(k Kind) ([]libraries.Time, error) {
 		v.known, v.noticed = map[Kind][]libraries.Time{}, map[string]bool{}
 	}
 	v.known[k] = nil
-	if len(calls) == 0 {
+	if !ok {
 		return nil, nil
 	}
-	us, err := v.run(calls[0], t, &call)
-	if err != nil {
-		return nil, err
-	}
-	time := simulated(k, t.Runtime, t.Name, calls[0].Name, us)
-	v.widen(&time, t, calls[0].Name)
+	time := simulated(k, t.Runtime, t.Name, found.Name, found.US)
+	v.widen(&time, t, found.Name)
 	v.known[k] = []libraries.Time{time}
 	return v.known[k], nil
 }
@@ -72,19 +68,6 @@ func (v *Vendor) counts(k Kind) ([]int, error) {
 		}
 	}
 	return collective.Traffic(k.Collective, k.Ranks, k.Traffic)
-}
-
-// run is the time of the library's call.
-func (v *Vendor) run(c search.LibraryCall, t *topologies.Topology, call *collective.Call) (float64, error) {
-	if c.ClockUS > 0 {
-		return c.ClockUS, nil
-	}
-	prepared, err := sim.Prepare(c.Program, t)
-	if err != nil {
-		return 0, err
-	}
-	r, err := prepared.RunContext(v.Context, sim.Knobs{Bytes: c.Bytes, Protocol: c.Protocol, TileBytes: c.Tile, ElemBytes: call.ElemBytes()})
-	return c.TimeUS(r.TimeUS), err
 }
 
 // part is the system as a group of ranks has it: some GPUs of each of its nodes.

@@ -19,7 +19,9 @@ import (
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results/intervals"
 	"github.com/colltune/colltune/search"
-	"github.com/colltune/colltune/search/baseline"
+	"github.com/colltune/colltune/search/library"
+	"github.com/colltune/colltune/search/library/nccl"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
@@ -194,30 +196,32 @@ func (c call) library(ctx context.Context, p search.Problem, elem int64, times m
 	if !known {
 		return nil
 	}
-	found, err := search.ForcedLibraryCalls(ctx, p, search.Options{Solver: "pb", Jobs: 1}, forced)
+	builder := program.New(program.Target{Call: p.Call, Topology: p.Topology, InPlace: p.InPlace}, program.Options{Solver: "pb", Jobs: 1})
+	defer builder.Close()
+	found, err := library.New(builder, library.Options{Forced: forced}, func(string) {}).Calls(ctx, p.Sizes)
 	if err != nil {
 		return err
 	}
 	prepared := map[*ir.Program]*sim.Prepared{}
 	for _, l := range found {
-		if l.ClockUS > 0 {
-			times[l.Bytes] = timed{us: l.TimeUS(0), name: l.Name, system: intervals.SystemOf(p.Topology)}
-			continue
-		}
-		if prepared[l.Program] == nil {
-			if prepared[l.Program], err = sim.Prepare(l.Program, p.Topology); err != nil {
+		us := l.US
+		if l.From == library.Program {
+			if prepared[l.Program] == nil {
+				if prepared[l.Program], err = sim.Prepare(l.Program, p.Topology); err != nil {
+					return err
+				}
+			}
+			knobs := l.Knobs(elem)
+			r, err := prepared[l.Program].Run(knobs)
+			if err == nil && forced.BackToBack {
+				r.TimeUS, err = backToBack(prepared[l.Program], l.Program, p.Topology, knobs, r.TimeUS)
+			}
+			if err != nil {
 				return err
 			}
+			us = l.Of(r.TimeUS)
 		}
-		knobs := sim.Knobs{Bytes: l.Bytes, Protocol: l.Protocol, TileBytes: l.Tile, ElemBytes: elem}
-		r, err := prepared[l.Program].Run(knobs)
-		if err == nil && forced.BackToBack {
-			r.TimeUS, err = backToBack(prepared[l.Program], l.Program, p.Topology, knobs, r.TimeUS)
-		}
-		if err != nil {
-			return err
-		}
-		times[l.Bytes] = timed{us: l.TimeUS(r.TimeUS), name: l.Name, system: intervals.SystemOf(p.Topology)}
+		times[l.Bytes] = timed{us: us, name: l.Name, system: intervals.SystemOf(p.Topology)}
 	}
 	return nil
 }
@@ -227,7 +231,7 @@ var algorithms = map[string]string{Auto: "", "Ring": "ring", "Tree": "double-bin
 
 // forced is what NCCL_ALGO and NCCL_PROTO left of the library's choice; known is false of
 // values that are no library's.
-func (c call) forced() (f baseline.Forced, known bool) {
+func (c call) forced() (f nccl.Forced, known bool) {
 	f.Before222, f.BackToBack, f.NoFiles = c.before222, c.backToBack, c.otherDir
 	f.Family, known = algorithms[c.algo]
 	protocols := c.protocols

@@ -1,0 +1,105 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/search/program"
+)
+
+// order is the order in which drafts are built. If there may not be time for all, those for
+// comparison come first. Then the sizes take turns: each takes the draft with the least
+// estimated time there, of those that may fit on a GPU, as long as there is one.
+func (p *placement) order(drafts []*program.Draft) []int {
+	order := make([]int, 0, len(drafts))
+	var rest []int
+	for i, d := range drafts {
+		if p.expired == nil || d.Compared {
+			order = append(order, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	var bySize [][]int // drafts in rising order of time
+	for _, bytes := range p.problem.Sizes {
+		times, sorted := make([]float64, len(drafts)), slices.Clone(rest)
+		for _, i := range rest {
+			times[i] = p.Estimate(drafts[i], bytes)
+			if p.Unfitting(drafts[i]) != nil {
+				times[i] = math.Inf(1)
+			}
+		}
+		slices.SortStableFunc(sorted, func(a, b int) int { return cmp.Compare(times[a], times[b]) })
+		bySize = append(bySize, sorted)
+	}
+	taken := make([]bool, len(drafts))
+	for turn := range len(rest) {
+		for _, sorted := range bySize {
+			if i := sorted[turn]; !taken[i] {
+				taken[i] = true
+				order = append(order, i)
+			}
+		}
+	}
+	return order
+}
+
+// collect sorts built drafts into candidates and refusals, in the order of the drafts.
+// Drafts with the same program become one candidate, the first's, with the library's times of all.
+func (p *placement) collect(chosen worth, all []*program.Built) *Space {
+	space := &Space{}
+	refuse := func(d *program.Draft, reason program.Reason, detail string) {
+		space.Refusals = append(space.Refusals, p.Refuse(d.String(), reason, detail))
+	}
+	seen := map[string]int{} // by hash: index of the candidate
+	for i, d := range chosen.Drafts {
+		switch b := all[i]; {
+		case b == nil: // there was no time to build it
+			space.unexplored = append(space.unexplored, program.Unexplored{Name: d.Name, N: 1})
+		case b.Refusal != nil:
+			if chosen.timeless[d] {
+				p.options.Observer.Say(fmt.Sprintf("baseline %s cannot be run: %s: %s", d, b.Refusal.Reason, b.Refusal.Detail))
+			}
+			if !d.Reference {
+				refuse(d, b.Refusal.Reason, b.Refusal.Detail)
+			}
+		default:
+			at, known := seen[b.Hash]
+			if !known {
+				at = len(space.Candidates)
+				seen[b.Hash] = at
+				space.Candidates = append(space.Candidates, p.candidate(d, b))
+			}
+			c := &space.Candidates[at]
+			space.compare(c, d, chosen.times, p.problem.InPlace)
+			if known && !d.Reference {
+				refuse(d, program.Duplicate, "the same program as "+program.CandidateName(c.Algorithm, c.Parameters, c.Instances))
+			}
+		}
+	}
+	return space
+}
+
+// candidate converts a built draft for autotune, all but the library's times.
+func (p *placement) candidate(d *program.Draft, b *program.Built) autotune.Candidate {
+	protocols := p.options.Protocols
+	if d.Protocol != "" {
+		protocols = p.Protocols(d.Protocol)
+	}
+	return autotune.Candidate{
+		Algorithm:   d.Name,
+		Source:      d.Source,
+		Parameters:  program.Set(d.Params),
+		Channels:    b.Program.Channels() / max(d.Instances, 1),
+		Instances:   d.Instances,
+		Program:     b.Program,
+		Hash:        b.Hash,
+		SlotsNeeded: b.Slots,
+		Bound:       b.Bound,
+		Protocols:   protocols,
+		Reference:   d.Reference,
+	}
+}

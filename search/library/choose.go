@@ -1,0 +1,186 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/search/library/nccl"
+	"github.com/colltune/colltune/search/program"
+)
+
+// Chosen is what the library would run at some sizes.
+type Chosen struct {
+	Times []Time // one for a size at most, in the order of the sizes
+	// Drafts are the programs of Times that come from one, and those that the library runs
+	// otherwise where it has a closed form.
+	Drafts []*program.Draft
+}
+
+// Choose returns what the library would choose at each size, by its own cost model. Sizes with the
+// same choice share a draft. If a choice has no time here, the next best that has one stands in,
+// and the user is told.
+func (l *Library) Choose(ctx context.Context, sizes []int64) (Chosen, error) {
+	over, err := l.target.Over(len(l.target.Topology.Ranks), l.target.InPlace)
+	if err != nil {
+		return Chosen{}, err
+	}
+	forced, err := l.forced()
+	if err != nil {
+		return Chosen{}, err
+	}
+	c := choosing{Library: l, drafts: map[string]drafted{}, said: map[string]bool{}, without: map[string][]int64{}}
+	lacking := map[string][]int64{} // sizes without a choice, by reason
+	for _, bytes := range sizes {
+		choices, err := nccl.ForcedChoices(l.target.Topology, over, bytes, forced)
+		if err != nil {
+			lacking[err.Error()] = append(lacking[err.Error()], bytes)
+			continue
+		}
+		if err := c.first(ctx, choices, bytes); err != nil {
+			return Chosen{}, err
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(c.without)) {
+		l.say(fmt.Sprintf("at %s the library runs %s; what it runs otherwise stands in, and speedups are overstated there", sizesText(c.without[why]), why))
+	}
+	for _, why := range slices.Sorted(maps.Keys(lacking)) {
+		at, where := lacking[why], ""
+		if len(at) < len(sizes) {
+			where = " at " + strings.Join(texts(at), " ")
+		}
+		l.say(fmt.Sprintf("no baseline%s: %s", where, why))
+	}
+	return c.Chosen, nil
+}
+
+// choosing is what Choose knows so far.
+type choosing struct {
+	*Library
+	Chosen
+	drafts  map[string]drafted // by what is run, without the protocol
+	said    map[string]bool    // by family: reasons that were told
+	without map[string][]int64 // sizes where another choice stands in, by reason
+}
+
+// drafted is the program of a choice, or why there is none.
+type drafted struct {
+	draft *program.Draft
+	why   string
+}
+
+// first takes the first of the library's choices at a size that has a time.
+func (c *choosing) first(ctx context.Context, choices []nccl.Choice, bytes int64) error {
+	standIn, timed := "", false
+	for i := range choices {
+		choice := &choices[i]
+		s := c.sourceOf(choice)
+		switch {
+		case s == nil:
+			of := strings.ToUpper(choice.Family)
+			c.without[of+": "+choice.Lacks] = append(c.without[of+": "+choice.Lacks], bytes)
+			standIn = ", for " + of
+			continue
+		case timed && s.From != Program:
+			return nil
+		}
+		name := routingName(choice)
+		t := Time{Bytes: bytes, Name: name + " " + choice.Protocol.String() + standIn, From: s.From,
+			Protocol: choice.Protocol, Tile: choice.TileBytes, StandIn: standIn != "", choice: choice}
+		if !c.options.Measured {
+			t.ExtraUS, t.LeastUS = choice.ExtraUS, choice.LeastUS
+		}
+		t, why, err := s.time(c, ctx, t)
+		switch {
+		case err != nil:
+			return err
+		case why != "":
+			if of := choice.Family + why; !c.said[of] {
+				c.said[of] = true
+				c.say(fmt.Sprintf("baseline %s has no program here: %s", name, why))
+			}
+			continue
+		case !timed:
+			c.Times = append(c.Times, t)
+			if t.Draft != nil {
+				t.Draft.Compared = true
+			}
+		}
+		if timed = true; s.From != ClosedForm || c.options.Alone {
+			return nil // later choices would only stand in for it
+		}
+	}
+	return nil
+}
+
+func texts(sizes []int64) (all []string) {
+	for _, n := range sizes {
+		all = append(all, units.Bytes(n).String())
+	}
+	return all
+}
+
+// sizesText names sizes that follow one another by the first and the last.
+func sizesText(sizes []int64) string {
+	if all := texts(sizes); len(all) < 3 {
+		return strings.Join(all, " and ")
+	}
+	return units.Bytes(sizes[0]).String() + " to " + units.Bytes(sizes[len(sizes)-1]).String()
+}
+
+// source is a way to a time of one of the library's choices.
+type source struct {
+	From    From
+	applies func(*Library, *nccl.Choice) bool
+	time    func(*choosing, context.Context, Time) (t Time, why string, err error) // why: there is none
+}
+
+// sources are tried in order: the first that applies to a choice gives its time.
+var sources = []source{
+	{ClosedForm, (*Library).hasClock, (*choosing).byClock},
+	{SteadyState, (*Library).outgrown, (*choosing).bySteadyState},
+	{Program, (*Library).hasProgram, (*choosing).byProgram},
+}
+
+// sourceOf returns the source of a choice's time; nil: there is none.
+func (l *Library) sourceOf(c *nccl.Choice) *source {
+	for i := range sources {
+		if s := &sources[i]; s.applies(l, c) {
+			return s
+		}
+	}
+	return nil
+}
+
+func (l *Library) hasClock(c *nccl.Choice) bool { return c.ClockUS > 0 && !l.options.Measured }
+
+func (c *choosing) byClock(_ context.Context, t Time) (Time, string, error) {
+	t.Name, t.US, t.ExtraUS, t.LeastUS = t.choice.Family+" "+t.Protocol.String(), t.choice.ClockUS, 0, 0
+	return t, "", nil
+}
+
+func (c *choosing) bySteadyState(ctx context.Context, t Time) (Time, string, error) {
+	return c.steadyTime(ctx, t)
+}
+
+func (l *Library) hasProgram(c *nccl.Choice) bool { return c.Lacks == "" }
+
+// byProgram drafts the choice's program. Sizes with the same choice share one.
+func (c *choosing) byProgram(ctx context.Context, t Time) (Time, string, error) {
+	key := routingName(t.choice)
+	known, ok := c.drafts[key]
+	if !ok {
+		var err error
+		if known.draft, known.why, err = c.draft(ctx, t.choice); err != nil {
+			return t, "", err
+		}
+		if c.drafts[key] = known; known.draft != nil {
+			c.Drafts = append(c.Drafts, known.draft)
+		}
+	}
+	t.Draft = known.draft
+	return t, known.why, nil
+}

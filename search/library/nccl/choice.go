@@ -1,0 +1,179 @@
+package nccl
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Choice is what the vendor's library would run, as a program of ours: a
+// family's routing with Parameters, in Channels copies.
+type Choice struct {
+	// Family is ring, double-binary-tree, chain (the ring of broadcast and
+	// reduce), direct, nvls, pat, or all-pairs.
+	Family string
+	// Lacks says why no program of ours can be what the library runs; empty
+	// where one can.
+	Lacks string
+	// ClockUS is the time of the call by a closed form, in microseconds, where Lacks is
+	// not empty; 0 where none is known.
+	ClockUS float64
+	// ExtraUS is what the library's call takes beyond the same instructions, run as a
+	// program, in microseconds: below 0 where it takes less, 0 where nothing is known.
+	ExtraUS float64
+	// LeastUS is what the library's call takes at least, in microseconds; 0 where nothing
+	// is known.
+	LeastUS float64
+	// TurnsUS is what the busiest channel takes for its peers one after another, in
+	// microseconds, where peers share channels; 0 where none do. No program here shares them.
+	TurnsUS float64
+	// Parameters of the family: rings or trees that leave a node by different
+	// GPUs. The data is divided between them.
+	Parameters map[string]int
+	Protocol   topologies.Proto
+	// Channels is how many copies of the routing run side by side, each over
+	// its part of the data. Times the rings (twice the trees) it is what the
+	// library calls channels, rounded up.
+	Channels int
+	// TileBytes is the library's chunk where it is not the one of its rings; 0
+	// where it is.
+	TileBytes int64
+	// Algorithm is NCCL's name of it, for collectives of which it asks a tuner; "" of others,
+	// and of files.
+	Algorithm string
+	// Most is how many channels it asks for at most, for the size alone: the communicator has
+	// no more than its own.
+	Most int
+	// ModelUS is the library's own estimate of the time, in microseconds; 0 of a file, which
+	// it takes without one.
+	ModelUS float64
+}
+
+// Ways is how many different rings or trees a choice has.
+func (c *Choice) Ways() int { return max(c.Parameters["rings"], c.Parameters["trees"], 1) }
+
+// Choose finds the library's choice for a call of that many bytes, as nccl-tests
+// prints them. The error says that the collective and the topology do not fit.
+func Choose(t *topologies.Topology, c collective.Collective, bytes int64) (Choice, error) {
+	all, err := Choices(t, c, bytes)
+	if err != nil {
+		return Choice{}, err
+	}
+	return all[0], nil
+}
+
+// Choices returns the library's choice by its own cost model, then the same with fewer
+// different routings, then its choice without that algorithm. The later ones stand in
+// where no program of ours implements the first. Fewer than 2 ranks, ranks that are not
+// t's, and bytes below 1 are errors.
+func Choices(t *topologies.Topology, c collective.Collective, bytes int64) ([]Choice, error) {
+	return ForcedChoices(t, c, bytes, Forced{})
+}
+
+// ForcedChoices is Choices among what f leaves. That nothing is left is an error.
+func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64, f Forced) ([]Choice, error) {
+	return newSystem(t).choices(c, bytes, f)
+}
+
+func (s *system) choices(c collective.Collective, bytes int64, f Forced) ([]Choice, error) {
+	t := s.t
+	switch {
+	case c.Ranks != len(t.Ranks):
+		return nil, fmt.Errorf("%s over %d ranks on %s of %d: want as many", c.Name, c.Ranks, t.Name, len(t.Ranks))
+	case c.Ranks < 2:
+		return nil, fmt.Errorf("%s over one rank: nothing to choose", c.Name)
+	case bytes < 1:
+		return nil, fmt.Errorf("%s of %d bytes: want at least 1", c.Name, bytes)
+	}
+	var each [][]Choice
+	if file, ok := s.rccl.file(s, call{c.Name, c.InPlace, bytes}, f); ok {
+		each = append(each, []Choice{file})
+	}
+	if peers, ok := pointToPoint[c.Name]; ok {
+		return append(slices.Concat(each...), s.direct(peers(c.Ranks), bytes, f)), nil
+	}
+	for _, a := range algorithms {
+		if !a.runs(c.Name, s) {
+			continue
+		}
+		least, best := math.Inf(1), topologies.Simple
+		for _, p := range topologies.AllProtocols {
+			if !f.allows(p, s) {
+				continue
+			}
+			if us := s.time(a, p, c.Name, bytes); us < least {
+				least, best = us, p
+			}
+		}
+		if math.IsInf(least, 1) {
+			continue
+		}
+		channels := s.reduced(a, best, bytes)
+		programs := a.programs(s, channels)
+		if !f.leaves(programs) {
+			continue
+		}
+		for i := range programs {
+			programs[i].Protocol, programs[i].ModelUS = best, least
+			programs[i].Algorithm, programs[i].Most = a.name(s), s.most(a, best, bytes)
+			programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, best, channels, bytes), s.extra(a, call{c.Name, c.InPlace, bytes}, best, channels, f)
+			if a.clock != nil {
+				programs[i].ClockUS = a.clock(s, bytes)
+			}
+		}
+		each = append(each, programs)
+	}
+	if len(each) == 0 {
+		return nil, fmt.Errorf("%s: the library has no algorithm for it", c.Name)
+	}
+	slices.SortStableFunc(each, func(a, b []Choice) int { return cmp.Compare(a[0].ModelUS, b[0].ModelUS) })
+	return slices.Concat(each...), nil
+}
+
+// reduced is the library's channels for a size: all of them, or as few as leave
+// each thread enough to do (topoGetAlgoInfo).
+func (s *system) reduced(a *algorithm, p topologies.Proto, bytes int64) int {
+	channels := min(2*s.graph.channels, maxChannels) // doubled after the search, for rings and trees
+	if s.rccl != nil {
+		channels = s.rccl.channels
+	}
+	return min(channels, int(max(bytes/s.bytesPerChannel(a, p), 1)))
+}
+
+// most is Choice.Most: NVLS takes its channels whatever the size.
+func (s *system) most(a *algorithm, p topologies.Proto, bytes int64) int {
+	if channels := s.reduced(a, p, bytes); !a.switches && channels < min(2*s.graph.channels, maxChannels) {
+		return channels
+	}
+	return maxChannels
+}
+
+// bytesPerChannel is how much of a call a channel has to have.
+func (s *system) bytesPerChannel(a *algorithm, p topologies.Proto) int64 {
+	each := int64(threads[p] * threadThreshold[p])
+	if s.rccl != nil {
+		each = int64(rcclThreads * threadThreshold[p])
+	}
+	if p == topologies.Simple && s.graph.intra*float64(s.graph.channels) <= pciBandwidth {
+		each /= 2 // half the threads
+	}
+	if a.ring && p == topologies.LL {
+		each *= int64(s.n)
+	}
+	return each
+}
+
+// call is a collective of a size, in place or not.
+type call struct {
+	name    string
+	inPlace bool
+	bytes   int64
+}
+
+// copies is how many times a routing over that many channels must be there to
+// have all of the library's.
+func copies(channels, of int) int { return (channels + of - 1) / of }

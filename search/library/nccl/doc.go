@@ -1,0 +1,37 @@
+// Package nccl says what the vendor's library would do: which algorithm,
+// protocol and how many channels NCCL's own cost model picks for a collective
+// of a size on a topology.
+//
+//	dgx-a100, allreduce    1 MiB  ring LL     ×24    one ring, in 24 copies
+//	                      16 MiB  ring LL128  ×24    (GC3 section 7.1.1)
+//	                       1 GiB  ring Simple ×24
+//
+// Three stages, as in NCCL 2.30: channels and their speed from the topology
+// (graph/search.cc), a latency and bandwidth for each algorithm and protocol
+// (graph/tuning.cc), the least time, and fewer channels where the size does not
+// fill them (enqueue.cc). Collectives that NCCL builds of sends and receives
+// are direct, with LL up to 16 KiB for each channel that a peer may have and Simple
+// above (direct.go).
+//
+// The model tells what the library selects. It is no clock: measured times are
+// up to twice as long at small sizes. What a call takes beyond a program's simulated time
+// is in extra.go; only NVLS and PAT have a clock here (nvls.go, pat.go).
+//
+// Invariants: a choice depends on the topology, the collective and the size
+// alone; a graph search is replaced by counting what each GPU's links, those
+// between sockets and each node's NICs can carry, which finds what NCCL finds on
+// switches, hybrid cube meshes and full meshes.
+//
+// What no program here does, as NVLS, where switches reduce, or PAT, is told
+// as the library's choice, with its time by a closed form (docs/simulator.md), and with
+// what the library would run otherwise behind it.
+//
+// RCCL's systems go by RCCL 2.21.5 (rccl.go): the nodes that it knows by their links, with
+// a list of rings and tuning constants each, and its own times of a call. On 8 MI300X it
+// takes MSCCL files first (rcclfiles.go), as programs of the same routing here.
+//
+// Left says a choice in the form of NCCL's tuner (left.go), for files that have to name what
+// they leave to NCCL.
+//
+// It does not choose CollNet, which needs a network that reduces.
+package nccl

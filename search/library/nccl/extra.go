@@ -1,0 +1,109 @@
+package nccl
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// What a call of the library takes beyond the same instructions, run as a program.
+const (
+	// channelExtra is what each channel but one adds to a call of LL or LL128 with NCCL
+	// before 2.22, in microseconds: fitted to all-reduces over 4 and 8 A100, 64 KiB to
+	// 1 MiB, where calls of 2.8 to 2.18 (ABCI, NDv4, SXM4) grow by 1.0 to 1.3 us a channel.
+	// Those of 2.27 do not: since 2.22 channels share the description of their work, in the
+	// kernel's arguments.
+	channelExtra = 1.15
+	// peerExtra is what each peer of the node but one adds to sends and receives, and
+	// doubleExtra what each doubling of a peer's channels does with LL, in microseconds:
+	// fitted to all-to-alls over 2, 4 and 8 A100, H200 and B200 up to 4 MiB (NCCL 2.23 to
+	// 2.29).
+	peerExtra   = 0.5
+	doubleExtra = 1.2
+	// partsLeast and partLeast are what sends and receives in a node take at least with NCCL
+	// before 2.22, in microseconds: for a call, and for each part of 64 KiB, of which each peer has
+	// 32 at most. Fitted to all-to-alls over 2 to 8 A100, 768 KiB to 24 MiB, where the
+	// number of peers does not matter.
+	partsLeast = 12
+	partLeast  = 5.4
+)
+
+// copiedParts is into how many parts a call divides the bytes of which a rank keeps a copy
+// of one, out of place.
+var copiedParts = map[string]func(ranks int) int{
+	"allgather": func(n int) int { return n },
+	"broadcast": func(int) int { return 1 },
+}
+
+// extra is what the library's call takes beyond the same instructions, run as a program,
+// in microseconds. It is below 0 where the library takes less: the first send of an
+// all-gather, or of a broadcast's root, is the copy as well for which a program has a step.
+func (s *system) extra(a *algorithm, c call, p topologies.Proto, channels int, f Forced) float64 {
+	if s.rccl != nil {
+		return rcclExtra.of(p)
+	}
+	us := 0.
+	if f.Before222 && p != topologies.Simple {
+		us += channelExtra * float64(channels-1)
+	}
+	if parts := copiedParts[c.name]; parts != nil && !c.inPlace {
+		us -= copyUS(s.t.Protocols[p], float64(c.bytes)/float64(parts(s.n)*channels))
+	}
+	if a.inSteps && a.ring && p == topologies.Simple {
+		us += s.oneSlice(c.bytes, channels, s.tile(a, p, channels, c.bytes), f.BackToBack)
+	}
+	if a.tree && s.nodes > 1 {
+		us -= s.treeSaves(p)
+	}
+	return us
+}
+
+// oneSlice is what a chain of Simple takes more, in microseconds, as each of its calls is
+// one slice there (BROADCAST_SLICESTEPS), where a program's is two: fewer slices, but a
+// rank passes on nothing before it has a whole call. Where calls follow back to back, that
+// shows in none but the first.
+func (s *system) oneSlice(bytes int64, channels int, tile int64, backToBack bool) float64 {
+	p := &s.t.Protocols[topologies.Simple]
+	each := float64(bytes) / float64(channels)
+	us := -math.Ceil(each/float64(tile)) * float64(p.SendSlice)
+	if rate := min(p.SendRate, p.RecvRate).PerMicro(); rate > 0 && !backToBack {
+		half := min(each, float64(tile)) / 2
+		us += float64(s.n-1) * p.Fused * half / rate
+	}
+	return us
+}
+
+// treeSaves is what a tree over nodes takes less, in microseconds. A program's ranks wait
+// for another of their threadblocks three times for each level but the last, wherever
+// they have a node's and their own part to sum or to pass on, which the library does in
+// one primitive; and its connections, at most two children and a parent, start while the
+// first messages move. All-reduces of 64 B over 2 to 16 nodes (ABCI) come out at 0.93 to
+// 0.98.
+func (s *system) treeSaves(p topologies.Proto) float64 {
+	waits := 3 * (math.Ceil(math.Log2(float64(s.nodes))) - 1)
+	starts := min(s.nodes, 4) - 2
+	return waits*float64(s.t.Protocols[p].Dep) + float64(starts)*float64(s.t.Protocols[p].NetStart)
+}
+
+// copyUS returns the microseconds that a threadblock takes to copy a number of bytes.
+func copyUS(p topologies.Protocol, bytes float64) float64 {
+	pass := 16 * float64(p.Threads) // bytes
+	tiles := math.Ceil(bytes / float64(p.Tile))
+	return math.Ceil(bytes/pass)*float64(cmp.Or(p.CopyPass, p.ReducePass)) + tiles*float64(p.ReduceCall)
+}
+
+// directExtra is extra for sends and receives, of part bytes a channel, that are cut into
+// steps. With Simple a step is one slice there, where a call of a program is two.
+func (s *system) directExtra(peers int, p topologies.Proto, channels int, part, step int64) float64 {
+	us := peerExtra * float64(max(peers-1, 0))
+	switch {
+	case s.rccl != nil:
+		return 0
+	case p != topologies.Simple:
+		us += doubleExtra * math.Log2(float64(channels))
+	case part <= step:
+		us -= float64(s.t.Protocols[p].SendSlice)
+	}
+	return us
+}

@@ -1,0 +1,44 @@
+package search
+
+import (
+	"github.com/colltune/colltune/search/program"
+	"github.com/colltune/colltune/templates"
+)
+
+// pass says how the candidates of a problem are enumerated, once.
+type pass struct {
+	cache   *program.Cache // nil: none
+	expired deadline       // nil: there is time for all
+}
+
+// placement is one of a request's placements, whose candidates are enumerated.
+type placement struct {
+	*program.Builder
+	problem *Problem // of the placement alone
+	options *Options
+	asked   []*templates.Family
+	expired deadline
+	index   int // among the placements
+	of      int // the number of placements
+}
+
+// eachPlacement does something with each placement of a request, and ends its solvers.
+func (r *request) eachPlacement(how pass, do func(*placement) error) error {
+	placements := r.problem.placements()
+	for i := range placements {
+		one := &placements[i]
+		p := &placement{program.New(one.target(), r.options.building(how.cache)), one, &r.options, r.asked, how.expired, i, len(placements)}
+		err := do(p)
+		p.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// late returns a function that reports whether a stage begins nothing more, once a part
+// of it has to be done.
+func (p *placement) late(s stage, part float64) program.Late {
+	return func() bool { return p.expired != nil && p.expired(s, p.index, p.of, part) }
+}

@@ -1,0 +1,70 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/program"
+)
+
+// Effort is how a campaign is run and how far; none of it changes the answer.
+type Effort struct {
+	Executors *executor.Pool // whoever made it closes it
+	Jobs      int
+	Trials    int           // at most this many new trials; 0: no limit
+	Budget    time.Duration // 0: no limit
+	Timeout   time.Duration // of a trial, which the executors see to, and of a solver's query; 0: their own
+	Progress  func(autotune.Event)
+}
+
+// newCache is the cache of a campaign for a search with a description of its executor. repeat says
+// that it enumerates several times.
+func newCache(c *results.Campaign, o *Options, coll string, repeat bool) *program.Cache {
+	depends := fmt.Sprintf("%s %v %v %v %v %d", c.Plan().Hash(), o.Timeout, o.known().NativeOnly, o.chooses(coll), o.Baseline != nil, o.Memory)
+	return program.NewCache(c, depends, repeat)
+}
+
+// session is a search under way.
+type session struct {
+	*request
+	campaign *results.Campaign
+	how      Effort
+	started  time.Time
+	cache    *program.Cache
+	earlier  []autotune.Earlier // what it learns from other campaigns
+	summary  autotune.Summary
+}
+
+// left returns the time left of the budget.
+func (s *session) left() time.Duration { return s.how.Budget - time.Since(s.started) }
+
+func (s *session) overBudget() error {
+	return &autotune.LimitError{Limit: "budget", Value: s.how.Budget.String()}
+}
+
+// nameLimit puts the limit that the user gave into an error, for the rest that a round had.
+func (s *session) nameLimit(err error) error {
+	var limit *autotune.LimitError
+	if errors.As(err, &limit) {
+		limit.Value = map[string]string{"budget": s.how.Budget.String(), "trials": strconv.Itoa(s.how.Trials)}[limit.Limit]
+	}
+	return err
+}
+
+// add adds the trials of earlier rounds, which a round finds in the journal, to its
+// summary, which becomes the search's.
+func (s *session) add(round autotune.Summary) {
+	before := s.summary
+	s.summary = round
+	s.summary.Trials += before.Trials
+	s.summary.Again += before.Again
+	s.summary.Known = max(round.Known-before.Trials, 0)
+	if s.summary.Changed == nil {
+		s.summary.Changed = before.Changed
+	}
+}
