@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// pairName is the program of docs/compiler.md.
+// pairName is the program of docs/reference/compiler.md.
 const pairName = "pair"
 
 // TestDocs: the page lists the passes there are, and its dumps are those of the
 // program that it shows, each of which is read back and compiles.
 func TestDocs(t *testing.T) {
-	text, err := os.ReadFile("../docs/compiler.md")
+	text, err := os.ReadFile("../docs/reference/compiler.md")
 	if err != nil {
 		t.Fatal(err)
 	}

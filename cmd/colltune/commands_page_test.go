@@ -3,8 +3,8 @@ package main
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,34 +13,25 @@ import (
 	"github.com/spf13/pflag"
 )
 
-var updateCommands = flag.Bool("update-commands", false, "write the flags in docs/commands.md anew")
+var updateCommands = flag.Bool("update-commands", false, "write docs/reference/flags.md anew")
 
-// flagsOfPage is the part of docs/commands.md that lists the flags.
-var flagsOfPage = regexp.MustCompile(`(?s)<!-- flags -->\n(.*)<!-- end of flags -->\n`)
-
-// docs/commands.md lists every flag of every command, and no others.
+// docs/reference/flags.md lists every flag of every command, and no others.
 func TestPageListsEveryFlag(t *testing.T) {
-	const file = "../../docs/commands.md"
+	const file = "../../docs/reference/flags.md"
+	want := flagsPage()
+	if *updateCommands {
+		if err := os.WriteFile(file, []byte(want), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := flagsOfPage.FindSubmatch(text)
-	if page == nil {
-		t.Fatalf("%s has no part with the flags", file)
-	}
-	want := allFlags()
-	if string(page[1]) == want {
+	if string(text) == want {
 		return
 	}
-	if *updateCommands {
-		now := flagsOfPage.ReplaceAllLiteral(text, []byte("<!-- flags -->\n"+want+"<!-- end of flags -->\n"))
-		if err := os.WriteFile(file, now, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	there, wanted := strings.Split(string(page[1]), "\n"), strings.Split(want, "\n")
+	there, wanted := strings.Split(string(text), "\n"), strings.Split(want, "\n")
 	for _, line := range wanted {
 		if !slices.Contains(there, line) {
 			t.Errorf("missing: %s", line)
@@ -54,34 +45,73 @@ func TestPageListsEveryFlag(t *testing.T) {
 	t.Errorf("%s is not the page of these flags: go test -update-commands writes them anew", file)
 }
 
-// allFlags are the tables of all commands' flags.
-func allFlags() string {
-	started := false
-	root := newRoot(&started)
-	var b strings.Builder
-	b.WriteString("Every command also has `-h, --help`; `-v, --verbose`, which prints more to standard error; `-q, --quiet`, which prints nothing there but the error that ends the command; and `--memory SIZE`, the most [memory](#memory) that the command may use.\n")
+// flagsPage lists all commands' flags; what is the same of several commands stands once.
+func flagsPage() string {
+	type command struct {
+		name string
+		rows []flagRow
+	}
+	var all []command
+	used := map[flagRow]int{}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		if c.Name() == "completion" || c.Name() == "help" {
 			return
 		}
-		if rows := flagRows(c.LocalNonPersistentFlags()); rows != "" {
-			fmt.Fprintf(&b, "\n### %s\n\n| flag | default | what it is |\n|---|---|---|\n%s", c.CommandPath()[len("colltune "):], rows)
+		if rows := flagRows(c.LocalNonPersistentFlags()); len(rows) > 0 {
+			all = append(all, command{c.CommandPath()[len("colltune "):], rows})
+			for _, r := range rows {
+				used[r]++
+			}
 		}
 		for _, sub := range c.Commands() {
 			walk(sub)
 		}
 	}
-	for _, c := range commands { // as they are listed above
+	started := false
+	root := newRoot(&started)
+	for _, c := range commands { // as docs/commands.md lists them
 		of := c()
 		i := slices.IndexFunc(root.Commands(), func(sub *cobra.Command) bool { return sub.Name() == of.Name() })
 		walk(root.Commands()[i])
 	}
+
+	const header = "\n| flag | default | what it is |\n|---|---|---|\n"
+	several := slices.Collect(maps.Keys(used))
+	several = slices.DeleteFunc(several, func(r flagRow) bool { return used[r] == 1 })
+	slices.SortFunc(several, func(a, b flagRow) int { return strings.Compare(a.long+a.what, b.long+b.what) })
+	var b strings.Builder
+	b.WriteString("# Flags\n\n" +
+		"All flags of all [commands](../commands.md), as `colltune help COMMAND` prints them; `go test ./cmd/colltune -run TestPageListsEveryFlag -update-commands` writes this page. " +
+		"Every command also has `-h, --help`; `-v, --verbose`, which prints more to standard error; `-q, --quiet`, which prints nothing there but the error that ends the command; and `--memory SIZE`, the most [memory](../commands.md#memory) that the command may use.\n\n" +
+		"## Of several commands\n" + header)
+	for _, r := range several {
+		b.WriteString(r.text)
+	}
+	for _, c := range all {
+		var own, shared []string
+		for _, r := range c.rows {
+			if used[r] == 1 {
+				own = append(own, r.text)
+			} else {
+				shared = append(shared, "`--"+r.long+"`")
+			}
+		}
+		fmt.Fprintf(&b, "\n## %s\n", c.name)
+		if len(own) > 0 {
+			b.WriteString(header + strings.Join(own, ""))
+		}
+		if len(shared) > 0 {
+			fmt.Fprintf(&b, "\nOf several commands: %s.\n", strings.Join(shared, ", "))
+		}
+	}
 	return b.String()
 }
 
-func flagRows(flags *pflag.FlagSet) string {
-	var b strings.Builder
+// flagRow is a flag's row of a table.
+type flagRow struct{ long, what, text string }
+
+func flagRows(flags *pflag.FlagSet) (all []flagRow) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" {
 			return
@@ -94,9 +124,10 @@ func flagRows(flags *pflag.FlagSet) string {
 		if kind != "" {
 			name += " " + kind
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, withoutFlag(f), strings.ReplaceAll(what, "|", `\|`))
+		what = strings.ReplaceAll(what, "|", `\|`)
+		all = append(all, flagRow{f.Name, what, fmt.Sprintf("| `%s` | %s | %s |\n", name, withoutFlag(f), what)})
 	})
-	return b.String()
+	return all
 }
 
 // withoutFlag returns a flag's default, "" if it has none.

@@ -20,7 +20,7 @@ func topologyBoundsCommand() *cobra.Command {
 		Short: "Print the best that any algorithm can reach on a system, with the proof",
 		Long: `bounds prints the fewest steps and the highest algorithm bandwidth that any algorithm
 for a collective can reach on a system. The bandwidth is an exact fraction, with its
-proof: a cut, or lengths of links (docs/bounds.md). For alltoall, alltonext and
+proof: a cut, or lengths of links (docs/reference/bounds.md). For alltoall, alltonext and
 sendrecv it also prints the bandwidth of a multicommodity flow: where the two are
 equal, the bound is tight.
 

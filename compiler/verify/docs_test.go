@@ -9,10 +9,10 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// TestDocument runs the example of docs/ir.md: the document is right and
+// TestDocument runs the example of docs/reference/ir.md: the document is right and
 // canonical, prints as the text above it, and goes wrong as said below it.
 func TestDocument(t *testing.T) {
-	text, err := os.ReadFile("../../docs/ir.md")
+	text, err := os.ReadFile("../../docs/reference/ir.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@
 // Model: any rank may relay data; a switch does not copy or reduce; the directions of a
 // link are independent.
 //
-// Invariants: a bound is never below the bandwidth of any routing (docs/bounds.md has
+// Invariants: a bound is never below the bandwidth of any routing (docs/reference/bounds.md has
 // the arguments). Relabelling ranks does not change the bound of a symmetric collective
 // if all sets of ranks are examined (up to ten ranks) or a flow reaches the bound; on
 // larger systems alltoall and allreduce try blocks of consecutive ranks. A bound ends

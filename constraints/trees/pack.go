@@ -21,7 +21,7 @@ type Options struct {
 	MaxTrees int
 }
 
-// DefaultMaxTrees suffices for every system of docs/bounds.md: two MI250 nodes need 83.
+// DefaultMaxTrees suffices for every system of docs/reference/bounds.md: two MI250 nodes need 83.
 const DefaultMaxTrees = 128
 
 // kind is a row of the table of collectives that trees can implement.
