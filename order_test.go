@@ -16,9 +16,9 @@ import (
 // mostForward is the largest share of a package's references between its files that may
 // run to a later file, in the order in which doc.go lists them.
 var mostForward = map[string]float64{
-	"search":            0.12,
-	"search/program":    0.12,
-	"search/library":    0.12,
+	"search":            0.03,
+	"search/program":    0.05,
+	"search/library":    0.05,
 	"cmd/colltune":      0.15,
 	"constraints/synth": 0.15,
 }

@@ -10,13 +10,6 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// baseline is what the vendor's library takes at one size, in a placement.
-type baseline struct {
-	library.Time
-	inPlace bool
-	hash    string // of its program; empty if there is none
-}
-
 // compare adds the times that come from a draft to the candidate with its program, and to the
 // space.
 func (s *Space) compare(c *autotune.Candidate, d *program.Draft, times []library.Time, inPlace bool) {

@@ -1,6 +1,8 @@
 package search
 
-import "time"
+import (
+	"time"
+)
 
 // The stages of an enumeration. Under a budget, each has a part of the time, and what it
 // leaves out is gone through in the time that is left after tuning, or by a later search.

@@ -7,8 +7,17 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/search/library"
 	"github.com/colltune/colltune/search/program"
 )
+
+// worth is what is worth building.
+type worth struct {
+	program.Drafted // the library's choices last
+	library         *library.Library
+	times           []library.Time          // of the library
+	timeless        map[*program.Draft]bool // refused, and nothing else gives their times
+}
 
 // order is the order in which drafts are built. If there may not be time for all, those for
 // comparison come first. Then the sizes take turns: each takes the draft with the least

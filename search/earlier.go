@@ -1,7 +1,6 @@
 package search
 
 import (
-	"context"
 	"encoding/csv"
 	"fmt"
 	"slices"
@@ -72,35 +71,3 @@ func (e *Earlier) read() (fingerprint string, all []autotune.Earlier, err error)
 
 // StrategyError is the error of a flag that the strategy or the executor takes no notice of.
 type StrategyError struct{ error }
-
-// readEarlier returns what the search learns from other campaigns. Of one that another
-// executor measured it learns nothing: before the first trial that is an error.
-func (s *session) readEarlier(ctx context.Context) (all []autotune.Earlier, err error) {
-	o := &s.options
-	if len(o.Earlier) == 0 && o.Gain == 0 {
-		return nil, nil
-	}
-	d, err := s.how.Executors.Describe(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if name := autotune.StrategyOf(o.Strategy, d.Deterministic); name != autotune.MeasuredStrategy {
-		return nil, &StrategyError{fmt.Errorf("--gain and --learn-from concern the strategy %s only, not %s: leave them out, or give --strategy %s", autotune.MeasuredStrategy, name, autotune.MeasuredStrategy)}
-	}
-	own := autotune.ExecutorOf(d)
-	for i := range o.Earlier {
-		e := &o.Earlier[i]
-		fingerprint, times, err := e.read()
-		switch {
-		case err != nil:
-			return nil, err
-		case fingerprint == own.Hash():
-			all = append(all, times...)
-		case len(s.campaign.Trials()) == 0:
-			return nil, &StrategyError{fmt.Errorf("--learn-from %s: measured on another executor, device or driver than %s here: its times say nothing of this one's", e.Name, own.Name)}
-		default:
-			o.Observer.Say(fmt.Sprintf("nothing is learned from %s, which another executor, device or driver measured", e.Name))
-		}
-	}
-	return all, nil
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/search/library"
@@ -67,14 +68,6 @@ func (o *Options) noticeMemory(refusals []program.Refusal) {
 	if n := program.ByReason(refusals)[string(program.NoMemory)]; n > 0 {
 		o.Observer.Say(fmt.Sprintf("%s refused for want of memory: the limit is %v, and --memory sets another", units.Count(n, "candidate"), units.Bytes(o.Memory)))
 	}
-}
-
-// worth is what is worth building.
-type worth struct {
-	program.Drafted // the library's choices last
-	library         *library.Library
-	times           []library.Time          // of the library
-	timeless        map[*program.Draft]bool // refused, and nothing else gives their times
 }
 
 // programs makes the candidates that are programs: drafts, of which the most promising
@@ -159,4 +152,27 @@ func (p *placement) drafts(ctx context.Context) (all program.Drafted, err error)
 		all.Add(found)
 	}
 	return all, nil
+}
+
+// routed returns the drafts of the routings asked for. The error, a *NothingFound, names others
+// where there are none.
+func (p *placement) routed(drafts []*program.Draft) (asked []*program.Draft, err error) {
+	o := p.options
+	if len(o.Routings) == 0 {
+		return drafts, nil
+	}
+	var others []string
+	for _, d := range drafts {
+		name := Routing(d.Name, d.Params)
+		if slices.Contains(o.Routings, name) {
+			asked = append(asked, d)
+		} else if !slices.Contains(others, name) {
+			others = append(others, name)
+		}
+	}
+	if len(asked) == 0 && len(others) > 0 {
+		const most = 4
+		return nil, &NothingFound{fmt.Sprintf("none of the routings asked for is there: want such as %s", strings.Join(others[:min(len(others), most)], ", "))}
+	}
+	return asked, nil
 }

@@ -1,13 +1,11 @@
 package search
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/results/table"
-	"github.com/colltune/colltune/search/program"
 )
 
 // Routing names a routing on any number of nodes: its family or construction, and those of its
@@ -35,29 +33,6 @@ func ChosenParameters(parameters map[string]any) map[string]any {
 		}
 	}
 	return own
-}
-
-// routed returns the drafts of the routings asked for. The error, a *NothingFound, names others
-// where there are none.
-func (p *placement) routed(drafts []*program.Draft) (asked []*program.Draft, err error) {
-	o := p.options
-	if len(o.Routings) == 0 {
-		return drafts, nil
-	}
-	var others []string
-	for _, d := range drafts {
-		name := Routing(d.Name, d.Params)
-		if slices.Contains(o.Routings, name) {
-			asked = append(asked, d)
-		} else if !slices.Contains(others, name) {
-			others = append(others, name)
-		}
-	}
-	if len(asked) == 0 && len(others) > 0 {
-		const most = 4
-		return nil, &NothingFound{fmt.Sprintf("none of the routings asked for is there: want such as %s", strings.Join(others[:min(len(others), most)], ", "))}
-	}
-	return asked, nil
 }
 
 // routingFamilies lists the families and constructions of the routings asked for.

@@ -3,15 +3,10 @@ package search
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/colltune/colltune/autotune"
-	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
-	"github.com/colltune/colltune/search/program"
 )
 
 // Run searches: it enumerates the problem's candidates, tunes them, and keeps
@@ -95,27 +90,4 @@ func (s *session) enumerate(ctx context.Context) (*Space, error) {
 		s.options.Observer.Say(line)
 	}
 	return space, err
-}
-
-// refusedAll is the error of a space without candidates: the three commonest reasons, each
-// with its first refusal, and what to try.
-func refusedAll(s *Space) error {
-	count := program.ByReason(s.Refusals)
-	var why, try []string
-	for i, reason := range program.Reasons(count) {
-		if i == 3 {
-			why = append(why, fmt.Sprintf("and %s (-v names all)", units.Count(len(count)-i, "other reason")))
-			break
-		}
-		first := s.Refusals[slices.IndexFunc(s.Refusals, func(r program.Refusal) bool { return string(r.Reason) == reason })]
-		why = append(why, fmt.Sprintf("%s %d, such as %s: %s", reason, count[reason], first.Candidate, first.Detail))
-		if remedy := program.Reason(reason).Remedy(); remedy != "" && !slices.Contains(try, remedy) {
-			try = append(try, remedy)
-		}
-	}
-	text := fmt.Sprintf("%s, all refused: %s", units.Count(len(s.Refusals), "candidate"), strings.Join(why, "; "))
-	if len(try) > 0 {
-		text += "; try " + strings.Join(try, ", or ")
-	}
-	return &NothingFound{program.ShortLists(text)}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/library"
 	"github.com/colltune/colltune/search/program"
 )
 
@@ -72,4 +73,11 @@ func (s *Space) called() map[string]results.ProgramLabel {
 		}
 	}
 	return names
+}
+
+// baseline is what the vendor's library takes at one size, in a placement.
+type baseline struct {
+	library.Time
+	inPlace bool
+	hash    string // of its program; empty if there is none
 }

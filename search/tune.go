@@ -8,10 +8,12 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/constraints/bounds"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search/program"
 )
@@ -160,4 +162,27 @@ func (s *session) trialsAtOnce(space *Space) int {
 		}
 	}
 	return program.Memory(s.options.Memory).Trials(programs, s.how.Jobs)
+}
+
+// refusedAll is the error of a space without candidates: the three commonest reasons, each
+// with its first refusal, and what to try.
+func refusedAll(s *Space) error {
+	count := program.ByReason(s.Refusals)
+	var why, try []string
+	for i, reason := range program.Reasons(count) {
+		if i == 3 {
+			why = append(why, fmt.Sprintf("and %s (-v names all)", units.Count(len(count)-i, "other reason")))
+			break
+		}
+		first := s.Refusals[slices.IndexFunc(s.Refusals, func(r program.Refusal) bool { return string(r.Reason) == reason })]
+		why = append(why, fmt.Sprintf("%s %d, such as %s: %s", reason, count[reason], first.Candidate, first.Detail))
+		if remedy := program.Reason(reason).Remedy(); remedy != "" && !slices.Contains(try, remedy) {
+			try = append(try, remedy)
+		}
+	}
+	text := fmt.Sprintf("%s, all refused: %s", units.Count(len(s.Refusals), "candidate"), strings.Join(why, "; "))
+	if len(try) > 0 {
+		text += "; try " + strings.Join(try, ", or ")
+	}
+	return &NothingFound{program.ShortLists(text)}
 }

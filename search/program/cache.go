@@ -4,21 +4,15 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"reflect"
 	"sync"
 
 	"github.com/colltune/colltune/compiler/ir"
-	"github.com/colltune/colltune/compiler/lang"
-	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/results"
-	"github.com/colltune/colltune/search/program/cost"
-	"github.com/colltune/colltune/templates"
 )
 
 // Cache holds what building makes, by keys that cover all it depends on: in the
@@ -75,16 +69,6 @@ func cacheBase(depends string) (string, error) {
 	}
 	io.WriteString(h, depends)
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// keyOf is the key of an entry of the target. source tells a user's family from a
-// built-in one of the same name.
-func (b *Builder) keyOf(kind, source, name string) string {
-	if b.options.Cache == nil {
-		return ""
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %q %q %q", b.options.Cache.base, Placement(b.target.InPlace), kind, source, name))
-	return hex.EncodeToString(sum[:])
 }
 
 // cached returns the value of a key that this run or an earlier one made, or else makes
@@ -178,215 +162,4 @@ func (c *Cache) Notices() (lines []string) {
 		lines = append(lines, fmt.Sprintf("candidates are not kept, and a search that goes on makes them again: %v", c.unsaved))
 	}
 	return lines
-}
-
-// gridOf returns a family's grid with some of its parameters fixed.
-func (b *Builder) gridOf(f *templates.Family, fixed map[string]string, make func() (*grid, error)) (*grid, error) {
-	key := b.keyOf("grid", f.Source, fmt.Sprintf("%s %q", f.Name, fixed)) // in the order of names
-	load := func() (*grid, error) {
-		g := new(grid)
-		if _, ok := b.options.Cache.load(key, g); !ok {
-			return nil, nil
-		}
-		for _, params := range g.Params {
-			restoreNumbers(params)
-		}
-		return g, nil
-	}
-	return cached(b.options.Cache, key, load, make, func(g *grid) {
-		if jsonKeeps(g.Params) {
-			b.options.Cache.save(key, g, "", nil)
-		}
-	})
-}
-
-// jsonKeeps reports whether sets of parameters are read back as they are.
-func jsonKeeps(all []script.Params) bool {
-	for _, params := range all {
-		text, err := json.Marshal(params)
-		var back script.Params
-		if err != nil || json.Unmarshal(text, &back) != nil || !reflect.DeepEqual(script.Params(restoreNumbers(back)), params) {
-			return false
-		}
-	}
-	return true
-}
-
-// trace is a routing, or why there is none.
-type trace struct {
-	routing *Routing
-	refused *Refusal
-}
-
-// cachedTrace is a trace without its program, which is traced again if it is to be
-// compiled. Its cost is there once it was asked for.
-type cachedTrace struct {
-	Refusal    *Refusal      `json:"refusal,omitempty"`
-	Operations int           `json:"operations,omitempty"`
-	Cost       *cost.Summary `json:"cost,omitempty"`
-}
-
-// traceOf returns the trace of a routing by its name; again traces it once more.
-func (b *Builder) traceOf(source, name string, apart bool, again retrace, make func() (*trace, error)) (*trace, error) {
-	key := b.keyOf("trace", source, name)
-	load := func() (*trace, error) {
-		var k cachedTrace
-		_, ok := b.options.Cache.load(key, &k)
-		switch {
-		case !ok || k.Refusal == nil && k.Operations < 1:
-			return nil, nil
-		case k.Refusal != nil:
-			return &trace{refused: k.Refusal}, nil
-		}
-		return &trace{routing: &Routing{source: source, key: key, size: k.Operations, cost: k.Cost, apart: apart, retrace: again}}, nil
-	}
-	return cached(b.options.Cache, key, load, make, func(t *trace) {
-		if t.routing != nil {
-			t.routing.key = key
-		}
-		b.saveTrace(key, t)
-	})
-}
-
-func (b *Builder) saveTrace(key string, t *trace) {
-	k := cachedTrace{Refusal: t.refused}
-	if t.routing != nil {
-		k.Operations, k.Cost = t.routing.Operations(), t.routing.cost
-	}
-	b.options.Cache.save(key, k, "", nil)
-}
-
-// finds are what a construction found, or why it found nothing. Their programs are in
-// memory alone: one that is to be compiled is found again.
-type finds struct {
-	Refusal *Refusal `json:"refusal,omitempty"`
-	Finds   []find   `json:"finds,omitempty"`
-}
-
-// find is a routing that was found, with what distinguishes it from others of its kind.
-type find struct {
-	Params script.Params `json:"params"`
-	Origin string        `json:"origin"` // how it was found, for the IR
-	// Apart means that receiving and forwarding are done by two threadblocks. A
-	// fused one has one peer in each direction, so a rank would need one for every
-	// pair of its links.
-	Apart bool `json:"apart,omitempty"`
-
-	program *lang.Program
-}
-
-// findsOf returns a construction's finds.
-func (b *Builder) findsOf(construction string, make func() (*finds, error)) (*finds, error) {
-	key := b.keyOf("finds", "synthesised", construction)
-	load := func() (*finds, error) {
-		f := new(finds)
-		if _, ok := b.options.Cache.load(key, f); !ok {
-			return nil, nil
-		}
-		for i := range f.Finds {
-			restoreNumbers(f.Finds[i].Params)
-		}
-		return f, nil
-	}
-	return cached(b.options.Cache, key, load, make, func(f *finds) { b.options.Cache.save(key, f, "", nil) })
-}
-
-// IsWhole reports whether an earlier run enumerated all of the target, and SetWhole
-// says so to later ones.
-func (b *Builder) IsWhole() bool {
-	_, ok := b.options.Cache.load(b.keyOf("whole", "", ""), new(struct{}))
-	return ok
-}
-
-func (b *Builder) SetWhole() { b.options.Cache.save(b.keyOf("whole", "", ""), struct{}{}, "", nil) }
-
-// cachedBuild is a built draft but for its program, which lies beside.
-type cachedBuild struct {
-	Refusal *Refusal `json:"refusal,omitempty"`
-}
-
-// builtOnce returns a built draft, from the cache or as make makes it. A cached program is verified like one just compiled, and
-// compiled again if it is refused.
-func (b *Builder) builtOnce(d *Draft, make func() (*Built, error)) (*Built, error) {
-	name := d.String()
-	if d.Threadblocks > 0 { // a candidate of that name has no such limit
-		name += fmt.Sprintf(" of %d threadblocks", d.Threadblocks)
-	}
-	kind := "draft"
-	if d.Reference { // one that is only compared with need not run in the runtime asked for
-		kind = "reference"
-	}
-	key := b.keyOf(kind, d.Routing.source, name)
-	load := func() (*Built, error) {
-		var k cachedBuild
-		program, ok := b.options.Cache.load(key, &k)
-		switch {
-		case !ok:
-			return nil, nil
-		case k.Refusal != nil:
-			return &Built{Refusal: k.Refusal}, nil
-		case program == nil || !b.target.isOf(program):
-			return nil, nil
-		}
-		v, err := b.verifyAndBound(program, d.Reference)
-		if err != nil || v.Refusal != nil {
-			return nil, err
-		}
-		b.options.Cache.remember(key, v)
-		return v, nil
-	}
-	return cached(b.options.Cache, key, load, make, func(v *Built) {
-		if v.Refusal != nil {
-			b.options.Cache.save(key, cachedBuild{v.Refusal}, "", nil)
-		} else {
-			b.options.Cache.save(key, cachedBuild{}, v.Hash, v.Program)
-		}
-	})
-}
-
-// isOf reports whether a program from a file is of the target.
-func (t *Target) isOf(p *ir.Program) bool {
-	of := p.Collective
-	return of.Name == t.Collective && of.Ranks == len(t.Topology.Ranks) && of.Root == t.Root
-}
-
-// restoreNumbers restores the types of parameters' numbers, which JSON has lost.
-func restoreNumbers(parameters map[string]any) map[string]any {
-	for name, v := range parameters {
-		parameters[name] = restored(v)
-	}
-	return parameters
-}
-
-func restored(v any) any {
-	switch v := v.(type) {
-	case float64:
-		if v == float64(int(v)) {
-			return int(v)
-		}
-	case []any:
-		for i := range v {
-			v[i] = restored(v[i])
-		}
-		if list, ok := allOf[int](v); ok {
-			return list
-		}
-		if list, ok := allOf[[]int](v); ok {
-			return list
-		}
-	}
-	return v
-}
-
-// allOf converts a list to one type, if all its values have that type; an empty
-// list has none.
-func allOf[T any](values []any) (list []T, ok bool) {
-	for _, v := range values {
-		one, ok := v.(T)
-		if !ok {
-			return nil, false
-		}
-		list = append(list, one)
-	}
-	return list, len(list) > 0
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/colltune/colltune/constraints/synth"
 	"github.com/colltune/colltune/constraints/trees"
 	"github.com/colltune/colltune/internal/units"
-	"github.com/colltune/colltune/topologies"
 )
 
 // construction is a method that synthesises routings for a topology.
@@ -146,19 +145,6 @@ func (b *Builder) draftFind(construction string, found *finds, i int, again func
 		return Drafted{Refusals: []Refusal{b.Refuse(name, t.refused.Reason, t.refused.Detail)}}, nil
 	}
 	return b.draft(&Draft{Name: construction, Source: "synthesised", Params: f.Params, Origin: f.Origin, Routing: t.routing}), nil
-}
-
-// complete reports whether every two ranks are linked.
-func complete(t *topologies.Topology) bool {
-	n := len(t.Ranks)
-	for a := range n {
-		for b := range n {
-			if a != b && !t.Linked(a, b) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // packTrees finds spanning trees that together meet the bound on bandwidth, without a

@@ -18,13 +18,13 @@
 // It does not choose among drafts, and times nothing: see package search, and package cost for
 // estimates.
 //
-// Refusals: build.go, from compiling to the bound; family.go, of what is traced; size.go and
-// memory.go, of what is too large.
+// Refusals: build.go and verify.go, from compiling to the bound; family.go, of what is traced;
+// size.go and memory.go, of what is too large.
 //
 // Files, in an order to read them in:
 //
-//	target     refusal.go observer.go memory.go builder.go
-//	drafts     routing.go draft.go size.go cache.go hole_rings.go hole_nics.go hole_trees.go
-//	           holes.go family.go constructions.go
-//	programs   bound.go build.go
+//	target     refusal.go observer.go memory.go cache.go holes.go hole_rings.go hole_nics.go
+//	           hole_trees.go builder.go
+//	drafts     routing.go draft.go size.go fill.go
+//	programs   bound.go verify.go entries.go family.go constructions.go build.go
 package program

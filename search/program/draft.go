@@ -1,6 +1,7 @@
 package program
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"strconv"
@@ -99,6 +100,38 @@ func (b *Builder) draft(d *Draft) (all Drafted) {
 			continue
 		}
 		all.Drafts = append(all.Drafts, &one)
+	}
+	return all
+}
+
+// Unaffordable refuses the drafts that there is no memory for, in the order in which they come,
+// those for comparison first: all that are kept take at most half of the room, and each must
+// fit beside them while it is made. What is foreseen depends on the drafts, the limit and the
+// number of placements alone. The result is by draft; nil: it has room.
+func (m Memory) Unaffordable(drafts []*Draft, placements int) []*Refusal {
+	all := make([]*Refusal, len(drafts))
+	if m == 0 {
+		return all
+	}
+	room := m.Programs() / int64(placements)
+	var kept, largest int64
+	for _, compared := range []bool{true, false} {
+		for i, d := range drafts {
+			if d.Compared != compared {
+				continue
+			}
+			n := int64(d.Operations())
+			stays, most := kept+n*keptBytes, max(largest, n*compiledBytes)
+			takes, what := n*compiledBytes, fmt.Sprintf("%d operations", n)
+			if takes <= room {
+				takes, what = max(stays+most, 2*stays), what+" beside the candidates before it"
+			}
+			if takes > room {
+				all[i] = m.refuse(takes*int64(placements), what)
+				continue
+			}
+			kept, largest = stays, most
+		}
 	}
 	return all
 }

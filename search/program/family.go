@@ -58,13 +58,6 @@ func (b *Builder) Family(ctx context.Context, f *templates.Family, late, first L
 	return all, err
 }
 
-// grid is a family's sets of parameters to trace.
-type grid struct {
-	Params  []script.Params `json:"params"`
-	Refused []Refusal       `json:"refused"`
-	Why     string          `json:"why,omitempty"` // why the family does not apply at all
-}
-
 func (b *Builder) grid(ctx context.Context, f *templates.Family, fixed map[string]string) (*grid, error) {
 	var g grid
 	var err error

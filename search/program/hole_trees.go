@@ -61,3 +61,16 @@ func (h *holes) parents(ctx context.Context, q question) ([][]int, error) {
 	}
 	return found, nil
 }
+
+// complete reports whether every two ranks are linked.
+func complete(t *topologies.Topology) bool {
+	n := len(t.Ranks)
+	for a := range n {
+		for b := range n {
+			if a != b && !t.Linked(a, b) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -83,15 +83,6 @@ func Simulated(p *ir.Program) int64 {
 	return simulatorBytes + int64(steps)*stepBytes + int64(connections)*connectionBytes
 }
 
-// unsimulated refuses a program that there is no memory to simulate.
-func (b *Builder) unsimulated(p *ir.Program) *Refusal {
-	m := b.options.Memory
-	if takes := 2 * Simulated(p); m != 0 && b.options.Simulated && takes > m.Programs() {
-		return m.refuse(takes, "its simulation beside the other candidates")
-	}
-	return nil
-}
-
 // Trials is how many programs may be simulated at the same time, at most jobs, so that the
 // simulators of all have room beside the programs.
 func (m Memory) Trials(programs []*ir.Program, jobs int) int {
@@ -104,36 +95,4 @@ func (m Memory) Trials(programs []*ir.Program, jobs int) int {
 		left, largest = left-(takes-simulatorBytes)/2, max(largest, takes)
 	}
 	return int(min(max(left/largest, 1), int64(max(jobs, 1))))
-}
-
-// Unaffordable refuses the drafts that there is no memory for, in the order in which they come,
-// those for comparison first: all that are kept take at most half of the room, and each must
-// fit beside them while it is made. What is foreseen depends on the drafts, the limit and the
-// number of placements alone. The result is by draft; nil: it has room.
-func (m Memory) Unaffordable(drafts []*Draft, placements int) []*Refusal {
-	all := make([]*Refusal, len(drafts))
-	if m == 0 {
-		return all
-	}
-	room := m.Programs() / int64(placements)
-	var kept, largest int64
-	for _, compared := range []bool{true, false} {
-		for i, d := range drafts {
-			if d.Compared != compared {
-				continue
-			}
-			n := int64(d.Operations())
-			stays, most := kept+n*keptBytes, max(largest, n*compiledBytes)
-			takes, what := n*compiledBytes, fmt.Sprintf("%d operations", n)
-			if takes <= room {
-				takes, what = max(stays+most, 2*stays), what+" beside the candidates before it"
-			}
-			if takes > room {
-				all[i] = m.refuse(takes*int64(placements), what)
-				continue
-			}
-			kept, largest = stays, most
-		}
-	}
-	return all
 }

@@ -105,3 +105,9 @@ func (r *Routing) disable() []string {
 	}
 	return nil
 }
+
+// trace is a routing, or why there is none.
+type trace struct {
+	routing *Routing
+	refused *Refusal
+}
