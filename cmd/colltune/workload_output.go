@@ -110,10 +110,10 @@ func callDocumentOf(r *workload.Result, c *workload.CallRow) callDocument {
 }
 
 func casesOf(first, r *workload.Result) casesDocument {
-	d := casesDocument{Single: map[string]caseDocument{}, Coarse: caseDocumentOf(r, &r.Coarse, efficiency(first, r, "coarse")), Fine: caseDocumentOf(r, &r.Fine, efficiency(first, r, "fine"))}
+	d := casesDocument{Single: map[string]caseDocument{}, Coarse: caseDocumentOf(r, &r.Coarse, r.Efficiency(first, "coarse")), Fine: caseDocumentOf(r, &r.Fine, r.Efficiency(first, "fine"))}
 	for i := range r.Singles {
 		c := &r.Singles[i]
-		d.Single[c.Name] = caseDocumentOf(r, c, efficiency(first, r, c.Name))
+		d.Single[c.Name] = caseDocumentOf(r, c, r.Efficiency(first, c.Name))
 	}
 	d.Coarse.Libraries = map[string]string{}
 	for k := range r.Coarse.Times {
@@ -125,7 +125,7 @@ func casesOf(first, r *workload.Result) casesDocument {
 }
 
 func caseDocumentOf(r *workload.Result, c *workload.Case, efficiency float64) caseDocument {
-	d := caseDocument{Lacks: c.Lacks, Borrowed: borrowed(r, c), Modelled: c.Modelled, LeftOut: c.LeftOut}
+	d := caseDocument{Lacks: c.Lacks, Borrowed: r.BorrowedCalls(c), Modelled: c.Modelled, LeftOut: c.LeftOut}
 	if c.Lacks != "" {
 		return d
 	}
@@ -146,47 +146,6 @@ func caseDocumentOf(r *workload.Result, c *workload.Case, efficiency float64) ca
 	return d
 }
 
-// borrowed is how many calls of a case the fallback makes.
-func borrowed(r *workload.Result, c *workload.Case) (n int) {
-	for i := range r.Calls {
-		if c.Borrowed[r.Calls[i].Kind] {
-			n += r.Calls[i].Count
-		}
-	}
-	return n
-}
-
-// efficiency is a case's scaling efficiency relative to the first result; 0: not known.
-func efficiency(first, r *workload.Result, name string) float64 {
-	a, b := caseOf(first, name), caseOf(r, name)
-	if a == nil || b == nil || a.Lacks != "" || b.Lacks != "" || b.TotalUS == 0 {
-		return 0
-	}
-	switch r.Step.Scaling {
-	case "weak":
-		return a.TotalUS / b.TotalUS
-	case "strong":
-		return a.TotalUS * float64(first.Step.Ranks) / (b.TotalUS * float64(r.Step.Ranks))
-	}
-	return 0
-}
-
-// caseOf finds a case by name; nil: there is none.
-func caseOf(r *workload.Result, name string) *workload.Case {
-	switch name {
-	case "coarse":
-		return &r.Coarse
-	case "fine":
-		return &r.Fine
-	}
-	for i := range r.Singles {
-		if r.Singles[i].Name == name {
-			return &r.Singles[i]
-		}
-	}
-	return nil
-}
-
 // caseSheet has a line for each case and number of ranks.
 func caseSheet(results []*workload.Result) sheet {
 	s := sheet{columns: []column{number("ranks"), text("case"), number("communication us"), number("exposed us"), number("total us"), number("low us"), number("high us"), number("takes x"), number("efficiency %"), number("borrowed calls"), text("note")}}
@@ -204,10 +163,10 @@ func caseSheet(results []*workload.Result) sheet {
 			if c.Modelled == 0 {
 				least, most = fixed(c.LowUS), fixed(c.HighUS)
 			}
-			if e := efficiency(results[0], r, c.Name); e > 0 && len(results) > 1 {
+			if e := r.Efficiency(results[0], c.Name); e > 0 && len(results) > 1 {
 				share = fmt.Sprintf("%.1f", 100*e)
 			}
-			s.add(strconv.Itoa(r.Step.Ranks), name, fixed(c.CommunicationUS), fixed(c.ExposedUS), fixed(c.TotalUS), least, most, takes, share, strconv.Itoa(borrowed(r, c)), strings.TrimPrefix(note+modelledNote(r, c), "; "))
+			s.add(strconv.Itoa(r.Step.Ranks), name, fixed(c.CommunicationUS), fixed(c.ExposedUS), fixed(c.TotalUS), least, most, takes, share, strconv.Itoa(r.BorrowedCalls(c)), strings.TrimPrefix(note+modelledNote(r, c), "; "))
 		}
 		for i := range r.Singles {
 			add(&r.Singles[i], r.Singles[i].Name+" alone", "")

@@ -449,3 +449,45 @@ func (r *Result) Gain(c *Case) (ratio, low, high float64) {
 	}
 	return ratio, low, high
 }
+
+// Case returns a case by name; nil: there is none.
+func (r *Result) Case(name string) *Case {
+	switch name {
+	case "coarse":
+		return &r.Coarse
+	case "fine":
+		return &r.Fine
+	}
+	for i := range r.Singles {
+		if r.Singles[i].Name == name {
+			return &r.Singles[i]
+		}
+	}
+	return nil
+}
+
+// BorrowedCalls is how many calls of a case the fallback makes.
+func (r *Result) BorrowedCalls(c *Case) (n int) {
+	for i := range r.Calls {
+		if c.Borrowed[r.Calls[i].Kind] {
+			n += r.Calls[i].Count
+		}
+	}
+	return n
+}
+
+// Efficiency is a case's scaling efficiency relative to the same case of another number of ranks;
+// 0: not known.
+func (r *Result) Efficiency(first *Result, name string) float64 {
+	a, b := first.Case(name), r.Case(name)
+	if a == nil || b == nil || a.Lacks != "" || b.Lacks != "" || b.TotalUS == 0 {
+		return 0
+	}
+	switch r.Step.Scaling {
+	case "weak":
+		return a.TotalUS / b.TotalUS
+	case "strong":
+		return a.TotalUS * float64(first.Step.Ranks) / (b.TotalUS * float64(r.Step.Ranks))
+	}
+	return 0
+}

@@ -1,6 +1,7 @@
 package accuracy
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -34,14 +35,6 @@ func (r Row) String() string {
 
 // Auto is the algo and proto of a row where the library chose.
 const Auto = "auto"
-
-// collectives are names that nccl-tests and others have for ours.
-var collectives = map[string]string{
-	"all_reduce": "allreduce", "all_gather": "allgather", "reduce_scatter": "reducescatter",
-}
-
-// dtypes are names of element types that others have for ours.
-var dtypes = map[string]string{"half": "f16", "float": "f32", "int8": "i8", "bfloat16": "bf16", "double": "f64"}
 
 // ReadRows reads the rows of a set: CSV with a line of names. It needs the columns
 // collective, bytes, time_us, and gpus or gpus_per_node; nodes, algo, proto, inplace,
@@ -82,12 +75,8 @@ func ReadRows(file string, in io.Reader, s *Set) ([]Row, error) {
 			continue
 		}
 		row := Row{Set: cell(s.Name, "set"), Collective: cell("", "collective"), InPlace: cell("0", "inplace") == "1", DType: cell(s.DType, "dtype"), Algo: cell(Auto, "algo"), Proto: cell(Auto, "proto")}
-		if ours, ok := collectives[row.Collective]; ok {
-			row.Collective = ours
-		}
-		if ours, ok := dtypes[row.DType]; ok {
-			row.DType = ours
-		}
+		row.Collective = cmp.Or(collective.Anyone.Collective(row.Collective), row.Collective)
+		row.DType = cmp.Or(collective.Anyone.DType(row.DType), row.DType)
 		if row.Algo == "nccl" || row.Algo == "nccl-auto" {
 			row.Algo = Auto
 		}
