@@ -11,9 +11,9 @@ import (
 
 // Finding is a questionable but valid part of a topology.
 type Finding struct {
-	Line int    // of the file; 0 if at no line
-	Key  string // dotted, as in Error; empty for the system as a whole
-	Msg  string
+	Line int    `json:"line"` // of the file; 0 if at no line
+	Key  string `json:"key"`  // dotted, as in Error; empty for the system as a whole
+	Msg  string `json:"message"`
 }
 
 // Lint resolves a topology like Resolve and returns warnings, sorted by line.

@@ -172,12 +172,23 @@ library would lose. --sizes prints each size.
 	return cmd
 }
 
+// callRow is a call without its size, in JSON.
+type callRow struct {
+	Collective string `json:"collective"`
+	Ranks      int    `json:"ranks"`
+	Nodes      int    `json:"nodes"` // 0: not stated
+	System     string `json:"system"`
+}
+
+// callRowOf is the call of a row, under conditions.
+func callRowOf(r *measured.Row, c measured.Conditions) callRow {
+	nodes, _ := strconv.Atoi(c[measured.Nodes])
+	return callRow{r.Collective, r.Ranks, nodes, c[measured.System]}
+}
+
 // choiceRow is a choice in JSON.
 type choiceRow struct {
-	Collective   string     `json:"collective"`
-	Ranks        int        `json:"ranks"`
-	Nodes        int        `json:"nodes"` // 0: not stated
-	System       string     `json:"system"`
+	callRow
 	Bytes        int64      `json:"bytes"`
 	Library      string     `json:"library"`
 	Version      string     `json:"version"`
@@ -192,48 +203,37 @@ type choiceRow struct {
 
 // singleRow is what an entry would take alone, in JSON.
 type singleRow struct {
-	Collective string  `json:"collective"`
-	Ranks      int     `json:"ranks"`
-	Nodes      int     `json:"nodes"`
-	System     string  `json:"system"`
-	Library    string  `json:"library"`
-	Version    string  `json:"version"`
-	Sizes      int     `json:"sizes"`
-	Of         int     `json:"of"`
-	Ratio      float64 `json:"ratio"`
+	callRow
+	Library string  `json:"library"`
+	Version string  `json:"version"`
+	Sizes   int     `json:"sizes"`
+	Of      int     `json:"of"`
+	Ratio   float64 `json:"ratio"`
 }
 
 // wonRow is sizes at which one library is the fastest, in JSON.
 type wonRow struct {
-	Collective string `json:"collective"`
-	Ranks      int    `json:"ranks"`
-	Nodes      int    `json:"nodes"`
-	System     string `json:"system"`
-	Width      int64  `json:"element_bytes"` // where they are reduced; else 0
-	MinBytes   int64  `json:"min_bytes"`
-	MaxBytes   int64  `json:"max_bytes"` // included
-	Library    string `json:"library"`
-	Version    string `json:"version"`
-	Kernel     string `json:"kernel"` // at the first measured size of the range
+	callRow
+	Width    int64  `json:"element_bytes"` // where they are reduced; else 0
+	MinBytes int64  `json:"min_bytes"`
+	MaxBytes int64  `json:"max_bytes"` // included
+	Library  string `json:"library"`
+	Version  string `json:"version"`
+	Kernel   string `json:"kernel"` // at the first measured size of the range
 }
 
 // tableDocument is a table's JSON.
 func tableDocument(t *libraries.Table, choices []libraries.Choice) any {
 	rows, singles, ranges := []choiceRow{}, []singleRow{}, []wonRow{}
 	for _, w := range t.Regions() {
-		nodes, _ := strconv.Atoi(w.Best.Conditions[measured.Nodes])
-		ranges = append(ranges, wonRow{
-			w.Best.Collective, w.Best.Ranks, nodes, w.Best.Conditions[measured.System], w.Best.Width(), w.First, w.Last,
-			w.Best.Library, w.Best.Version, w.Best.Conditions[measured.Kernel],
-		})
+		b := w.Best
+		ranges = append(ranges, wonRow{callRowOf(b, b.Conditions), b.Width(), w.First, w.Last, b.Library, b.Version, b.Conditions[measured.Kernel]})
 	}
 	for i := range choices {
 		rows = append(rows, choiceRowOf(&choices[i]))
 	}
 	for _, s := range libraries.Singles(choices) {
-		b, held := s.Best, t.Held(s.Best)
-		nodes, _ := strconv.Atoi(held[measured.Nodes])
-		singles = append(singles, singleRow{b.Collective, b.Ranks, nodes, held[measured.System], b.Library, b.Version, s.Sizes, s.Of, s.Ratio})
+		singles = append(singles, singleRow{callRowOf(s.Best, t.Held(s.Best)), s.Best.Library, s.Best.Version, s.Sizes, s.Of, s.Ratio})
 	}
 	return struct {
 		Conditions heldDocument `json:"conditions"`
@@ -261,9 +261,8 @@ func intervalOf(r *measured.Row) [2]float64 {
 
 func choiceRowOf(c *libraries.Choice) choiceRow {
 	b := &c.Best
-	nodes, _ := strconv.Atoi(b.Conditions[measured.Nodes])
 	row := choiceRow{
-		Collective: b.Collective, Ranks: b.Ranks, Nodes: nodes, System: b.Conditions[measured.System], Bytes: b.Bytes,
+		callRow: callRowOf(b, b.Conditions), Bytes: b.Bytes,
 		Library: b.Library, Version: b.Version, Kernel: b.Conditions[measured.Kernel],
 		TimeUS: b.TimeUS, IntervalUS: intervalOf(b), Near: c.Near, Evidence: b.Conditions[measured.Evidence],
 	}

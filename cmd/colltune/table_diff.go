@@ -58,17 +58,14 @@ type tableDiffDocument struct {
 
 // tableDiffRow is one library at one call.
 type tableDiffRow struct {
-	Collective string          `json:"collective"`
-	Ranks      int             `json:"ranks"`
-	Nodes      int             `json:"nodes"` // 0: not stated
-	System     string          `json:"system"`
-	Width      int64           `json:"element_bytes"` // where they are reduced; else 0
-	Bytes      int64           `json:"bytes"`
-	Library    string          `json:"library"`
-	Verdict    string          `json:"verdict"`
-	Before     *tableDiffState `json:"before"` // null where it is not there
-	After      *tableDiffState `json:"after"`
-	Ratio      *float64        `json:"ratio"` // time after ÷ before
+	callRow
+	Width   int64           `json:"element_bytes"` // where they are reduced; else 0
+	Bytes   int64           `json:"bytes"`
+	Library string          `json:"library"`
+	Verdict string          `json:"verdict"`
+	Before  *tableDiffState `json:"before"` // null where it is not there
+	After   *tableDiffState `json:"after"`
+	Ratio   *float64        `json:"ratio"` // time after ÷ before
 }
 
 type tableDiffState struct {
@@ -94,8 +91,7 @@ func tableDifferences(before, after *libraries.Table, tolerance float64) *tableD
 	for i := range changes {
 		c := &changes[i]
 		r := c.Row()
-		nodes, _ := strconv.Atoi(r.Conditions[measured.Nodes])
-		row := tableDiffRow{r.Collective, r.Ranks, nodes, r.Conditions[measured.System], r.Width(), r.Bytes, r.Library, c.Verdict, state(c.Before), state(c.After), nil}
+		row := tableDiffRow{callRowOf(r, r.Conditions), r.Width(), r.Bytes, r.Library, c.Verdict, state(c.Before), state(c.After), nil}
 		if c.Ratio > 0 {
 			row.Ratio = &c.Ratio
 		}

@@ -145,44 +145,19 @@ func tableFilter(cmd *cobra.Command) (q libraries.Query, err error) {
 
 // exportedTable is an export of a table, in JSON.
 type exportedTable struct {
-	Format string              `json:"format"`
-	Files  []string            `json:"files"`
-	Rules  []tuning.Rule       `json:"rules"`
-	Losses []exportedTableLoss `json:"losses"`
-	Gaps   []exportedTableGap  `json:"gaps"`
-	Notes  []string            `json:"notes"`
-	Load   []string            `json:"load"`
-}
-
-type exportedTableLoss struct {
-	tuning.Scope
-	Bytes      int64   `json:"bytes"`
-	Best       string  `json:"best"`
-	BestUS     float64 `json:"best_us"`
-	Exported   string  `json:"exported"`
-	ExportedUS float64 `json:"exported_us"`
-	Ratio      float64 `json:"ratio"` // exported ÷ best
-	Why        string  `json:"why"`
-}
-
-type exportedTableGap struct {
-	tuning.Scope
-	MinBytes int64  `json:"min_bytes"`
-	MaxBytes int64  `json:"max_bytes"`
-	Why      string `json:"why"`
-	line     string
+	Format string                 `json:"format"`
+	Files  []string               `json:"files"`
+	Rules  []tuning.Rule          `json:"rules"`
+	Losses []libraries.ExportLoss `json:"losses"`
+	Gaps   []libraries.ExportGap  `json:"gaps"`
+	Notes  []string               `json:"notes"`
+	Load   []string               `json:"load"`
 }
 
 func tableExportDocument(f *tuning.Format, e *libraries.Export, notes []string, out string) *exportedTable {
-	d := &exportedTable{Format: f.Name, Files: []string{}, Rules: e.Rules, Losses: []exportedTableLoss{}, Gaps: []exportedTableGap{}, Notes: append(append([]string{}, e.Told...), notes...)}
+	d := &exportedTable{Format: f.Name, Files: []string{}, Rules: e.Rules, Losses: append([]libraries.ExportLoss{}, e.Losses...), Gaps: append([]libraries.ExportGap{}, e.Gaps...), Notes: append(append([]string{}, e.Told...), notes...)}
 	for _, file := range e.Files() {
 		d.Files = append(d.Files, file.Name)
-	}
-	for _, l := range e.Losses {
-		d.Losses = append(d.Losses, exportedTableLoss{l.Scope, l.Bytes, l.Best, l.BestUS, l.Exported, l.ExportedUS, l.ExportedUS / l.BestUS, l.Why})
-	}
-	for _, g := range e.Gaps {
-		d.Gaps = append(d.Gaps, exportedTableGap{g.Scope, g.First, g.Last, g.Why, g.String()})
 	}
 	d.Load = []string{strings.ReplaceAll(f.Load, "<file>", safe.Shell(filepath.Join(out, d.Files[0])))}
 	return d
@@ -203,7 +178,7 @@ func (d *exportedTable) tell(w io.Writer) {
 			worst.Scope, units.Count(n, "size"), units.Bytes(worst.Bytes), worst.Best, worst.BestUS, worst.Exported, worst.ExportedUS, worst.Why))
 	}
 	for _, g := range d.Gaps {
-		lines = append(lines, g.line)
+		lines = append(lines, g.String())
 	}
 	for _, line := range append(lines, d.Notes...) {
 		fmt.Fprintln(w, safe.Line(line))

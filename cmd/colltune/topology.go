@@ -100,13 +100,6 @@ func topologySheet(rows []topologyRow) sheet {
 	return s
 }
 
-// lintRow is a doubtful line of a topology file, in JSON.
-type lintRow struct {
-	Line    int    `json:"line"` // 0 for none
-	Key     string `json:"key"`
-	Message string `json:"message"`
-}
-
 func topologyCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check T",
@@ -127,10 +120,8 @@ directions, NICs that cannot be filled, and the like.
 			if err != nil {
 				return usage(err)
 			}
-			findings := []lintRow{}
 			s := sheet{columns: []column{number("line"), text("key"), text("worth a look")}}
 			for _, f := range found {
-				findings = append(findings, lintRow{f.Line, f.Key, f.Msg})
 				line := "-"
 				if f.Line > 0 {
 					line = strconv.Itoa(f.Line)
@@ -143,9 +134,9 @@ directions, NICs that cannot be filled, and the like.
 			summary.rows[0] = append(summary.rows[0], strconv.Itoa(len(found)))
 			if format, _ := cmd.Flags().GetString("format"); format != "table" || len(found) == 0 {
 				return printResult(cmd, "topologies", struct {
-					Topologies []topologyRow `json:"topologies"`
-					Findings   []lintRow     `json:"findings"`
-				}{[]topologyRow{row}, findings}, summary)
+					Topologies []topologyRow        `json:"topologies"`
+					Findings   []topologies.Finding `json:"findings"`
+				}{[]topologyRow{row}, append([]topologies.Finding{}, found...)}, summary)
 			}
 			return writeOut(cmd, func(w io.Writer) error {
 				if err := summary.writeTable(w); err != nil {

@@ -10,59 +10,11 @@ import (
 
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/search/calibrate"
-	"github.com/colltune/colltune/topologies"
 )
 
 // tableName describes a table: "allreduce, 2 nodes".
 func tableName(t *calibrate.Table) string {
 	return fmt.Sprintf("%s, %s", t.Collective, units.Count(t.Topology.Nodes, "node"))
-}
-
-// fittedNumber is a number of the topology before and after the fit, in JSON.
-type fittedNumber struct {
-	What   string  `json:"what"` // "launch of LL", "nvlink"
-	Before string  `json:"before"`
-	After  string  `json:"after"`
-	Times  float64 `json:"times"`
-}
-
-// threadblocks is the What of their speed.
-const threadblocks = "threadblocks"
-
-// String is a line about the number.
-func (n *fittedNumber) String() string {
-	if n.What == threadblocks {
-		return fmt.Sprintf("threadblocks: %s times as fast (send_pass, recv_pass, send_rate, recv_rate)", n.After)
-	}
-	return fmt.Sprintf("%s: %s instead of %s", n.What, n.After, n.Before)
-}
-
-// fittedNumbers returns the numbers that a calibration changes.
-func fittedNumbers(t *topologies.Topology, c topologies.Calibration) []fittedNumber {
-	all := []fittedNumber{}
-	after := t.Calibrated(c)
-	for _, p := range t.HasProtocols() {
-		if a, b := t.Protocols[p].Launch, after.Protocols[p].Launch; a != b {
-			all = append(all, fittedNumber{"launch of " + p.String(), a.String(), b.String(), float64(b) / math.Max(float64(a), 1e-9)})
-		}
-	}
-	if c.Speed > 0 {
-		all = append(all, fittedNumber{threadblocks, "1", short(c.Speed), c.Speed})
-	}
-	for _, kind := range t.Kinds() {
-		times, changed := c.Links[kind]
-		if !changed {
-			continue
-		}
-		var seen []units.Bandwidth
-		for i, e := range t.Edges {
-			if e.Kind == kind && !slices.Contains(seen, e.Bandwidth) {
-				seen = append(seen, e.Bandwidth)
-				all = append(all, fittedNumber{kind.String(), e.Bandwidth.String(), after.Edges[i].Bandwidth.String(), times})
-			}
-		}
-	}
-	return all
 }
 
 // calibrationRow is one measured time, in JSON.
@@ -98,26 +50,13 @@ type calibrationHalf struct {
 	MeanAfter  float64 `json:"mean_log_error_after"`
 }
 
-// calibrationBound is a bound that the fit met, in JSON.
-type calibrationBound struct {
-	What    string `json:"what"`
-	Limit   string `json:"limit"`
-	Because string `json:"because"`
-}
-
-// calibrationLeft is a number that the times do not tell, in JSON.
-type calibrationLeft struct {
-	What    string `json:"what"`
-	Because string `json:"because"`
-}
-
 // calibrationResult is the document of calibrate, in JSON.
 type calibrationResult struct {
-	Numbers   []fittedNumber     `json:"numbers"`
-	Rejected  []fittedNumber     `json:"rejected"` // those of a fit that the judging half refused
+	Numbers   []calibrate.Number `json:"numbers"`
+	Rejected  []calibrate.Number `json:"rejected"` // those of a fit that the judging half refused
 	Worse     []string           `json:"worse"`    // where its judging rows come out worse
-	Bounds    []calibrationBound `json:"bounds_met"`
-	Left      []calibrationLeft  `json:"left"`
+	Bounds    []calibrate.Bound  `json:"bounds_met"`
+	Left      []calibrate.Left   `json:"left"`
 	Halves    []calibrationHalf  `json:"halves"`
 	Tables    []calibrationTable `json:"tables"`
 	Rows      []calibrationRow   `json:"rows"`
@@ -142,17 +81,11 @@ func ranAs(r *calibrate.Row) (library, program string) {
 func calibrationDocument(tables []calibrate.Table, fit *calibrate.Result) calibrationResult {
 	all := fit.AllErrors()
 	d := calibrationResult{
-		Numbers: fittedNumbers(calibrate.Widest(tables), fit.Calibration), Rejected: []fittedNumber{}, Bounds: []calibrationBound{}, Left: []calibrationLeft{},
+		Numbers: calibrate.Numbers(tables, fit.Calibration), Rejected: []calibrate.Number{}, Bounds: append([]calibrate.Bound{}, fit.Met...), Left: append([]calibrate.Left{}, fit.Left...),
 		OffBefore: all.Before.Median, OffAfter: all.After.Median, Halves: []calibrationHalf{}, none: !fit.Told,
 	}
 	if d.Worse = fit.Worse(); len(d.Worse) > 0 {
-		d.Rejected = fittedNumbers(calibrate.Widest(tables), fit.Tried)
-	}
-	for _, b := range fit.Met {
-		d.Bounds = append(d.Bounds, calibrationBound{b.Constant, b.Limit, b.Because})
-	}
-	for _, l := range fit.Left {
-		d.Left = append(d.Left, calibrationLeft{l.Constant, l.Because})
+		d.Rejected = calibrate.Numbers(tables, fit.Tried)
 	}
 	for _, judged := range []bool{false, true} {
 		for _, o := range calibrate.Origins {
@@ -231,10 +164,10 @@ func calibrationLines(d calibrationResult) (lines []string) {
 			errorText(h.OffBefore), errorText(h.OffAfter), errorText(math.Expm1(h.MeanBefore)), errorText(math.Expm1(h.MeanAfter)))
 	}
 	for _, b := range d.Bounds {
-		add("bound met: %s, %s: %s", b.What, b.Limit, b.Because)
+		add("bound met: %s, %s: %s", b.Constant, b.Limit, b.Because)
 	}
 	for _, l := range d.Left {
-		add("left alone: %s: %s", l.What, l.Because)
+		add("left alone: %s: %s", l.Constant, l.Because)
 	}
 	for _, n := range d.Numbers {
 		lines = append(lines, n.String())

@@ -11,9 +11,9 @@ import (
 // Bound is a limit of a constant that a fit met: it went to it, or would be clearly better
 // beyond.
 type Bound struct {
-	Constant string // launch, threadblocks, or a kind of link
-	Limit    string // at most 28.3 us longer than in the file
-	Because  string
+	Constant string `json:"what"`  // launch, threadblocks, or a kind of link
+	Limit    string `json:"limit"` // at most 28.3 us longer than in the file
+	Because  string `json:"because"`
 }
 
 // What is bounded.

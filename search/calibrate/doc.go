@@ -35,4 +35,5 @@
 //	told.go      which rows tell which constants
 //	search.go    the nearest constants
 //	fit.go       the fit, and its judges
+//	number.go    what it changes
 package calibrate

@@ -300,7 +300,7 @@ func From(tables []Table) string {
 	return strings.Join(names, ", ")
 }
 
-// Widest returns the system with most nodes, which has every kind of link.
-func Widest(tables []Table) *topologies.Topology {
+// widest returns the system with most nodes, which has every kind of link.
+func widest(tables []Table) *topologies.Topology {
 	return slices.MaxFunc(tables, func(a, b Table) int { return a.Topology.Nodes - b.Topology.Nodes }).Topology
 }

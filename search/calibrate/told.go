@@ -10,7 +10,10 @@ import (
 )
 
 // Left is a constant that was not fitted.
-type Left struct{ Constant, Because string }
+type Left struct {
+	Constant string `json:"what"`
+	Because  string `json:"because"`
+}
 
 // What rows tell.
 const (

@@ -27,19 +27,21 @@ type Export struct {
 // ExportLoss is a measured call at which a file has something slower than the fastest.
 type ExportLoss struct {
 	tuning.Scope
-	Bytes      int64
-	Best       string  // the fastest entry
-	BestUS     float64 // µs
-	Exported   string  // what the file has run
-	ExportedUS float64
-	Why        string // why the fastest is not exported
+	Bytes      int64   `json:"bytes"`
+	Best       string  `json:"best"`     // the fastest entry
+	BestUS     float64 `json:"best_us"`  // µs
+	Exported   string  `json:"exported"` // what the file has run
+	ExportedUS float64 `json:"exported_us"`
+	Ratio      float64 `json:"ratio"` // exported ÷ best
+	Why        string  `json:"why"`   // why the fastest is not exported
 }
 
 // ExportGap is calls of which a file has nothing.
 type ExportGap struct {
 	tuning.Scope
-	First, Last int64 // bytes
-	Why         string
+	First int64  `json:"min_bytes"`
+	Last  int64  `json:"max_bytes"`
+	Why   string `json:"why"`
 }
 
 // Files are the export's files.
@@ -465,7 +467,7 @@ func (x *exported) lose() {
 			x.gaps = append(x.gaps, ExportGap{x.scope, bytes, bytes, "what the file has run there has no time"})
 		case x.format.Rung != nil && why == "" && near(best, &t.Row, 0):
 		case t.TimeUS > best.TimeUS*(1+rounding):
-			x.losses = append(x.losses, ExportLoss{x.scope, bytes, entryText(best), best.TimeUS, entryText(&t.Row), t.TimeUS, cmp.Or(why, "the file has room for less")})
+			x.losses = append(x.losses, ExportLoss{x.scope, bytes, entryText(best), best.TimeUS, entryText(&t.Row), t.TimeUS, t.TimeUS / best.TimeUS, cmp.Or(why, "the file has room for less")})
 		}
 	}
 }
