@@ -14,13 +14,6 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// finding is a row of doctor: something it looked for, and whether it is here.
-type finding struct {
-	What   string `json:"what"`
-	Found  bool   `json:"found"`
-	Detail string `json:"detail"`
-}
-
 func doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -32,7 +25,7 @@ processor.
   colltune doctor`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var all []finding
+			var all []executor.Finding
 			for _, probe := range probes {
 				all = append(all, probe()...)
 			}
@@ -41,7 +34,7 @@ processor.
 				s.add(f.What, yesNo(f.Found), f.Detail)
 			}
 			return printResult(cmd, "doctor", struct {
-				Findings []finding `json:"findings"`
+				Findings []executor.Finding `json:"findings"`
 			}{all}, s)
 		},
 	}
@@ -51,24 +44,24 @@ processor.
 
 // probes return doctor's findings, in order. Nothing that is missing is an error:
 // everything has a substitute.
-var probes = []func() []finding{probeMachine, probeSolvers, probeGPUs, probeExecutors}
+var probes = []func() []executor.Finding{probeMachine, probeSolvers, probeGPUs, probeExecutors}
 
 // probeMachine describes the processors.
-func probeMachine() []finding {
-	return []finding{{"machine", true, runtime.GOOS + "/" + runtime.GOARCH + ", " + units.Count(runtime.NumCPU(), "core")}}
+func probeMachine() []executor.Finding {
+	return []executor.Finding{{What: "machine", Found: true, Detail: runtime.GOOS + "/" + runtime.GOARCH + ", " + units.Count(runtime.NumCPU(), "core")}}
 }
 
 // probeSolvers finds libz3, and the solvers that a search would use.
-func probeSolvers() []finding {
-	z3 := finding{What: "libz3"}
+func probeSolvers() []executor.Finding {
+	z3 := executor.Finding{What: "libz3"}
 	s, err := solver.Open(solver.Options{Notice: func(notice string) { z3.Detail = notice }})
 	if err != nil {
-		return []finding{{"solver", false, err.Error()}}
+		return []executor.Finding{{What: "solver", Found: false, Detail: err.Error()}}
 	}
 	defer s.Close()
 	versions, err := s.Versions()
 	if err != nil {
-		return []finding{{"solver", false, err.Error()}}
+		return []executor.Finding{{What: "solver", Found: false, Detail: err.Error()}}
 	}
 	var used []string
 	for i, name := range s.Solvers() {
@@ -77,19 +70,19 @@ func probeSolvers() []finding {
 			z3.Found, z3.Detail = true, versions[i]
 		}
 	}
-	return []finding{z3, {"solver", true, strings.Join(used, ", ")}}
+	return []executor.Finding{z3, {What: "solver", Found: true, Detail: strings.Join(used, ", ")}}
 }
 
 // probeGPUs looks for the vendors' device files, which needs no driver, and for their
 // tools.
-func probeGPUs() []finding {
-	var all []finding
+func probeGPUs() []executor.Finding {
+	var all []executor.Finding
 	for _, v := range []struct{ vendor, devices, tool string }{
 		{"NVIDIA GPUs", "/dev/nvidia[0-9]*", "nvidia-smi"},
 		{"AMD GPUs", "/dev/kfd", "rocm-smi"},
 	} {
 		devices, _ := filepath.Glob(v.devices)
-		f := finding{What: v.vendor, Found: len(devices) > 0, Detail: "no " + v.devices}
+		f := executor.Finding{What: v.vendor, Found: len(devices) > 0, Detail: "no " + v.devices}
 		if f.Found {
 			f.Detail = strings.Join(devices, " ")
 		}
@@ -103,15 +96,15 @@ func probeGPUs() []finding {
 
 // probeExecutors lists the executors that can be started by name, and for each the
 // findings on what it needs.
-func probeExecutors() []finding {
-	var all []finding
+func probeExecutors() []executor.Finding {
+	var all []executor.Finding
 	needs := executor.Examine()
 	for _, e := range executor.List() {
 		detail := strings.TrimSpace(e.Kind + " " + howStarted(e))
-		all = append(all, finding{"executor " + e.Name, true, detail})
+		all = append(all, executor.Finding{What: "executor " + e.Name, Found: true, Detail: detail})
 		if e.Launcher != "" {
 			program, _, _ := strings.Cut(e.Launcher, " ")
-			f := finding{What: e.Name + ": launcher"}
+			f := executor.Finding{What: e.Name + ": launcher"}
 			if path, err := exec.LookPath(program); err != nil {
 				f.Detail = "no " + program + " on PATH"
 			} else {
@@ -123,7 +116,8 @@ func probeExecutors() []finding {
 			continue // what it needs must be on the other machine
 		}
 		for _, f := range needs[cmp.Or(e.Of, e.Name)] {
-			all = append(all, finding{e.Name + ": " + f.What, f.Found, f.Detail})
+			f.What = e.Name + ": " + f.What
+			all = append(all, f)
 		}
 	}
 	return all

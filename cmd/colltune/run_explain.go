@@ -57,11 +57,11 @@ func explainOptionsOf(cmd *cobra.Command) (o explainOptions, err error) {
 
 // explanation is why a size takes its time, in JSON.
 type explanation struct {
-	Causes    []causeOf    `json:"causes"` // of the critical path; they sum to time_us
-	Path      pathOf       `json:"path"`
-	Resources []resourceOf `json:"resources"`
-	Changes   []changeOf   `json:"changes"` // the most helpful first
-	Tiles     tilesOf      `json:"tiles"`
+	Causes    []causeOf         `json:"causes"` // of the critical path; they sum to time_us
+	Path      pathOf            `json:"path"`
+	Resources []sim.Utilisation `json:"resources"`
+	Changes   []sim.Change      `json:"changes"` // the most helpful first
+	Tiles     tilesOf           `json:"tiles"`
 }
 
 type causeOf struct {
@@ -74,25 +74,6 @@ type pathOf struct {
 	Messages    int64 `json:"messages"`
 	Rank        int   `json:"rank"` // where it ends
 	Threadblock int   `json:"threadblock"`
-}
-
-type resourceOf struct {
-	Resource string  `json:"resource"`
-	Count    int     `json:"count"`
-	Used     int     `json:"used"`
-	Mean     float64 `json:"mean"` // utilisation
-	Busiest  []useOf `json:"busiest"`
-}
-
-type useOf struct {
-	Name        string  `json:"name"`
-	Utilisation float64 `json:"utilisation"`
-}
-
-type changeOf struct {
-	Change string  `json:"change"`
-	TimeUS float64 `json:"time_us"`
-	Gain   float64 `json:"gain"` // time before ÷ after
 }
 
 type tilesOf struct {
@@ -168,7 +149,7 @@ func (r *runRequest) writeTrace(ctx context.Context, timeout time.Duration, path
 
 func newExplanation(x *sim.Explanation, changes []sim.Change) *explanation {
 	e := &explanation{
-		Path:  pathOf{x.Messages, x.Rank, x.TB},
+		Path: pathOf{x.Messages, x.Rank, x.TB}, Resources: x.Resources, Changes: changes,
 		Tiles: tilesOf{x.Tiles, x.Simulated, x.Method.String()},
 	}
 	for _, p := range x.Causes {
@@ -177,16 +158,6 @@ func newExplanation(x *sim.Explanation, changes []sim.Change) *explanation {
 			c.Share = p.TimeUS / x.TimeUS
 		}
 		e.Causes = append(e.Causes, c)
-	}
-	for _, u := range x.Resources {
-		of := resourceOf{u.Resource, u.N, u.Used, u.Mean, []useOf{}}
-		for _, m := range u.Most {
-			of.Busiest = append(of.Busiest, useOf{m.Name, m.Of})
-		}
-		e.Resources = append(e.Resources, of)
-	}
-	for _, c := range changes {
-		e.Changes = append(e.Changes, changeOf{c.What, c.TimeUS, c.Gain})
 	}
 	return e
 }
@@ -221,20 +192,20 @@ func writeExplanation(w io.Writer, row *runRow) error {
 	uses := sheet{columns: []column{text("in use"), number("count"), number("used"), number("mean %"), number("most %"), text("busiest")}}
 	for _, u := range e.Resources {
 		most, names := "", []string{}
-		for i, x := range u.Busiest {
+		for i, x := range u.Most {
 			if i == 0 {
-				most = percentText(x.Utilisation)
+				most = percentText(x.Of)
 			}
 			names = append(names, x.Name)
 		}
-		uses.add(u.Resource, strconv.Itoa(u.Count), strconv.Itoa(u.Used), percentText(u.Mean), most, strings.Join(names, ", "))
+		uses.add(u.Resource, strconv.Itoa(u.N), strconv.Itoa(u.Used), percentText(u.Mean), most, strings.Join(names, ", "))
 	}
 	if err := uses.writeTable(&b); err != nil {
 		return err
 	}
 	if len(e.Changes) > 0 && e.Changes[0].Gain >= leastGain {
 		c := e.Changes[0]
-		fmt.Fprintf(&b, "\nwould help most: %s: %s us, %s times as fast\n", c.Change, fixed(c.TimeUS), fixed(c.Gain))
+		fmt.Fprintf(&b, "\nwould help most: %s: %s us, %s times as fast\n", c.What, fixed(c.TimeUS), fixed(c.Gain))
 	} else {
 		b.WriteString("\nno single constant of the system, halved or doubled, would help\n")
 	}
@@ -277,6 +248,6 @@ func (s *sheet) explain(rows []runRow) {
 		for _, c := range e.Causes {
 			s.rows[i] = append(s.rows[i], fixed(c.TimeUS))
 		}
-		s.rows[i] = append(s.rows[i], e.Changes[0].Change, fixed(e.Changes[0].Gain))
+		s.rows[i] = append(s.rows[i], e.Changes[0].What, fixed(e.Changes[0].Gain))
 	}
 }

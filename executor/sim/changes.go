@@ -12,9 +12,9 @@ import (
 
 // Change is one change of a system, and the time of the same call with it.
 type Change struct {
-	What   string
-	TimeUS float64
-	Gain   float64 // time before ÷ after
+	What   string  `json:"change"`
+	TimeUS float64 `json:"time_us"`
+	Gain   float64 `json:"gain"` // time before ÷ after
 }
 
 // whatIf halves a cost of the system, or doubles a capacity. It reports whether there is

@@ -13,17 +13,17 @@ import (
 // of its own work, of each link and memory the bytes through it ÷ what it could carry in
 // the time of the call.
 type Utilisation struct {
-	Resource string  // threadblocks, memories, or a kind of link: nvlink, net, …
-	N        int     // how many there are
-	Used     int     // of them
-	Mean     float64 // of all
-	Most     []Use   // of the most used, falling
+	Resource string  `json:"resource"` // threadblocks, memories, or a kind of link: nvlink, net, …
+	N        int     `json:"count"`    // how many there are
+	Used     int     `json:"used"`     // of them
+	Mean     float64 `json:"mean"`     // of all
+	Most     []Use   `json:"busiest"`  // of the most used, falling
 }
 
 // Use is the utilisation of one resource, from 0 to 1.
 type Use struct {
-	Name string
-	Of   float64
+	Name string  `json:"name"`
+	Of   float64 `json:"utilisation"`
 }
 
 // mostUses is how many resources of a kind are named.
@@ -68,7 +68,7 @@ type use struct {
 
 // summarise sums up the utilisations of a kind of resource.
 func summarise(kind string, uses []use, name func(int32) string) Utilisation {
-	u := Utilisation{Resource: kind, N: len(uses)}
+	u := Utilisation{Resource: kind, N: len(uses), Most: []Use{}}
 	for _, x := range uses {
 		u.Mean += x.of / float64(len(uses))
 		if x.of > 0 {
