@@ -41,7 +41,7 @@ func TestCandidatesOnASlowMachine(t *testing.T) {
 		work           time.Duration
 	}{
 		{"allgather", "dgx-1", 80 * time.Millisecond},
-		{"allgather", "dgx-1", time.Second},
+		{"allgather", "dgx-1", 300 * time.Millisecond},
 		{"allreduce", "ring:6", 16 * time.Millisecond},
 	} {
 		quick, slow := found("", w.name, w.topology, w.work), found("1", w.name, w.topology, w.work)
