@@ -5,6 +5,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/search/library"
 	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/topologies"
 )
@@ -49,7 +50,7 @@ func libraryModelUS(p *Problem, families []string, channels int, bytes int64, pr
 		return 0
 	}
 	modelled := func(bytes int64) (us float64, own int) {
-		all, err := nccl.ForcedChoices(p.Topology, c, bytes, nccl.Forced{Protocols: []topologies.Proto{proto}, NoFiles: true})
+		all, err := library.ForcedChoices(p.Topology, c, bytes, nccl.Forced{Protocols: []topologies.Proto{proto}, NoFiles: true})
 		if err != nil {
 			return 0, 0
 		}

@@ -35,7 +35,7 @@ func (l *Library) Choose(ctx context.Context, sizes []int64) (Chosen, error) {
 	c := choosing{Library: l, drafts: map[string]drafted{}, said: map[string]bool{}, without: map[string][]int64{}}
 	lacking := map[string][]int64{} // sizes without a choice, by reason
 	for _, bytes := range sizes {
-		choices, err := nccl.ForcedChoices(l.target.Topology, over, bytes, forced)
+		choices, err := ForcedChoices(l.target.Topology, over, bytes, forced)
 		if err != nil {
 			lacking[err.Error()] = append(lacking[err.Error()], bytes)
 			continue

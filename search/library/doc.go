@@ -15,7 +15,7 @@
 // before any of these: see From.
 //
 // To add a source, add a row to sources (choose.go), and a file with what it does. To add what a
-// release of NCCL or RCCL chooses, see package nccl.
+// release of NCCL or RCCL chooses, see packages nccl and rccl.
 //
 // Files, in an order to read them in: time.go library.go draft.go steady.go choose.go call.go
 package library

@@ -5,7 +5,9 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/search/library/nccl"
+	"github.com/colltune/colltune/search/library/rccl"
 	"github.com/colltune/colltune/search/program"
+	"github.com/colltune/colltune/topologies"
 )
 
 // Options say what is known of the library and of the programs beside it.
@@ -45,4 +47,13 @@ func (l *Library) forced() (f nccl.Forced, err error) {
 	f.NoFiles = f.NoFiles || l.target.Op == "avg"
 	f.ElemBytes, err = collective.ElemBytes(l.target.DType)
 	return f, err
+}
+
+// ForcedChoices returns what the library of a topology's runtime would choose, as
+// nccl.ForcedChoices.
+func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64, f nccl.Forced) ([]nccl.Choice, error) {
+	if t.Runtime == "rccl" {
+		return rccl.ForcedChoices(t, c, bytes, f)
+	}
+	return nccl.ForcedChoices(t, c, bytes, f)
 }

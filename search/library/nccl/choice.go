@@ -76,10 +76,11 @@ func Choices(t *topologies.Topology, c collective.Collective, bytes int64) ([]Ch
 
 // ForcedChoices is Choices among what f leaves. That nothing is left is an error.
 func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64, f Forced) ([]Choice, error) {
-	return newSystem(t).choices(c, bytes, f)
+	return NewSystem(t, nil).Choices(c, bytes, f)
 }
 
-func (s *system) choices(c collective.Collective, bytes int64, f Forced) ([]Choice, error) {
+// Choices is ForcedChoices on the system.
+func (s *System) Choices(c collective.Collective, bytes int64, f Forced) ([]Choice, error) {
 	t := s.t
 	switch {
 	case c.Ranks != len(t.Ranks):
@@ -90,8 +91,11 @@ func (s *system) choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 		return nil, fmt.Errorf("%s of %d bytes: want at least 1", c.Name, bytes)
 	}
 	var each [][]Choice
-	if file, ok := s.rccl.file(s, call{c.Name, c.InPlace, bytes}, f); ok {
-		each = append(each, []Choice{file})
+	if s.fork != nil && !f.NoFiles {
+		file, ok := s.fork.File(Call{c.Name, c.InPlace, bytes}, cmp.Or(f.ElemBytes, 4), func(p topologies.Proto) bool { return f.allows(p, s) })
+		if ok && f.leaves([]Choice{file}) {
+			each = append(each, []Choice{file})
+		}
 	}
 	if peers, ok := pointToPoint[c.Name]; ok {
 		return append(slices.Concat(each...), s.direct(peers(c.Ranks), bytes, f)), nil
@@ -120,7 +124,7 @@ func (s *system) choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 		for i := range programs {
 			programs[i].Protocol, programs[i].ModelUS = best, least
 			programs[i].Algorithm, programs[i].Most = a.name(s), s.most(a, best, bytes)
-			programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, best, channels, bytes), s.extra(a, call{c.Name, c.InPlace, bytes}, best, channels, f)
+			programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, best, channels, bytes), s.extra(a, Call{c.Name, c.InPlace, bytes}, best, channels, f)
 			if a.clock != nil {
 				programs[i].ClockUS = a.clock(s, bytes)
 			}
@@ -136,16 +140,16 @@ func (s *system) choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 
 // reduced is the library's channels for a size: all of them, or as few as leave
 // each thread enough to do (topoGetAlgoInfo).
-func (s *system) reduced(a *algorithm, p topologies.Proto, bytes int64) int {
+func (s *System) reduced(a *algorithm, p topologies.Proto, bytes int64) int {
 	channels := min(2*s.graph.channels, maxChannels) // doubled after the search, for rings and trees
-	if s.rccl != nil {
-		channels = s.rccl.channels
+	if s.fork != nil {
+		channels = s.fork.Channels()
 	}
 	return min(channels, int(max(bytes/s.bytesPerChannel(a, p), 1)))
 }
 
 // most is Choice.Most: NVLS takes its channels whatever the size.
-func (s *system) most(a *algorithm, p topologies.Proto, bytes int64) int {
+func (s *System) most(a *algorithm, p topologies.Proto, bytes int64) int {
 	if channels := s.reduced(a, p, bytes); !a.switches && channels < min(2*s.graph.channels, maxChannels) {
 		return channels
 	}
@@ -153,10 +157,10 @@ func (s *system) most(a *algorithm, p topologies.Proto, bytes int64) int {
 }
 
 // bytesPerChannel is how much of a call a channel has to have.
-func (s *system) bytesPerChannel(a *algorithm, p topologies.Proto) int64 {
+func (s *System) bytesPerChannel(a *algorithm, p topologies.Proto) int64 {
 	each := int64(threads[p] * threadThreshold[p])
-	if s.rccl != nil {
-		each = int64(rcclThreads * threadThreshold[p])
+	if s.fork != nil {
+		each = int64(s.fork.Threads() * threadThreshold[p])
 	}
 	if p == topologies.Simple && s.graph.intra*float64(s.graph.channels) <= pciBandwidth {
 		each /= 2 // half the threads
@@ -165,13 +169,6 @@ func (s *system) bytesPerChannel(a *algorithm, p topologies.Proto) int64 {
 		each *= int64(s.n)
 	}
 	return each
-}
-
-// call is a collective of a size, in place or not.
-type call struct {
-	name    string
-	inPlace bool
-	bytes   int64
 }
 
 // copies is how many times a routing over that many channels must be there to

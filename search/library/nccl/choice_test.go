@@ -49,7 +49,7 @@ func TestGraph(t *testing.T) {
 		{"lassen", 1, 2, 15},       // 32 GB/s between the processors
 		{"hub:4@2GB/s", 1, 1, 1.6}, // slower than the slowest speed tried
 	} {
-		g := newSystem(resolve(t, c.topology, c.nodes)).graph
+		g := NewSystem(resolve(t, c.topology, c.nodes), nil).graph
 		if g.channels != c.channels || math.Abs(g.intra-c.speed) > 1e-9 {
 			t.Errorf("%d x %s: %d channels of %g GB/s, want %d of %g", c.nodes, c.topology, g.channels, g.intra, c.channels, c.speed)
 		}
@@ -59,10 +59,10 @@ func TestGraph(t *testing.T) {
 // TestModelByHand works two times out on paper (section numbers of the formulae
 // are NCCL's functions).
 func TestModelByHand(t *testing.T) {
-	a100 := newSystem(resolve(t, "dgx-a100", 1))
-	two := newSystem(resolve(t, "dgx-a100", 2))
-	h100 := newSystem(resolve(t, "dgx-h100", 1))
-	twoH100 := newSystem(resolve(t, "dgx-h100", 2))
+	a100 := NewSystem(resolve(t, "dgx-a100", 1), nil)
+	two := NewSystem(resolve(t, "dgx-a100", 2), nil)
+	h100 := NewSystem(resolve(t, "dgx-h100", 1), nil)
+	twoH100 := NewSystem(resolve(t, "dgx-h100", 2), nil)
 	tree, ring, nvls, pat := algorithms[0], algorithms[1], algorithms[3], algorithms[4]
 	lone, err := topologies.Resolve("dgx-h100", topologies.Options{Nodes: 16, GPUs: []int{0}})
 	if err != nil {
@@ -70,7 +70,7 @@ func TestModelByHand(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		s     *system
+		s     *System
 		a     *algorithm
 		p     topologies.Proto
 		bytes int64
@@ -94,7 +94,7 @@ func TestModelByHand(t *testing.T) {
 		// eight channels of 23.6: inside the node they would do 30
 		{"tree Simple, 2 nodes", two, tree, topologies.Simple, 1 << 30, 8.4 + 2*(7*4+14) + float64(1<<30)/(.5*8*23.6e3)},
 		// 4 doublings, 4 hops' time a doubling's 3.5; 2.8 a rank; 0.75 of two channels of 24
-		{"PAT", newSystem(lone), pat, topologies.Simple, 1 << 20, 8 + 4*14/3.5 + 16*2.8 + float64(1<<20)/(0.75*48e3)},
+		{"PAT", NewSystem(lone, nil), pat, topologies.Simple, 1 << 20, 8 + 4*14/3.5 + 16*2.8 + float64(1<<20)/(0.75*48e3)},
 		// eight heads of 60, the fastest speed: 0.85 of 2·50·7/8 would be more
 		{"NVLS", h100, nvls, topologies.Simple, 1 << 30, 25 + float64(1<<30)/(8*60e3*8/14)},
 		// eight heads, one a NIC, of 57.7: between nodes 2·50 would go, inside 0.85 of 2·48·7/8
@@ -202,7 +202,6 @@ func TestExtra(t *testing.T) {
 		{"dgx-a100", "alltoall", false, 4 << 20, Forced{}, 6*0.5 + 2*1.2}, // four channels a peer
 		{"dgx-a100", "alltoall", false, 8 << 20, Forced{}, 6*0.5 - 4},     // one step, and a slice less
 		{"dgx-a100", "alltoall", false, 64 << 20, Forced{}, 6 * 0.5},
-		{"mi300x", "alltoall", false, 1 << 20, Forced{}, 0},
 		// 86 calls of 512 KiB, each a slice less; 7 ranks wait for half a call more.
 		{"dgx-a100", "broadcast", true, 1 << 30, Forced{BackToBack: true}, -86 * 4},
 		{"dgx-a100", "broadcast", true, 1 << 30, Forced{}, -86*4 + 7*1.2*(256<<10)/20e3},
@@ -324,7 +323,7 @@ func TestSwitchesReduce(t *testing.T) {
 // TestProtocolsInTurn: as sizes grow the library goes from LL over LL128, where that is,
 // to Simple and never back, and has no use for trees in one node.
 func TestProtocolsInTurn(t *testing.T) {
-	for _, arg := range []string{"dgx-a100", "dgx-1", "mi300x", "hub:16"} {
+	for _, arg := range []string{"dgx-a100", "dgx-1", "hub:16"} {
 		top := resolve(t, arg, 1).Clone()
 		top.NoMSCCLFiles = true
 		last, seen := topologies.LL, map[topologies.Proto]bool{}
@@ -344,50 +343,6 @@ func TestProtocolsInTurn(t *testing.T) {
 	}
 }
 
-// TestRCCL: RCCL's own tables. On 8 MI300X its calls were measured to change from LL to
-// Simple between 256 and 512 KiB, in all-reduce and in all-gather.
-func TestRCCL(t *testing.T) {
-	for _, c := range []struct {
-		topology   string
-		nodes      int
-		collective string
-		bytes      int64
-		family     string
-		protocol   topologies.Proto
-		channels   int // in all
-		modelUS    float64
-	}{
-		// 12 + 14·0.8, and 0.08 of 7·48 GB/s, of which 8/14
-		{"mi300x", 1, "allreduce", 256 << 10, "ring", topologies.LL, 16, 12 + 14*.8 + float64(256<<10)/(336e3*.08*8/14)},
-		{"mi300x", 1, "allreduce", 512 << 10, "ring", topologies.Simple, 32, 17 + 14*2.1 + float64(512<<10)/(336e3*8/14)},
-		{"mi300x", 1, "allreduce", 1 << 30, "ring", topologies.Simple, 56, 17 + 14*2.1 + float64(1<<30)/(336e3*8/14)},
-		{"mi300x", 1, "allgather", 256 << 10, "ring", topologies.LL, 16, 12 + 7*.8 + float64(256<<10)/(336e3*.08*8/7)},
-		{"mi300x", 1, "allgather", 512 << 10, "ring", topologies.Simple, 32, 17 + 7*2.1 + float64(512<<10)/(336e3*8/7)},
-		{"mi300x", 1, "broadcast", 1 << 10, "chain", topologies.LL, 1, 12 + .8 + 1024/(336e3*.08*1.65)},
-		{"frontier", 4, "allreduce", 16 << 20, "double-binary-tree", topologies.Simple, 16, 17 + 2*(7*2.5+2*22.4) + float64(16<<20)/(252e3*.96*.5)},
-		{"frontier", 4, "allgather", 1 << 30, "ring", topologies.Simple, 16, 17 + 28*6 + 3*19.8 + float64(1<<30)/(252e3*32/31)},
-		{"mi250", 1, "allreduce", 2200008, "double-binary-tree", topologies.LL, 32, 0}, // 24, in pairs of 8 trees
-		{"mi250", 1, "allreduce", 2200009, "ring", topologies.Simple, 24, 0},
-	} {
-		top := resolve(t, c.topology, c.nodes).Clone()
-		top.NoMSCCLFiles = true
-		got := choose(t, top, c.collective, c.bytes)
-		channels := got.Channels
-		for _, n := range got.Parameters {
-			channels *= n
-		}
-		if got.Family == "double-binary-tree" {
-			channels *= 2
-		}
-		if got.Family != c.family || got.Protocol != c.protocol || channels != c.channels || c.modelUS > 0 && math.Abs(got.ModelUS-c.modelUS) > 1e-6*c.modelUS {
-			t.Errorf("%s of %d bytes on %d x %s: %+v, want %s %v in %d channels, %v us", c.collective, c.bytes, c.nodes, c.topology, got, c.family, c.protocol, c.channels, c.modelUS)
-		}
-		if want := rcclExtra.of(got.Protocol); got.ExtraUS != want {
-			t.Errorf("%s on %s: %v us beyond a program's, want %v", c.collective, c.topology, got.ExtraUS, want)
-		}
-	}
-}
-
 func TestTreesWinWithNodes(t *testing.T) {
 	for nodes := 2; nodes <= 64; nodes *= 2 {
 		top := resolve(t, "dgx-a100", nodes)
@@ -398,7 +353,7 @@ func TestTreesWinWithNodes(t *testing.T) {
 }
 
 func TestNoLL128WithoutNVLink(t *testing.T) {
-	s := newSystem(resolve(t, "dgx-a100", 1))
+	s := NewSystem(resolve(t, "dgx-a100", 1), nil)
 	if !s.available(topologies.LL128) {
 		t.Error("no LL128 over NVLink")
 	}
@@ -449,7 +404,7 @@ func TestChoiceIsTheCheapest(t *testing.T) {
 		if !(c.ModelUS > 0) || math.IsInf(c.ModelUS, 0) || c.Channels < 1 || c.Channels > maxChannels {
 			t.Fatalf("%s of %d bytes on %s: %+v", name, bytes, top.Name, c)
 		}
-		s := newSystem(top)
+		s := NewSystem(top, nil)
 		if _, direct := pointToPoint[name]; direct {
 			if c.Family != "direct" {
 				t.Fatalf("%s is %s", name, c.Family)
@@ -539,7 +494,7 @@ func TestNVLSClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newSystem(top)
+		s := NewSystem(top, nil)
 		for mib, us := range c.us {
 			if got := s.nvlsClock(mib << 20); math.Abs(got/us-1) > c.most {
 				t.Errorf("%d MiB on %d of %s: %.1f us, measured %.1f", mib, c.gpus, c.topology, got, us)
@@ -551,7 +506,7 @@ func TestNVLSClock(t *testing.T) {
 // TestNVLSClockGrows: with the size, but for a few per cent where the chunks become
 // larger, and with the nodes; it is never below what the links carry.
 func TestNVLSClockGrows(t *testing.T) {
-	one, four := newSystem(resolve(t, "dgx-h100", 1)), newSystem(resolve(t, "dgx-h100", 4))
+	one, four := NewSystem(resolve(t, "dgx-h100", 1), nil), NewSystem(resolve(t, "dgx-h100", 4), nil)
 	rapid.Check(t, func(t *rapid.T) {
 		a := rapid.Int64Range(1<<20, 16<<30).Draw(t, "bytes")
 		b := rapid.Int64Range(a, 16<<30).Draw(t, "more")

@@ -49,13 +49,13 @@ func archOf(name string) arch {
 	case "cdna2":
 		return arch{ampere, false, 1, 36, speedsOlder}
 	case "cdna3", "cdna4":
-		return arch{ampere, false, 1, xgmiMI300, speedsOlder}
+		return arch{ampere, false, 1, XGMIOfMI300, speedsOlder}
 	}
 	return arch{ampere, true, 20. / 25, 0, speedsOlder}
 }
 
-// xgmiMI300 is what RCCL counts for an xGMI link of MI300, in GB/s.
-const xgmiMI300 = 48
+// XGMIOfMI300 is what RCCL counts for an xGMI link of MI300, in GB/s.
+const XGMIOfMI300 = 48
 
 var (
 	baseTree = perProto{6.8, 14.0, 8.4}
@@ -109,13 +109,13 @@ var treeCorrection = [3][24]float64{
 // available reports whether the library would use a protocol here: LL128 only
 // where all stores of 128 bytes arrive whole, over NVLink and, between nodes, to a NIC that
 // is not behind the processor.
-func (s *system) available(p topologies.Proto) bool {
+func (s *System) available(p topologies.Proto) bool {
 	return s.t.Has(p) && (p != topologies.LL128 || s.arch.ll128 && s.nvlink && (s.nodes == 1 || s.nearNICs()))
 }
 
 // nearNICs reports whether NICs are as near as LL128 needs (ncclTopoTuneModel): over PCIe
 // switches, from Hopper on also over NVLink and another GPU's.
-func (s *system) nearNICs() bool {
+func (s *System) nearNICs() bool {
 	farthest := "pxb"
 	if s.arch.generation >= hopper {
 		farthest = "pxn"

@@ -46,7 +46,7 @@ type limits struct{ least, most int64 }
 
 // direct is the point-to-point form. The library has no model of it: the time
 // is a launch, a step, and the bytes over the narrowest way out of a rank.
-func (s *system) direct(w traffic, bytes int64, f Forced) Choice {
+func (s *System) direct(w traffic, bytes int64, f Forced) Choice {
 	each := max(bytes/int64(w.parts), 1)
 	c := Choice{Family: "direct", Protocol: topologies.Simple}
 	most := s.directPerPeer()
@@ -55,7 +55,7 @@ func (s *system) direct(w traffic, bytes int64, f Forced) Choice {
 		least /= 2
 	}
 	threshold := int64(most * directLL)
-	if f.Before222 || s.rccl != nil { // RCCL 2.21.5
+	if f.Before222 || s.fork != nil { // RCCL 2.21.5
 		threshold = directLL
 	}
 	if each <= threshold {
@@ -96,7 +96,7 @@ func (s *system) direct(w traffic, bytes int64, f Forced) Choice {
 // connections, of part bytes each, one after another; 0 where each has a channel. A channel
 // sends and receives at once, each with threads of its own, and goes on with the next peer
 // while messages are under way. The host starts those that leave the node.
-func (s *system) inTurns(connections int, c Choice, part int64) float64 {
+func (s *System) inTurns(connections int, c Choice, part int64) float64 {
 	turns := copies(connections, s.directChannels())
 	if turns < 2 {
 		return 0
@@ -127,13 +127,13 @@ func micros(bytes float64, rate units.Bandwidth) float64 {
 }
 
 // directChannels is how many channels sends and receives have in all.
-func (s *system) directChannels() int {
+func (s *System) directChannels() int {
 	return powerOfTwo(min(2*s.graph.channels, directChannels))
 }
 
 // directPerPeer is the most channels that a peer gets: two a link where NVLinks lead to it,
 // of the peer that has fewest (paths.cc, ncclTopoComputeP2pChannels).
-func (s *system) directPerPeer() int {
+func (s *System) directPerPeer() int {
 	most := s.directChannels()
 	if s.nodes > 1 {
 		peer := channelsPerPeer
@@ -150,7 +150,7 @@ func (s *system) directPerPeer() int {
 
 // linksToPeer is how many NVLinks lead from a GPU to the peer in its node that has fewest,
 // directly or through a switch, and 1 where there are none to some peer.
-func (s *system) linksToPeer(rank int) int {
+func (s *System) linksToPeer(rank int) int {
 	direct, through, peers := math.MaxInt, 0, 0
 	for _, e := range s.t.Out(rank) {
 		switch edge := s.t.Edges[e]; {

@@ -26,9 +26,8 @@
 // as the library's choice, with its time by a closed form (docs/simulator.md), and with
 // what the library would run otherwise behind it.
 //
-// RCCL's systems go by RCCL 2.21.5 (rccl.go): the nodes that it knows by their links, with
-// a list of rings and tuning constants each, and its own times of a call. On 8 MI300X it
-// takes MSCCL files first (rcclfiles.go), as programs of the same routing here.
+// A fork of NCCL, such as RCCL (package rccl), sees systems as NCCL does, and chooses by numbers of
+// its own (fork.go).
 //
 // Left says a choice in the form of NCCL's tuner (left.go), for files that have to name what
 // they leave to NCCL.

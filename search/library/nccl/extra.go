@@ -39,19 +39,19 @@ var copiedParts = map[string]func(ranks int) int{
 // extra is what the library's call takes beyond the same instructions, run as a program,
 // in microseconds. It is below 0 where the library takes less: the first send of an
 // all-gather, or of a broadcast's root, is the copy as well for which a program has a step.
-func (s *system) extra(a *algorithm, c call, p topologies.Proto, channels int, f Forced) float64 {
-	if s.rccl != nil {
-		return rcclExtra.of(p)
+func (s *System) extra(a *algorithm, c Call, p topologies.Proto, channels int, f Forced) float64 {
+	if s.fork != nil {
+		return s.fork.Extra(p)
 	}
 	us := 0.
 	if f.Before222 && p != topologies.Simple {
 		us += channelExtra * float64(channels-1)
 	}
-	if parts := copiedParts[c.name]; parts != nil && !c.inPlace {
-		us -= copyUS(s.t.Protocols[p], float64(c.bytes)/float64(parts(s.n)*channels))
+	if parts := copiedParts[c.Collective]; parts != nil && !c.InPlace {
+		us -= copyUS(s.t.Protocols[p], float64(c.Bytes)/float64(parts(s.n)*channels))
 	}
 	if a.inSteps && a.ring && p == topologies.Simple {
-		us += s.oneSlice(c.bytes, channels, s.tile(a, p, channels, c.bytes), f.BackToBack)
+		us += s.oneSlice(c.Bytes, channels, s.tile(a, p, channels, c.Bytes), f.BackToBack)
 	}
 	if a.tree && s.nodes > 1 {
 		us -= s.treeSaves(p)
@@ -63,7 +63,7 @@ func (s *system) extra(a *algorithm, c call, p topologies.Proto, channels int, f
 // one slice there (BROADCAST_SLICESTEPS), where a program's is two: fewer slices, but a
 // rank passes on nothing before it has a whole call. Where calls follow back to back, that
 // shows in none but the first.
-func (s *system) oneSlice(bytes int64, channels int, tile int64, backToBack bool) float64 {
+func (s *System) oneSlice(bytes int64, channels int, tile int64, backToBack bool) float64 {
 	p := &s.t.Protocols[topologies.Simple]
 	each := float64(bytes) / float64(channels)
 	us := -math.Ceil(each/float64(tile)) * float64(p.SendSlice)
@@ -80,7 +80,7 @@ func (s *system) oneSlice(bytes int64, channels int, tile int64, backToBack bool
 // one primitive; and its connections, at most two children and a parent, start while the
 // first messages move. All-reduces of 64 B over 2 to 16 nodes (ABCI) come out at 0.93 to
 // 0.98.
-func (s *system) treeSaves(p topologies.Proto) float64 {
+func (s *System) treeSaves(p topologies.Proto) float64 {
 	waits := 3 * (math.Ceil(math.Log2(float64(s.nodes))) - 1)
 	starts := min(s.nodes, 4) - 2
 	return waits*float64(s.t.Protocols[p].Dep) + float64(starts)*float64(s.t.Protocols[p].NetStart)
@@ -95,10 +95,10 @@ func copyUS(p topologies.Protocol, bytes float64) float64 {
 
 // directExtra is extra for sends and receives, of part bytes a channel, that are cut into
 // steps. With Simple a step is one slice there, where a call of a program is two.
-func (s *system) directExtra(peers int, p topologies.Proto, channels int, part, step int64) float64 {
+func (s *System) directExtra(peers int, p topologies.Proto, channels int, part, step int64) float64 {
 	us := peerExtra * float64(max(peers-1, 0))
 	switch {
-	case s.rccl != nil:
+	case s.fork != nil:
 		return 0
 	case p != topologies.Simple:
 		us += doubleExtra * math.Log2(float64(channels))

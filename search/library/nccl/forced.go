@@ -23,7 +23,7 @@ type Forced struct {
 
 // allows reports whether a protocol is left. The library takes one that it is told to,
 // also where it would not by itself, such as LL128 over PCIe.
-func (f Forced) allows(p topologies.Proto, s *system) bool {
+func (f Forced) allows(p topologies.Proto, s *System) bool {
 	if len(f.Protocols) == 0 {
 		return s.available(p)
 	}

@@ -29,14 +29,14 @@ var (
 	}
 )
 
-// system is a topology as the library sees it.
-type system struct {
+// System is a topology as the library sees it.
+type System struct {
 	t        *topologies.Topology
 	n, nodes int
 	arch     arch
 	nvlink   bool // no PCIe between GPUs of a node
 	graph    graph
-	rccl     *rccl // of RCCL's systems
+	fork     Fork // nil: NCCL itself
 }
 
 // graph is what the library's search finds: channels, and the speed of each
@@ -51,18 +51,19 @@ type graph struct {
 	network      float64 // GB/s out of a node
 }
 
-func newSystem(t *topologies.Topology) *system {
-	s := &system{t: t, n: len(t.Ranks), nodes: t.Nodes, arch: archOf(t.Arch), nvlink: true}
+// NewSystem returns a topology as NCCL sees it, or a fork of it; nil: NCCL itself.
+func NewSystem(t *topologies.Topology, fork func(*System) Fork) *System {
+	s := &System{t: t, n: len(t.Ranks), nodes: t.Nodes, arch: archOf(t.Arch), nvlink: true}
 	s.search()
-	if t.Runtime == "rccl" {
-		s.rccl = newRCCL(s)
+	if fork != nil {
+		s.fork = fork(s)
 	}
 	return s
 }
 
 // counted is a link's bandwidth as the library counts it, in GB/s: its own
 // figure for each NVLink or xGMI generation, below what the wires carry.
-func (s *system) counted(e topologies.Edge) float64 {
+func (s *System) counted(e topologies.Edge) float64 {
 	switch e.Kind {
 	case topologies.NVLink:
 		return e.Bandwidth.GBps() * s.arch.nvlink
@@ -82,7 +83,7 @@ const slowdown = 0.49
 // channels together carry most. A GPU carries as many channels as the speed
 // fits into its links, each taken for itself; two sockets as many as it fits into
 // what joins them, a node as many as into its NICs.
-func (s *system) search() {
+func (s *System) search() {
 	table := s.arch.speeds
 	candidates := table.intra
 	if s.nodes > 1 {
@@ -142,7 +143,7 @@ func (s *system) search() {
 
 // quicken looks for a faster speed of trees inside a node: of what a tree of two
 // nodes moves there, only half has to cross over.
-func (s *system) quicken(speeds []float64, local [][]float64) {
+func (s *System) quicken(speeds []float64, local [][]float64) {
 	g := &s.graph
 	for _, speed := range slices.Backward(speeds) {
 		if speed <= g.tree {
@@ -172,7 +173,7 @@ func fits(links []float64, speed float64) int {
 
 // outgoing lists, for each GPU that has any, the bandwidths of its links inside
 // the node.
-func (s *system) outgoing() (all [][]float64) {
+func (s *System) outgoing() (all [][]float64) {
 	for r := range s.t.Ranks {
 		if links := s.linksOf(r); len(links) > 0 {
 			all = append(all, links)
@@ -182,7 +183,7 @@ func (s *system) outgoing() (all [][]float64) {
 }
 
 // linksOf lists the bandwidths of a GPU's links inside the node.
-func (s *system) linksOf(rank int) (links []float64) {
+func (s *System) linksOf(rank int) (links []float64) {
 	for _, e := range s.t.Out(rank) {
 		edge := s.t.Edges[e]
 		if edge.Kind == topologies.Net {
@@ -199,7 +200,7 @@ func (s *system) linksOf(rank int) (links []float64) {
 // betweenSockets lists, for each part of a node that only links between its
 // processors join with the rest, and that has GPUs, the bandwidths of those
 // links: every ring crosses them once.
-func (s *system) betweenSockets() (all [][]float64) {
+func (s *System) betweenSockets() (all [][]float64) {
 	part := make([]int, len(s.t.Vertices))
 	for v := range part {
 		part[v] = v
@@ -233,7 +234,7 @@ func (s *system) betweenSockets() (all [][]float64) {
 
 // nics lists the bandwidths of the NICs of the node that has least, out of the
 // node.
-func (s *system) nics() []float64 {
+func (s *System) nics() []float64 {
 	nodes := make([][]float64, s.nodes)
 	sums := make([]float64, s.nodes)
 	for _, e := range s.t.Edges {
@@ -253,7 +254,7 @@ func (s *system) nics() []float64 {
 }
 
 // switched reports whether the GPUs of a node meet at a switch.
-func (s *system) switched() bool {
+func (s *System) switched() bool {
 	for _, v := range s.t.Vertices {
 		if v.Kind == topologies.Switch {
 			return true

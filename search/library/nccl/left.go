@@ -12,7 +12,7 @@ import (
 // of each. Behind the choice stands what it runs where that is not for the call's operation
 // and type, and last a ring with Simple, which always is.
 func Left(topology func(nodes, gpus int) (*topologies.Topology, error)) tuning.Left {
-	systems := map[[2]int]*system{}
+	systems := map[[2]int]*System{}
 	return func(call tuning.Scope, bytes int64) ([]tuning.Config, error) {
 		if call.Nodes < 1 || call.Ranks%call.Nodes != 0 {
 			return nil, fmt.Errorf("%s: want the number of nodes, with as many ranks on each", call)
@@ -27,14 +27,14 @@ func Left(topology func(nodes, gpus int) (*topologies.Topology, error)) tuning.L
 			case t.Runtime == "rccl":
 				return nil, fmt.Errorf("%s runs RCCL, which reads no file of NCCL's: want table export --to rccl-conf", t.Name)
 			}
-			s = newSystem(t)
+			s = NewSystem(t, nil)
 			systems[shape] = s
 		}
 		c, err := collective.New(collective.Spec{Name: call.Collective, Ranks: call.Ranks, Chunks: 1})
 		if err != nil {
 			return nil, err
 		}
-		all, err := s.choices(c, max(bytes, 1), Forced{})
+		all, err := s.Choices(c, max(bytes, 1), Forced{})
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +45,7 @@ func Left(topology func(nodes, gpus int) (*topologies.Topology, error)) tuning.L
 				break
 			}
 		}
-		ring, err := s.choices(c, max(bytes, 1), Forced{Protocols: []topologies.Proto{topologies.Simple}, NoFiles: true})
+		ring, err := s.Choices(c, max(bytes, 1), Forced{Protocols: []topologies.Proto{topologies.Simple}, NoFiles: true})
 		if err != nil {
 			return nil, err
 		}

@@ -62,14 +62,14 @@ func TestLeftIsTheLibrarysChoice(t *testing.T) {
 
 // sameChoices wants a file's rows for a topology's ranks to be the model's choices.
 func sameChoices(t *testing.T, reader tuning.Reader, top *topologies.Topology, step int64) (calls int) {
-	s := newSystem(top)
+	s := NewSystem(top, nil)
 	for _, name := range tuning.TunerCollectives {
 		c, err := collective.New(collective.Spec{Name: name, Ranks: len(top.Ranks), Chunks: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for bytes := int64(4); bytes < 8<<30; bytes += bytes/step + 1 {
-			all, err := s.choices(c, bytes, Forced{})
+			all, err := s.Choices(c, bytes, Forced{})
 			if err != nil {
 				t.Fatal(err)
 			}

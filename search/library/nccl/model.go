@@ -15,12 +15,12 @@ type algorithm struct {
 	inSteps   bool                   // Simple moves what one slot holds at a time, not four
 	simple    bool                   // runs with Simple alone
 	switches  bool                   // the switches reduce
-	name      func(s *system) string // NCCL's
-	runs      func(collective string, s *system) bool
-	bandwidth func(s *system, p topologies.Proto, collective string) float64 // algorithm bandwidth, GB/s
-	latency   func(s *system, p topologies.Proto, collective string, bytes int64) float64
-	programs  func(s *system, channels int) []Choice // the library's first
-	clock     func(s *system, bytes int64) float64   // us, of what no program of ours is; nil: programs are simulated
+	name      func(s *System) string // NCCL's
+	runs      func(collective string, s *System) bool
+	bandwidth func(s *System, p topologies.Proto, collective string) float64 // algorithm bandwidth, GB/s
+	latency   func(s *System, p topologies.Proto, collective string, bytes int64) float64
+	programs  func(s *System, channels int) []Choice // the library's first
+	clock     func(s *System, bytes int64) float64   // us, of what no program of ours is; nil: programs are simulated
 }
 
 // algorithms in NCCL's order: of equal times the first is taken. A tree and a
@@ -30,12 +30,12 @@ var algorithms = []*algorithm{
 		name:    named("tree"),
 		tree:    true,
 		inSteps: true,
-		runs:    func(c string, _ *system) bool { return c == "allreduce" },
-		bandwidth: func(s *system, p topologies.Proto, _ string) float64 {
+		runs:    func(c string, _ *System) bool { return c == "allreduce" },
+		bandwidth: func(s *System, p topologies.Proto, _ string) float64 {
 			return s.treeBandwidth(p)
 		},
-		latency: func(s *system, p topologies.Proto, _ string, _ int64) float64 { return s.treeLatency(p) },
-		programs: func(s *system, channels int) (all []Choice) {
+		latency: func(s *System, p topologies.Proto, _ string, _ int64) float64 { return s.treeLatency(p) },
+		programs: func(s *System, channels int) (all []Choice) {
 			for _, n := range upTo(powers, min(s.graph.ways, channels/2)) {
 				all = append(all, Choice{Family: "double-binary-tree", Parameters: map[string]int{"trees": n}, Channels: copies(channels, 2*n)})
 			}
@@ -45,22 +45,22 @@ var algorithms = []*algorithm{
 	{
 		name:      named("ring"),
 		ring:      true,
-		runs:      func(c string, _ *system) bool { return c == "allreduce" || c == "allgather" || c == "reducescatter" },
-		bandwidth: (*system).ringBandwidth,
-		latency:   (*system).ringLatency,
-		programs:  func(s *system, channels int) []Choice { return s.rings("ring", channels) },
+		runs:      func(c string, _ *System) bool { return c == "allreduce" || c == "allgather" || c == "reducescatter" },
+		bandwidth: (*System).ringBandwidth,
+		latency:   (*System).ringLatency,
+		programs:  func(s *System, channels int) []Choice { return s.rings("ring", channels) },
 	},
 	{
 		name:      named("ring"),
 		ring:      true,
 		inSteps:   true,
-		runs:      func(c string, _ *system) bool { return c == "broadcast" || c == "reduce" },
-		bandwidth: (*system).ringBandwidth,
-		latency:   (*system).chainLatency,
-		programs:  func(s *system, channels int) []Choice { return s.rings("chain", channels) },
+		runs:      func(c string, _ *System) bool { return c == "broadcast" || c == "reduce" },
+		bandwidth: (*System).ringBandwidth,
+		latency:   (*System).chainLatency,
+		programs:  func(s *System, channels int) []Choice { return s.rings("chain", channels) },
 	},
 	{
-		name: func(s *system) string {
+		name: func(s *System) string {
 			if s.nodes > 1 {
 				return "nvlstree"
 			}
@@ -68,32 +68,34 @@ var algorithms = []*algorithm{
 		},
 		simple:   true,
 		switches: true,
-		runs:     func(c string, s *system) bool { return c == "allreduce" && s.nvls() },
-		bandwidth: func(s *system, _ topologies.Proto, collective string) float64 {
-			return s.nvlsBandwidth() * float64(s.n) / s.ringSteps(collective)
+		runs:     func(c string, s *System) bool { return c == "allreduce" && s.nvls() },
+		bandwidth: func(s *System, _ topologies.Proto, collective string) float64 {
+			return s.nvlsBandwidth() * float64(s.n) / s.RingSteps(collective)
 		},
-		latency: func(s *system, _ topologies.Proto, _ string, _ int64) float64 {
+		latency: func(s *System, _ topologies.Proto, _ string, _ int64) float64 {
 			return nvlsStep + 2*math.Log2(float64(s.nodes))*nvlsTreeAcross
 		},
-		programs: func(_ *system, channels int) []Choice {
+		programs: func(_ *System, channels int) []Choice {
 			return []Choice{{Family: "nvls", Channels: channels, Lacks: "the switches reduce, which no instruction here does"}}
 		},
-		clock: (*system).nvlsClock,
+		clock: (*System).nvlsClock,
 	},
 	{
 		name:      named("pat"),
 		simple:    true,
-		runs:      func(c string, s *system) bool { return s.pat(c) },
-		bandwidth: (*system).patBandwidth,
-		latency:   func(s *system, _ topologies.Proto, _ string, _ int64) float64 { return patBase + s.patSteps() },
-		programs: func(_ *system, channels int) []Choice {
+		runs:      func(c string, s *System) bool { return s.pat(c) },
+		bandwidth: (*System).patBandwidth,
+		latency:   func(s *System, _ topologies.Proto, _ string, _ int64) float64 { return patBase + s.patSteps() },
+		programs: func(_ *System, channels int) []Choice {
 			return []Choice{{Family: "pat", Channels: channels, Lacks: "its messages aggregate several trees', which no family here does"}}
 		},
-		clock: (*system).patClock,
+		clock: (*System).patClock,
 	},
 }
 
-func named(name string) func(*system) string { return func(*system) string { return name } }
+func (a *algorithm) forFork() Algorithm { return Algorithm{a.tree, a.inSteps, a.simple} }
+
+func named(name string) func(*System) string { return func(*System) string { return name } }
 
 // The numbers of rings that the ring family offers, and of chains and trees that
 // theirs do, most first.
@@ -114,7 +116,7 @@ func upTo(counts []int, most int) (some []int) {
 
 // rings are rings that differ in their links, as many as there are, then fewer.
 // Those of the ring family share the channels evenly.
-func (s *system) rings(family string, channels int) (all []Choice) {
+func (s *System) rings(family string, channels int) (all []Choice) {
 	for _, n := range upTo(ringCounts, min(s.graph.ways, channels)) {
 		if channels%n == 0 {
 			all = append(all, Choice{Family: family, Parameters: map[string]int{"rings": n}, Channels: copies(channels, n)})
@@ -125,9 +127,9 @@ func (s *system) rings(family string, channels int) (all []Choice) {
 
 // time is ncclTopoGetAlgoTime: latency and bytes over bandwidth, both corrected
 // for the size. Infinite where the library rules the pair out.
-func (s *system) time(a *algorithm, p topologies.Proto, collective string, bytes int64) float64 {
-	if s.rccl != nil {
-		return s.rccl.time(s, a, p, collective, bytes)
+func (s *System) time(a *algorithm, p topologies.Proto, collective string, bytes int64) float64 {
+	if s.fork != nil {
+		return s.fork.Time(a.forFork(), p, collective, bytes)
 	}
 	bw := a.bandwidth(s, p, collective)
 	if !(bw > 0) || a.simple && p != topologies.Simple {
@@ -141,19 +143,19 @@ func (s *system) time(a *algorithm, p topologies.Proto, collective string, bytes
 	return a.latency(s, p, collective, bytes) + float64(bytes)/(1000*bw)
 }
 
-// stepsACall is how many slots a call of the ring's Simple fills.
-const stepsACall = 4
+// StepsACall is how many slots a call of the ring's Simple fills.
+const StepsACall = 4
 
 // tile is the chunk that the library cuts a channel's part of a call into
 // (calcCollChunking); 0 for that of its rings, which is the protocol's own.
-func (s *system) tile(a *algorithm, p topologies.Proto, channels int, bytes int64) int64 {
-	if s.rccl != nil {
-		return s.rccl.tile(s, a, p, channels, bytes)
+func (s *System) tile(a *algorithm, p topologies.Proto, channels int, bytes int64) int64 {
+	if s.fork != nil {
+		return s.fork.Tile(a.forFork(), p, channels, bytes)
 	}
 	own := int64(s.t.Protocols[p].Tile)
 	switch {
 	case a.inSteps && p == topologies.Simple:
-		return own / stepsACall
+		return own / StepsACall
 	case a.tree && p == topologies.LL128:
 		gpus := float64(s.n) / float64(s.nodes)
 		steps := 1 + float64(bits.Len(uint(s.nodes))-1) + 0.1*gpus
@@ -174,10 +176,10 @@ func (s *system) tile(a *algorithm, p topologies.Proto, channels int, bytes int6
 }
 
 // column picks by number of nodes.
-func (s *system) column() int { return min(s.nodes, 3) - 1 }
+func (s *System) column() int { return min(s.nodes, 3) - 1 }
 
 // busBandwidth is what all channels carry together, each so much inside a node.
-func (s *system) busBandwidth(inside float64) float64 {
+func (s *System) busBandwidth(inside float64) float64 {
 	if s.nodes > 2 {
 		inside = s.graph.inter
 	}
@@ -185,7 +187,7 @@ func (s *system) busBandwidth(inside float64) float64 {
 }
 
 // llLimit is the most LL reaches, which depends on the processors between nodes.
-func (s *system) llLimit() float64 {
+func (s *System) llLimit() float64 {
 	row := s.arch.generation
 	if s.nodes > 1 {
 		row = volta
@@ -196,7 +198,7 @@ func (s *system) llLimit() float64 {
 	return llMaxBw[row][s.column()]
 }
 
-func (s *system) ringBandwidth(p topologies.Proto, collective string) float64 {
+func (s *System) ringBandwidth(p topologies.Proto, collective string) float64 {
 	bw := s.busBandwidth(s.graph.intra)
 	switch p {
 	case topologies.LL:
@@ -204,10 +206,11 @@ func (s *system) ringBandwidth(p topologies.Proto, collective string) float64 {
 	case topologies.LL128:
 		bw = math.Min(bw*0.92, float64(s.graph.channels)*ringLL128PerCh[s.arch.generation][s.column()])
 	}
-	return bw * float64(s.n) / s.ringSteps(collective)
+	return bw * float64(s.n) / s.RingSteps(collective)
 }
 
-func (s *system) ringSteps(collective string) float64 {
+// RingSteps is how many parts of a call each rank sends in a ring.
+func (s *System) RingSteps(collective string) float64 {
 	switch collective {
 	case "allreduce":
 		return 2 * float64(s.n-1)
@@ -217,7 +220,7 @@ func (s *system) ringSteps(collective string) float64 {
 	return float64(s.n)
 }
 
-func (s *system) treeBandwidth(p topologies.Proto) float64 {
+func (s *System) treeBandwidth(p topologies.Proto) float64 {
 	channels, column := float64(s.graph.channels), s.column()
 	bus := s.busBandwidth(s.graph.tree)
 	bw := math.Min(bus*0.92, channels*treePerCh[s.arch.generation][column])
@@ -238,7 +241,7 @@ func (s *system) treeBandwidth(p topologies.Proto) float64 {
 }
 
 // step is the library's latency of a step inside a node.
-func (s *system) step(ring bool, p topologies.Proto) float64 {
+func (s *System) step(ring bool, p topologies.Proto) float64 {
 	switch {
 	case s.nvlink && ring:
 		return nvlinkRing[p]
@@ -251,15 +254,15 @@ func (s *system) step(ring bool, p topologies.Proto) float64 {
 }
 
 // across is the library's latency of a step between nodes.
-func (s *system) across(ring bool, p topologies.Proto) float64 {
+func (s *System) across(ring bool, p topologies.Proto) float64 {
 	if ring && s.n > s.nodes { // with one GPU a node, rings count as trees
 		return netRing[p]
 	}
 	return netTree[p]
 }
 
-// netOverhead is what a processor takes to post a message to the network.
-func (s *system) netOverhead(p topologies.Proto) float64 {
+// NetOverhead is what a processor takes to post a message to the network.
+func (s *System) NetOverhead(p topologies.Proto) float64 {
 	overhead := 1.0
 	if s.t.CPU == "amd" {
 		overhead = 2.0
@@ -270,11 +273,11 @@ func (s *system) netOverhead(p topologies.Proto) float64 {
 	return overhead
 }
 
-func (s *system) ringLatency(p topologies.Proto, collective string, bytes int64) float64 {
+func (s *System) ringLatency(p topologies.Proto, collective string, bytes int64) float64 {
 	inside, across := s.step(true, p), s.across(true, p)
-	steps, crossing := s.ringSteps(collective), 0.
+	steps, crossing := s.RingSteps(collective), 0.
 	if s.nodes > 1 {
-		inside = math.Max(inside, s.netOverhead(p))
+		inside = math.Max(inside, s.NetOverhead(p))
 		crossing = float64(s.nodes - 1)
 		if collective == "allreduce" {
 			crossing *= 2
@@ -292,14 +295,14 @@ func (s *system) ringLatency(p topologies.Proto, collective string, bytes int64)
 
 // chainLatency is the ring's for broadcast and reduce: they pipeline, and where
 // all channels go the same way NCCL counts one step.
-func (s *system) chainLatency(p topologies.Proto, collective string, _ int64) float64 {
+func (s *System) chainLatency(p topologies.Proto, collective string, _ int64) float64 {
 	if s.graph.same {
 		return baseRing[p] + s.step(true, p)
 	}
-	return baseRing[p] + s.ringSteps(collective)*s.step(p != topologies.Simple, p)
+	return baseRing[p] + s.RingSteps(collective)*s.step(p != topologies.Simple, p)
 }
 
-func (s *system) treeLatency(p topologies.Proto) float64 {
+func (s *System) treeLatency(p topologies.Proto) float64 {
 	gpus := math.Ceil(float64(s.n) / float64(s.nodes))
 	return baseTree[p] + 2*((gpus-1)*s.step(false, p)+math.Log2(float64(s.nodes))*s.across(false, p))
 }

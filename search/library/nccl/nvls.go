@@ -7,13 +7,13 @@ import (
 
 // nvls reports whether the switches of a node reduce what GPUs send: NVSwitch of the
 // third generation, which came with Hopper.
-func (s *system) nvls() bool {
+func (s *System) nvls() bool {
 	return s.arch.generation >= hopper && s.nvlink && s.switched() && s.n/s.nodes > 1
 }
 
 // nvlsHeads is how many GPUs of a node reduce: each the head of a channel, as far as there
 // are heads and, between nodes, NICs.
-func (s *system) nvlsHeads() int {
+func (s *System) nvlsHeads() int {
 	heads := min(s.n/s.nodes, maxNVLSHeads)
 	if s.nodes > 1 {
 		heads = min(heads, s.graph.ways)
@@ -23,7 +23,7 @@ func (s *system) nvlsHeads() int {
 
 // nvlsBandwidth is the bus bandwidth that the library expects of NVLS, and of its
 // trees from two nodes on.
-func (s *system) nvlsBandwidth() float64 {
+func (s *System) nvlsBandwidth() float64 {
 	gpus := s.n / s.nodes
 	heads, speeds := s.nvlsHeads(), s.arch.speeds.intra
 	most := s.graph.egress * float64(gpus) / float64(gpus-1) // a head need not send to itself
@@ -52,7 +52,7 @@ func (s *system) nvlsBandwidth() float64 {
 }
 
 // nvlsChannels is how many channels NVLS has, whatever the size (transport/nvls.cc).
-func (s *system) nvlsChannels() int {
+func (s *System) nvlsChannels() int {
 	switch {
 	case s.arch.generation == hopper:
 		return 16
@@ -64,7 +64,7 @@ func (s *system) nvlsChannels() int {
 
 // nvlsChunk is what a channel gives a head at a time, in bytes: less where the call is
 // too small for several of them (enqueue.cc, calcCollChunking).
-func (s *system) nvlsChunk(bytes int64) int64 {
+func (s *System) nvlsChunk(bytes int64) int64 {
 	atOnce := int64(s.nvlsChannels() * s.nvlsHeads())
 	chunk, limits := int64(128<<10), []struct{ chunks, chunk int64 }{{64, 64 << 10}, {8, 32 << 10}, {2, 16 << 10}}
 	if s.nodes > 1 {
@@ -96,12 +96,12 @@ var nvlsRates = [...]struct{ gbps, chunkUS float64 }{hopper: {340, 0.6}, blackwe
 // That takes a fixed time a chunk, and of each GPU's links what it sends for all heads and
 // for itself. Two stages pass before the first chunk is done. Over nodes the switches'
 // trees are as fast as the library itself counts, and each level adds its latency.
-func (s *system) nvlsClock(bytes int64) float64 {
+func (s *System) nvlsClock(bytes int64) float64 {
 	heads, rate := float64(s.nvlsHeads()), nvlsRates[s.arch.generation]
 	loop := float64(s.nvlsChannels()) * heads * float64(s.nvlsChunk(bytes))
 	byteUS := (1 + 1/heads) / (1000 * rate.gbps)
 	if s.nodes > 1 {
-		across := s.nvlsBandwidth() * float64(s.n) / s.ringSteps("allreduce")
+		across := s.nvlsBandwidth() * float64(s.n) / s.RingSteps("allreduce")
 		byteUS = math.Max(byteUS, 1/(1000*across))
 	}
 	stages := float64(bytes)/loop + 2

@@ -1,15 +1,14 @@
-package nccl
+package rccl
 
 import (
-	"cmp"
-
+	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/topologies"
 )
 
-// rcclFile is an MSCCL file that RCCL ships (2.21.5, tools/msccl-algorithms), by the program
+// file is an MSCCL file that RCCL ships (2.21.5, tools/msccl-algorithms), by the program
 // of ours with its routing, channels and protocol. RCCL takes the first that fits a call
 // before its own algorithms (misc/msccl/msccl_lifecycle.cc: mscclInternalSchedulerSelectAlgo).
-type rcclFile struct {
+type file struct {
 	collective string
 	in, out    bool  // serves calls in place, out of place
 	from, to   int64 // bytes, both included
@@ -19,9 +18,9 @@ type rcclFile struct {
 	protocol   topologies.Proto
 }
 
-// rcclFiles are those for 8 ranks. In place, nothing serves all-reduces between 11 and 14
+// files are those for 8 ranks. In place, nothing serves all-reduces between 11 and 14
 // MiB. The files for 16 ranks, one phase, and all-gather went before 2.21.5 was released.
-var rcclFiles = []rcclFile{
+var files = []file{
 	{"allreduce", true, true, 0, 64 << 10, "all-pairs", 8, 4, topologies.LL},
 	{"allreduce", true, true, 64<<10 + 1, 512<<10 - 1, "all-pairs", 8, 8, topologies.LL},
 	{"allreduce", false, true, 512 << 10, 16 << 20, "all-pairs", 8, 8, topologies.Simple},
@@ -34,26 +33,26 @@ var rcclFiles = []rcclFile{
 	{"alltoall", false, true, 7<<20 + 1, 43 << 20, "direct", 1, 8, topologies.Simple},
 }
 
-// file is the program that RCCL has a file of for a call; ok is false of calls that none
+// File is the program that RCCL has a file of for a call; ok is false of calls that none
 // serves, among them those whose elements do not divide into the file's chunks.
-func (r *rccl) file(s *system, c call, f Forced) (chosen Choice, ok bool) {
-	if r == nil || !r.files || s.t.NoMSCCLFiles || f.NoFiles {
-		return Choice{}, false
+func (m *model) File(c nccl.Call, elemBytes int64, allowed func(topologies.Proto) bool) (chosen nccl.Choice, ok bool) {
+	if !m.files || m.system.Topology().NoMSCCLFiles {
+		return nccl.Choice{}, false
 	}
-	for _, x := range rcclFiles {
+	for _, x := range files {
 		serves := x.out
-		if c.inPlace {
+		if c.InPlace {
 			serves = x.in
 		}
-		chunk := int64(s.n*x.pieces*x.instances) * cmp.Or(f.ElemBytes, 4)
-		if x.collective != c.name || !serves || c.bytes < x.from || c.bytes > x.to || c.bytes%chunk != 0 || !f.allows(x.protocol, s) {
+		chunk := int64(m.system.Ranks()*x.pieces*x.instances) * elemBytes
+		if x.collective != c.Collective || !serves || c.Bytes < x.from || c.Bytes > x.to || c.Bytes%chunk != 0 || !allowed(x.protocol) {
 			continue
 		}
-		chosen := Choice{Family: x.family, Channels: x.instances, Protocol: x.protocol}
+		chosen := nccl.Choice{Family: x.family, Channels: x.instances, Protocol: x.protocol}
 		if x.family == "all-pairs" {
 			chosen.Parameters = map[string]int{"pieces": x.pieces}
 		}
-		return chosen, f.leaves([]Choice{chosen})
+		return chosen, true
 	}
-	return Choice{}, false
+	return nccl.Choice{}, false
 }

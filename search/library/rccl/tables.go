@@ -1,4 +1,4 @@
-package nccl
+package rccl
 
 import "github.com/colltune/colltune/topologies"
 
@@ -6,11 +6,11 @@ import "github.com/colltune/colltune/topologies"
 // they have there. Latencies in microseconds; LL, Simple in order: RCCL passes over LL128
 // on all of these nodes.
 
-// rcclTuning is what RCCL expects of trees and rings on a kind of node.
-type rcclTuning struct{ tree, ring rcclRow }
+// tuning is what RCCL expects of trees and rings on a kind of node.
+type tuning struct{ tree, ring row }
 
-// rcclRow is what it expects of one algorithm.
-type rcclRow struct {
+// row is what it expects of one algorithm.
+type row struct {
 	inside, across llSimple       // latency of a step over xGMI, and over the network
 	share          [2]llSimple    // of the bus bandwidth; up to two nodes, and more
 	atSize         [2][27]float64 // what is reached of that, by the power of two of the size over 64 bytes
@@ -19,10 +19,10 @@ type rcclRow struct {
 type llSimple [2]float64
 
 // of is the entry of a protocol.
-func (x llSimple) of(p topologies.Proto) float64 { return x[rcclColumn(p)] }
+func (x llSimple) of(p topologies.Proto) float64 { return x[column(p)] }
 
-// rcclColumn is a protocol's place in RCCL's tables.
-func rcclColumn(p topologies.Proto) int {
+// column is a protocol's place in RCCL's tables.
+func column(p topologies.Proto) int {
 	if p == topologies.LL {
 		return 0
 	}
@@ -30,57 +30,57 @@ func rcclColumn(p topologies.Proto) int {
 }
 
 var (
-	rcclBase = llSimple{12, 17}   // of a call
-	rcclPCI  = llSimple{2.2, 5.7} // a step over PCIe
+	base = llSimple{12, 17}   // of a call
+	pci  = llSimple{2.2, 5.7} // a step over PCIe
 )
 
 var (
-	rcclAny = &rcclTuning{ // 0: of nodes that it does not know
-		tree: rcclRow{llSimple{0.8, 2.5}, llSimple{11.8, 20.8}, [2]llSimple{{0.04, 0.91}, {0.04, 0.95}}, [2][27]float64{
+	anyNode = &tuning{ // 0: of nodes that it does not know
+		tree: row{llSimple{0.8, 2.5}, llSimple{11.8, 20.8}, [2]llSimple{{0.04, 0.91}, {0.04, 0.95}}, [2][27]float64{
 			{.1, .2, .1, .1, .9, .3, .4, .1, .2, .4, .2, .1, .3, .3, .2, .2, .2, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1},
 			{.2, 1, .1, .1, .7, .2, .4, .1, .1, .3, .4, .3, .6, .8, 1, 1, 1, 1, .9, .8, .8, .8, .8, .8, .9, .9, .9},
 		}},
-		ring: rcclRow{llSimple{0.8, 3.6}, llSimple{9.5, 15.1}, [2]llSimple{{0.04, 1}, {0.04, 1}}, [2][27]float64{
+		ring: row{llSimple{0.8, 3.6}, llSimple{9.5, 15.1}, [2]llSimple{{0.04, 1}, {0.04, 1}}, [2][27]float64{
 			{.1, .1, .1, .1, .1, .2, .4, .2, .3, .5, .3, .1, .5, .5, .3, .2, .2, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1},
 			{1, .8, .2, 1, 1, .3, 1, .1, .1, .2, .2, .1, .5, 1, .8, .8, 1, .9, 1, 1, 1, 1, 1, 1, 1, 1, 1},
 		}},
 	}
-	rcclMI250 = &rcclTuning{ // 1: 16 GCDs of MI250, one node
-		tree: rcclRow{llSimple{1.5, 4.5}, llSimple{33, 15.8}, [2]llSimple{{0.12, 0.99}, {0.15, 0.42}}, [2][27]float64{
+	mi250 = &tuning{ // 1: 16 GCDs of MI250, one node
+		tree: row{llSimple{1.5, 4.5}, llSimple{33, 15.8}, [2]llSimple{{0.12, 0.99}, {0.15, 0.42}}, [2][27]float64{
 			{.5, .4, .7, .6, 1, 1, .5, .4, .1, .5, .4, .6, 1, 1, 1, 1, 1, .8, .6, .5, .4, .4, .3, .2, .1, .1, .1},
 			{.1, .1, .1, .1, .1, .3, .4, .5, .1, .6, 1, 1, 1, .6, .5, .7, 1, 1, 1, 1, 1, 1, 1, .7, .5, .3, .3},
 		}},
-		ring: rcclRow{llSimple{1.5, 4.5}, llSimple{5.1, 68.8}, [2]llSimple{{0.12, 1}, {0.2, 1}}, [2][27]float64{
+		ring: row{llSimple{1.5, 4.5}, llSimple{5.1, 68.8}, [2]llSimple{{0.12, 1}, {0.2, 1}}, [2][27]float64{
 			{1, .5, 1, 1, .6, .7, 1, 1, .2, 1, .9, .7, 1, 1, 1, .9, .9, .8, .8, .7, .6, .5, .5, .3, .2, .1, .1},
 			{.3, 1, .3, .1, .1, .1, .3, .7, 1, .2, .1, .1, .1, .1, .1, .1, .1, .1, .1, .2, .3, .5, .9, 1, 1, 1, 1},
 		}},
 	}
-	rcclFrontiers = &rcclTuning{ // 3: 8 GCDs of MI250X with 4 NICs, several nodes
-		tree: rcclRow{llSimple{0.8, 2.5}, llSimple{12.5, 22.4}, [2]llSimple{{0.2, 1.75}, {0.2, 0.96}}, [2][27]float64{
+	frontiers = &tuning{ // 3: 8 GCDs of MI250X with 4 NICs, several nodes
+		tree: row{llSimple{0.8, 2.5}, llSimple{12.5, 22.4}, [2]llSimple{{0.2, 1.75}, {0.2, 0.96}}, [2][27]float64{
 			{.1, .1, .1, .1, .1, .1, 1, 1, .2, 1, .9, 1, .6, .4, .6, .4, .3, .3, .3, .3, .3, .2, .2, .2, .2, .2, .2},
 			{1, 1, 1, 1, 1, 1, .1, .1, .1, .2, 1, .8, 1, 1, 1, 1, 1, 1, 1, 1, 1, .8, .7, .8, .9, .7, .7},
 		}},
-		ring: rcclRow{llSimple{0.8, 3.6}, llSimple{9.5, 19.8}, [2]llSimple{{0.2, 1}, {0.2, 1}}, [2][27]float64{
+		ring: row{llSimple{0.8, 3.6}, llSimple{9.5, 19.8}, [2]llSimple{{0.2, 1}, {0.2, 1}}, [2][27]float64{
 			{.1, .1, .1, .1, .1, .3, .1, .2, .1, .4, .4, .2, .2, .3, .7, .5, .4, .3, .3, .3, .3, .2, .2, .2, .2, .2, .2},
 			{.1, .1, .1, .1, .1, .1, .1, .5, 1, .1, .3, .1, .1, .1, .2, .2, .2, .3, .4, .7, 1, 1, 1, 1, 1, 1, 1},
 		}},
 	}
-	rcclMI250s = &rcclTuning{ // 4: 16 GCDs of MI250 with 8 NICs, several nodes
-		tree: rcclRow{llSimple{0.8, 2.5}, llSimple{32.2, 47.6}, [2]llSimple{{0.16, 1.61}, {0.16, 1.08}}, [2][27]float64{
+	mi250s = &tuning{ // 4: 16 GCDs of MI250 with 8 NICs, several nodes
+		tree: row{llSimple{0.8, 2.5}, llSimple{32.2, 47.6}, [2]llSimple{{0.16, 1.61}, {0.16, 1.08}}, [2][27]float64{
 			{.1, .1, .1, .1, .1, .1, .1, .1, 1, .1, .1, .2, .4, .6, .5, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1},
 			{1, 1, 1, 1, 1, 1, 1, 1, .8, .4, .3, .3, .1, .1, 1, 1, .7, .5, .6, .5, .6, .6, .5, .6, .6, .6, .7},
 		}},
-		ring: rcclRow{llSimple{0.8, 3.6}, llSimple{35.4, 209.2}, [2]llSimple{{0.15, 1}, {0.15, 1}}, [2][27]float64{
+		ring: row{llSimple{0.8, 3.6}, llSimple{35.4, 209.2}, [2]llSimple{{0.15, 1}, {0.15, 1}}, [2][27]float64{
 			{.1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .2, .2, .1, .3, .1, .1, .1, .2, .1, .1, .1, .1, .1, .1, .1, .1},
 			{.1, .1, .1, .1, .1, .1, .1, .1, .1, 1, 1, .8, .5, .1, .7, .2, .4, .4, .6, .7, .9, 1, 1, 1, 1, 1, 1},
 		}},
 	}
-	rcclMI300X = &rcclTuning{ // 5: 8 MI300X
-		tree: rcclRow{llSimple{0.9, 2.3}, llSimple{10.5, 25}, [2]llSimple{{0.06, 0.11}, {0.06, 0.59}}, [2][27]float64{
+	mi300X = &tuning{ // 5: 8 MI300X
+		tree: row{llSimple{0.9, 2.3}, llSimple{10.5, 25}, [2]llSimple{{0.06, 0.11}, {0.06, 0.59}}, [2][27]float64{
 			{.1, .1, .1, .1, .1, .1, 1, 1, 1, 1, 1, .6, 1, .9, 1, 1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1},
 			{.1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .7, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, .8},
 		}},
-		ring: rcclRow{llSimple{0.8, 2.1}, llSimple{9.5, 320}, [2]llSimple{{0.08, 1}, {0.08, 1}}, [2][27]float64{
+		ring: row{llSimple{0.8, 2.1}, llSimple{9.5, 320}, [2]llSimple{{0.08, 1}, {0.08, 1}}, [2][27]float64{
 			{.1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, 1, .2, 1, .4, .4, .1, .2, .2, .1, .1, .1, .1, .1, .1, .1, .1},
 			{.1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .8, 1, 1, 1},
 		}},

@@ -1,0 +1,56 @@
+package nccl
+
+import "github.com/colltune/colltune/topologies"
+
+// Fork is a library made of NCCL, such as RCCL, which sees a system as NCCL does and chooses
+// otherwise. Times are in microseconds.
+type Fork interface {
+	// File is a program that it takes for a call before its own algorithms, under one of the
+	// protocols that are allowed; ok is false where it has none.
+	File(c Call, elemBytes int64, allowed func(topologies.Proto) bool) (_ Choice, ok bool)
+	Channels() int // of rings and trees, all copies counted
+	Threads() int  // of a threadblock
+	// Time is its own estimate of a call; infinite where it rules the pair out.
+	Time(a Algorithm, p topologies.Proto, collective string, bytes int64) float64
+	// Tile is the chunk, in bytes, that it cuts a channel's part of a call into; 0 for that
+	// of its rings.
+	Tile(a Algorithm, p topologies.Proto, channels int, bytes int64) int64
+	// Extra is what its call takes beyond the same instructions, run as a program.
+	Extra(p topologies.Proto) float64
+}
+
+// Algorithm is what a fork has to know of an algorithm of NCCL's.
+type Algorithm struct {
+	Tree    bool // up and down
+	InSteps bool // Simple moves what one slot holds at a time, not four
+	Simple  bool // runs with Simple alone
+}
+
+// Call is a collective of a size, in place or not.
+type Call struct {
+	Collective string
+	InPlace    bool
+	Bytes      int64
+}
+
+// Topology, Ranks and Nodes are the system's.
+func (s *System) Topology() *topologies.Topology { return s.t }
+func (s *System) Ranks() int                     { return s.n }
+func (s *System) Nodes() int                     { return s.nodes }
+
+// OnLinks reports whether no PCIe joins GPUs of a node.
+func (s *System) OnLinks() bool { return s.nvlink }
+
+// Channels is how many channels the search of the graph finds.
+func (s *System) Channels() int { return s.graph.channels }
+
+// XGMI is what RCCL counts of an xGMI link, in GB/s; 0: what the topology says.
+func (s *System) XGMI() float64 { return s.arch.xgmi }
+
+// Egress is what the links of the GPU with most carry together inside its node, in GB/s.
+func (s *System) Egress() (most float64) {
+	for rank := range s.t.Ranks {
+		most = max(most, sum(s.linksOf(rank)))
+	}
+	return most
+}
