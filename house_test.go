@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -210,6 +211,20 @@ func TestVerifierSharesNoCode(t *testing.T) {
 	for _, imp := range strings.Fields(out) {
 		if p, ours := strings.CutPrefix(imp, modulePath); ours && p != "compiler/ir" && p != "compiler/collective" {
 			t.Errorf("compiler/verify imports %s", p)
+		}
+	}
+}
+
+// TestPatternsAreLazy keeps regular expressions from being compiled at the start of every
+// process: see package lazyregexp.
+func TestPatternsAreLazy(t *testing.T) {
+	global := regexp.MustCompile(`(?m)^(?:var |\t)\w+ *= regexp\.MustCompile\(`)
+	for _, file := range textFiles(t) {
+		if strings.HasSuffix(file, "_test.go") || filepath.Ext(file) != ".go" || strings.HasPrefix(file, "cmd/lab/") {
+			continue
+		}
+		if at := global.FindString(read(t, file)); at != "" {
+			t.Errorf("%s compiles a pattern at the start: %q; use lazyregexp.New", file, strings.TrimSpace(at))
 		}
 	}
 }

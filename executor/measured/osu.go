@@ -1,17 +1,17 @@
 package measured
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lazyregexp"
 	"github.com/colltune/colltune/internal/units"
 )
 
 var (
-	osuTitle   = regexp.MustCompile(`^# *OSU (?:MPI|NCCL|RCCL|XCCL|ROCM)?\S* *(\S+)(?: Personalized Exchange)? Latency Test`)
-	osuType    = regexp.MustCompile(`^# *Datatype: *(\w+)`)
-	osuColumns = regexp.MustCompile(`^# *Size +(?:Avg )?Latency *\(us\)`)
+	osuTitle   = lazyregexp.New(`^# *OSU (?:MPI|NCCL|RCCL|XCCL|ROCM)?\S* *(\S+)(?: Personalized Exchange)? Latency Test`)
+	osuType    = lazyregexp.New(`^# *Datatype: *(\w+)`)
+	osuColumns = lazyregexp.New(`^# *Size +(?:Avg )?Latency *\(us\)`)
 )
 
 // perPeer are the collectives whose size OSU micro-benchmarks print for one rank's part,
@@ -28,8 +28,8 @@ func (r *reader) readOSU(text []byte) error {
 	for line := range strings.Lines(string(text)) {
 		n++
 		line = strings.TrimSpace(line)
-		switch title, dtype := osuTitle.FindStringSubmatch(line), osuType.FindStringSubmatch(line); {
-		case osuLine.MatchString(line):
+		switch title, dtype := osuTitle().FindStringSubmatch(line), osuType().FindStringSubmatch(line); {
+		case osuLine().MatchString(line):
 			if title == nil {
 				return r.errorf(n, "%.60q: want the latency test of a collective", line)
 			}
@@ -44,7 +44,7 @@ func (r *reader) readOSU(text []byte) error {
 			}
 			test.Conditions[DType] = name
 		case strings.HasPrefix(line, "#"):
-			columns = columns || osuColumns.MatchString(line)
+			columns = columns || osuColumns().MatchString(line)
 		case line != "" && line[0] >= '0' && line[0] <= '9':
 			if !columns {
 				return r.errorf(n, "a row before the line that names size and latency in us")

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/internal/files"
+	"github.com/colltune/colltune/internal/lazyregexp"
 )
 
 // MaxBytes is the longest file that is read, and maxRows the most rows of one.
@@ -37,8 +37,8 @@ var formats = [...]struct {
 	is   func(text []byte) bool
 	rows func(*reader, []byte) error
 }{
-	OSU:       {osuLine.Match, (*reader).readOSU},
-	NCCLTests: {func(text []byte) bool { return ncclLine.Match(text) || isJSON(text) }, (*reader).readNCCLTests},
+	OSU:       {osuLine().Match, (*reader).readOSU},
+	NCCLTests: {func(text []byte) bool { return ncclLine().Match(text) || isJSON(text) }, (*reader).readNCCLTests},
 	MoE:       {isMoE, (*reader).readMoE},
 	CSV:       {func([]byte) bool { return true }, (*reader).readCSV},
 	PyTorch:   {is: func(text []byte) bool { return isJSON(text) && bytes.Contains(text, []byte(`"traceEvents"`)) }},
@@ -47,8 +47,8 @@ var formats = [...]struct {
 }
 
 var (
-	osuLine  = regexp.MustCompile(`(?m)^# *OSU `)
-	ncclLine = regexp.MustCompile(`(?m)^# *(nThread|nccl-tests version|Collective test starting|size +count +type)|^rccl-tests`)
+	osuLine  = lazyregexp.New(`(?m)^# *OSU `)
+	ncclLine = lazyregexp.New(`(?m)^# *(nThread|nccl-tests version|Collective test starting|size +count +type)|^rccl-tests`)
 )
 
 func isJSON(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) }
@@ -89,7 +89,7 @@ func Read(s Source, text []byte) (rows []Row, notes []string, err error) {
 	const most = 1 << 17
 	text = files.TrimMark(text)
 	r := &reader{Source: s, rows: make([]Row, 0, min(bytes.Count(text, []byte("\n"))+1, len(text)/8, most))}
-	if osu, nccl := osuLine.FindIndex(text), ncclLine.FindIndex(text); osu != nil && nccl != nil {
+	if osu, nccl := osuLine().FindIndex(text), ncclLine().FindIndex(text); osu != nil && nccl != nil {
 		later := max(osu[0], nccl[0])
 		return nil, nil, r.errorf(1+bytes.Count(text[:later], []byte("\n")), "output of OSU micro-benchmarks and of nccl-tests in one file: want a file each, under their libraries' names")
 	}

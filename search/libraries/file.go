@@ -6,10 +6,10 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/colltune/colltune/executor/measured"
+	"github.com/colltune/colltune/internal/lazyregexp"
 )
 
 // Schema names the form of a table's file, in its first line. The file is CSV as Read takes
@@ -17,8 +17,8 @@ import (
 const Schema = "colltune.table/v1"
 
 var (
-	schemaLine = regexp.MustCompile(`^# (colltune\.table/\S+)`)
-	equalLine  = regexp.MustCompile(`(?m)^# must be equal: (.*)$`)
+	schemaLine = lazyregexp.New(`^# (colltune\.table/\S+)`)
+	equalLine  = lazyregexp.New(`(?m)^# must be equal: (.*)$`)
 )
 
 // Write writes the table. version is that of the colltune that writes it.
@@ -56,14 +56,14 @@ func ReadTable(name string, text []byte) (*Table, error) {
 	fail := func(line int, format string, args ...any) (*Table, error) {
 		return nil, &measured.Error{File: name, Line: line, Msg: fmt.Sprintf(format, args...)}
 	}
-	head := schemaLine.FindSubmatch(text)
+	head := schemaLine().FindSubmatch(text)
 	switch {
 	case head == nil:
 		return fail(1, "want a table of colltune table build, whose first line is # %s", Schema)
 	case string(head[1]) != Schema:
 		return fail(1, "is of %s: want %s, or a newer colltune", head[1], Schema)
 	}
-	equal := equalLine.FindSubmatchIndex(text)
+	equal := equalLine().FindSubmatchIndex(text)
 	if equal == nil {
 		return fail(1, "has no line # must be equal")
 	}

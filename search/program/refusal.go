@@ -2,9 +2,10 @@ package program
 
 import (
 	"fmt"
-	"regexp"
 	"sort"
 	"strings"
+
+	"github.com/colltune/colltune/internal/lazyregexp"
 )
 
 // Reason is why a candidate was refused; its text is a key of the tables.
@@ -58,12 +59,12 @@ var remedies = map[Reason]string{
 func (r Reason) Remedy() string { return remedies[r] }
 
 // longList is a list of more numbers than a line should have, as of ranks.
-var longList = regexp.MustCompile(`\d+(?:[,;]\d+){31,}`)
+var longList = lazyregexp.New(`\d+(?:[,;]\d+){31,}`)
 
 // ShortLists leaves the first numbers of long lists in a text for people, and counts the
 // others.
 func ShortLists(text string) string {
-	return longList.ReplaceAllStringFunc(text, func(list string) string {
+	return longList().ReplaceAllStringFunc(text, func(list string) string {
 		const shown = 8
 		numbers := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ';' })
 		return fmt.Sprintf("%s,… (%d more)", strings.Join(numbers[:shown], ","), len(numbers)-shown)

@@ -3,21 +3,21 @@ package workload
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor/measured"
+	"github.com/colltune/colltune/internal/lazyregexp"
 	"github.com/colltune/colltune/internal/units"
 )
 
 var (
 	// callLine is a call in the log of NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=COLL.
-	callLine = regexp.MustCompile(`(\S+:\d+):\d+ \[(\d+)\].*? NCCL INFO (\w+): opCount (\w+) sendbuff \S+ recvbuff \S+ count (\d+) datatype (\d+) op \d+ root (-?\d+) comm (0x\w+) \[nranks=(\d+)\] stream (\S+)`)
+	callLine = lazyregexp.New(`(\S+:\d+):\d+ \[(\d+)\].*? NCCL INFO (\w+): opCount (\w+) sendbuff \S+ recvbuff \S+ count (\d+) datatype (\d+) op \d+ root (-?\d+) comm (0x\w+) \[nranks=(\d+)\] stream (\S+)`)
 	// initLine names a communicator the same way on all its ranks (subsystem INIT).
-	initLine = regexp.MustCompile(`(\S+:\d+):\d+ \[(\d+)\].*? comm (0x\w+) rank (\d+) nranks (\d+) .*?commId (0x\w+)`)
+	initLine = lazyregexp.New(`(\S+:\d+):\d+ \[(\d+)\].*? comm (0x\w+) rank (\d+) nranks (\d+) .*?commId (0x\w+)`)
 )
 
 // ncclTypes are element types by NCCL's and RCCL's numbers.
@@ -49,11 +49,11 @@ func (t *tracer) ncclLog(f File) error {
 	n := 0
 	for line := range bytes.Lines(f.Text) {
 		n++
-		if m := initLine.FindSubmatch(line); m != nil {
+		if m := initLine().FindSubmatch(line); m != nil {
 			ids[string(m[1])+" "+string(m[2])+" "+string(m[3])] = string(m[6])
 			continue
 		}
-		m := callLine.FindSubmatch(line)
+		m := callLine().FindSubmatch(line)
 		if m == nil {
 			if bytes.Contains(line, []byte(": opCount ")) {
 				return &measured.Error{File: f.Name, Line: n, Msg: "a call that is torn, or of a form not known here"}
