@@ -20,6 +20,10 @@
 // Invariants: no unit and no condition is guessed, and one that is not stated differs from one
 // that is; reading is bounded in bytes, rows and columns; an error names file and line.
 //
+// Two forms are read elsewhere, as they hold more than rows of a table: configurations with
+// columns of their own, which executor/replay/recorded plays back, and data sets with the
+// algorithm that was forced, by which cmd/lab/accuracy judges.
+//
 // It does not compare rows: package libraries does. The names of collectives and element types
 // as others write them are in package collective.
 //

@@ -2,55 +2,31 @@ package papers
 
 import (
 	_ "embed" // measured.csv
-	"encoding/csv"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/search/workload"
 )
 
 //go:embed measured.csv
-var measuredText string
+var measuredText []byte
 
-// Measured is a time that others measured on a paper's system.
-type Measured struct {
-	System, Collective, Library string
-	Ranks                       int
-	Bytes                       int64
-	TimeUS                      float64
+// readMeasured reads measured.csv: times that others measured on papers' systems.
+func readMeasured() ([]measured.Row, error) {
+	rows, _, err := measured.Read(measured.Source{Path: "measured.csv"}, measuredText)
+	return rows, err
 }
 
-// readMeasured reads measured.csv.
-func readMeasured() (all []Measured, err error) {
-	r := csv.NewReader(strings.NewReader(measuredText))
-	r.Comment = '#'
-	rows, err := r.ReadAll()
-	if err != nil {
-		return nil, err
-	}
-	for _, row := range rows[1:] {
-		m := Measured{System: row[1], Collective: row[2], Library: row[5]}
-		if m.Ranks, err = strconv.Atoi(row[3]); err != nil {
-			return nil, err
-		}
-		if m.Bytes, err = strconv.ParseInt(row[4], 10, 64); err != nil {
-			return nil, err
-		}
-		if m.TimeUS, err = strconv.ParseFloat(row[6], 64); err != nil {
-			return nil, err
-		}
-		all = append(all, m)
-	}
-	return all, nil
-}
+// systemOf is the system of a row.
+func systemOf(r *measured.Row) string { return r.Conditions[measured.System] }
 
 // measuredUS returns a library's measured time of a call in us; ok reports whether there is a row.
-func measuredUS(all []Measured, system, collective, library string, ranks int, bytes int64) (us float64, ok bool) {
-	i := slices.IndexFunc(all, func(m Measured) bool {
-		return m.System == system && m.Collective == collective && m.Library == library && m.Ranks == ranks && m.Bytes == bytes
+func measuredUS(all []measured.Row, system, collective, library string, ranks int, bytes int64) (us float64, ok bool) {
+	i := slices.IndexFunc(all, func(m measured.Row) bool {
+		return systemOf(&m) == system && m.Collective == collective && m.Library == library && m.Ranks == ranks && m.Bytes == bytes
 	})
 	if i < 0 {
 		return 0, false
@@ -81,10 +57,10 @@ func Pairs(l *Lab) (pairs []Pair, err error) {
 		if m.Library != "pccl" {
 			continue
 		}
-		library, _ := measuredUS(rows, m.System, m.Collective, vendorOf[m.System], m.Ranks, m.Bytes)
-		p := Pair{m.System, m.Collective, m.Ranks, m.Bytes, library, m.TimeUS, 0, 0}
-		at := on(m.System, m.Collective, m.Ranks)
-		if p.SimulatedLibraryUS, err = l.Library(m.System, workload.Kind{Collective: m.Collective, Bytes: m.Bytes, Ranks: m.Ranks, Nodes: at.Nodes}); err != nil {
+		library, _ := measuredUS(rows, systemOf(&m), m.Collective, vendorOf[systemOf(&m)], m.Ranks, m.Bytes)
+		p := Pair{systemOf(&m), m.Collective, m.Ranks, m.Bytes, library, m.TimeUS, 0, 0}
+		at := on(systemOf(&m), m.Collective, m.Ranks)
+		if p.SimulatedLibraryUS, err = l.Library(systemOf(&m), workload.Kind{Collective: m.Collective, Bytes: m.Bytes, Ranks: m.Ranks, Nodes: at.Nodes}); err != nil {
 			return nil, err
 		}
 		if p.SimulatedPCCLUS, err = pcclAllReduce(l, at, m.Bytes); err != nil {
@@ -114,7 +90,7 @@ func pcclAllReduce(l *Lab, at Setting, bytes int64) (us float64, err error) {
 
 // Rival is a measured time of MPI, beside the simulated one of the vendor's library.
 type Rival struct {
-	Measured
+	measured.Row
 	LibraryUS float64
 }
 
@@ -128,7 +104,7 @@ func Rivals(l *Lab) (all []Rival, err error) {
 		if m.Library != "mpi" {
 			continue
 		}
-		times, err := l.Times(on(m.System, m.Collective, m.Ranks), Library, []int64{m.Bytes})
+		times, err := l.Times(on(systemOf(&m), m.Collective, m.Ranks), Library, []int64{m.Bytes})
 		if err != nil {
 			return nil, err
 		}

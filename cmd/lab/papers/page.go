@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/cmd/lab/accuracy"
+	"github.com/colltune/colltune/executor/measured"
 )
 
 // Results are all that the page reports.
@@ -247,9 +248,9 @@ func (r *Results) library(b *strings.Builder) {
 	b.WriteString("\n|---|---|--:|" + strings.Repeat("--:|", len(sizes)) + "\n")
 	for _, m := range r.MPI {
 		if m.Bytes == sizes[0] {
-			fmt.Fprintf(b, "| %s | %s | %d |", m.System, m.Collective, m.Ranks)
+			fmt.Fprintf(b, "| %s | %s | %d |", systemOf(&m.Row), m.Collective, m.Ranks)
 			for _, n := range sizes {
-				fmt.Fprintf(b, " %s |", r.overMPI(m.Measured, n))
+				fmt.Fprintf(b, " %s |", r.overMPI(m.Row, n))
 			}
 			b.WriteString("\n")
 		}
@@ -257,16 +258,16 @@ func (r *Results) library(b *strings.Builder) {
 }
 
 // overMPI is how far the library is ahead of MPI at a size of m's call.
-func (r *Results) overMPI(m Measured, bytes int64) string {
+func (r *Results) overMPI(m measured.Row, bytes int64) string {
 	i := slices.IndexFunc(r.MPI, func(o Rival) bool {
-		return o.System == m.System && o.Collective == m.Collective && o.Ranks == m.Ranks && o.Bytes == bytes
+		return systemOf(&o.Row) == systemOf(&m) && o.Collective == m.Collective && o.Ranks == m.Ranks && o.Bytes == bytes
 	})
 	if i < 0 {
 		return ""
 	}
 	text := ratioText(r.MPI[i].TimeUS / r.MPI[i].LibraryUS)
 	for _, c := range r.Library {
-		if system, _, _ := strings.Cut(c.Set, "_"); system == m.System && c.Collective == m.Collective && c.Nodes*c.GPUs == m.Ranks && c.Bytes == bytes {
+		if system, _, _ := strings.Cut(c.Set, "_"); system == systemOf(&m) && c.Collective == m.Collective && c.Nodes*c.GPUs == m.Ranks && c.Bytes == bytes {
 			text += fmt.Sprintf(" (%s)", ratioText(r.MPI[i].TimeUS/c.TimeUS))
 		}
 	}

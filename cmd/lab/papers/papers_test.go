@@ -218,7 +218,7 @@ func TestMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range rows {
-		if gpusPerNode[m.System] == 0 || m.Ranks%gpusPerNode[m.System] != 0 || m.Bytes < mib || m.TimeUS <= 0 {
+		if gpusPerNode[systemOf(&m)] == 0 || m.Ranks%gpusPerNode[systemOf(&m)] != 0 || m.Bytes < mib || m.TimeUS <= 0 {
 			t.Errorf("%+v", m)
 		}
 	}
