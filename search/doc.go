@@ -34,5 +34,5 @@
 //	              baselinefile.go library_given.go earlier.go plan.go families.go check.go
 //	candidates    abandon.go budget.go space.go placement.go baselines.go shortlist.go collect.go
 //	              nativeprior.go natives.go enumerate.go forecast.go estimates.go
-//	search        session.go tune.go run.go clock.go
+//	search        session.go tune.go run.go shares.go clock.go
 package search

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -110,10 +108,11 @@ func (m *mapSearch) run(cmd *cobra.Command) error {
 // nodes for which there is nothing leaves the map; if all are such, that is the error.
 func (m *mapSearch) search(cmd *cobra.Command) error {
 	var nothing, unanswered error
-	left, err := newMapLimits(cmd)
+	given, err := runOptions(cmd)
 	if err != nil {
 		return err
 	}
+	left := search.NewShares(given)
 	open := slices.DeleteFunc(slices.Clone(m.members), func(one *mapMember) bool { return one.done })
 	for {
 		var limited []*mapMember
@@ -122,13 +121,13 @@ func (m *mapSearch) search(cmd *cobra.Command) error {
 			if err != nil {
 				return err
 			}
-			if !left.share(&effort, len(open)-i) {
+			if !left.Share(&effort, len(open)-i) {
 				limited = append(limited, one)
 				continue
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s:\n", units.Count(one.nodes(), "node"))
 			summary, err := searchCampaign(cmd, one.request, one.campaign, effort)
-			left.trials -= summary.Trials
+			left.Spent(summary.Trials)
 			if err == nil {
 				continue
 			}
@@ -159,43 +158,9 @@ func (m *mapSearch) search(cmd *cobra.Command) error {
 		case len(limited) == 0:
 			return unanswered
 		}
-		if err := left.reached(); err != nil {
+		if err := left.Reached(); err != nil {
 			return err
 		}
 		open = limited
 	}
-}
-
-// mapLimits are the limits of a map's search, and what is left of them.
-type mapLimits struct {
-	given   search.Effort
-	started time.Time
-	trials  int
-}
-
-func newMapLimits(cmd *cobra.Command) (*mapLimits, error) {
-	given, err := runOptions(cmd)
-	return &mapLimits{given, time.Now(), given.Trials}, err
-}
-
-// share gives a search one of n equal shares of what is left; false: there is none.
-func (l *mapLimits) share(effort *search.Effort, n int) bool {
-	if l.given.Budget > 0 {
-		effort.Budget = (l.given.Budget - time.Since(l.started)) / time.Duration(n)
-	}
-	if l.given.Trials > 0 {
-		effort.Trials = (l.trials + n - 1) / n
-	}
-	return (l.given.Budget == 0 || effort.Budget > 0) && (l.given.Trials == 0 || effort.Trials > 0)
-}
-
-// reached returns an error if nothing is left of a limit.
-func (l *mapLimits) reached() error {
-	switch {
-	case l.given.Trials > 0 && l.trials <= 0:
-		return &autotune.LimitError{Limit: "trials", Value: strconv.Itoa(l.given.Trials)}
-	case l.given.Budget > 0 && time.Since(l.started) >= l.given.Budget:
-		return &autotune.LimitError{Limit: "budget", Value: l.given.Budget.String()}
-	}
-	return nil
 }
