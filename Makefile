@@ -48,7 +48,7 @@ winners: setup ## golden winning tables of whole searches, all of them; UPDATE=1
 # MEASURED is a folder of whole data sets; without it, the rows in the repository. MANIFEST
 # describes other data sets there, which are held to the shipped intervals.
 MEASURED ?= $(wildcard ../shared/data/measured)
-accuracy: setup ## simulated times against measured ones, by zone; fails where shipped intervals hold too few; UPDATE=1 writes rows, intervals and docs/simulator.md anew
+accuracy: setup ## simulated times against measured ones, by zone; fails where shipped intervals hold too few; UPDATE=1 writes rows, intervals and docs/reference/simulator-errors.md anew
 	$(GO) run ./cmd/lab accuracy $(if $(MEASURED),--measured $(MEASURED)) $(if $(MANIFEST),--manifest $(MANIFEST) --shipped) $(if $(UPDATE),--update)
 
 # It takes some 6 minutes of processor time, on two jobs, and 3 GB.

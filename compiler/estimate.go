@@ -2,7 +2,7 @@ package compiler
 
 // costs is a rough model of a step's time at one size under one protocol: a part
 // for each step and a part for each of its chunks, in arbitrary units. The
-// proportions are those of an A100 (docs/simulator.md). The compiler knows no
+// proportions are those of an A100 (docs/reference/simulator-rules.md). The compiler knows no
 // topology, so messages do not contend for links here.
 type costs struct {
 	call        int64 // of any step

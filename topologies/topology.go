@@ -166,7 +166,7 @@ func (t *Topology) CheckProtocol(p Proto) error {
 }
 
 // Protocol is the costs of one protocol on a system, the simulator's constants.
-// docs/simulator.md has the rule for each. The zero value is a protocol that the system
+// docs/reference/simulator-rules.md has the rule for each. The zero value is a protocol that the system
 // has not.
 type Protocol struct {
 	Launch units.Duration // fixed cost of a call

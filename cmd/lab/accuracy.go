@@ -22,7 +22,7 @@ const (
 	manifestFile  = "cmd/lab/accuracy/testdata/manifest.toml"
 	rowsFile      = "cmd/lab/accuracy/testdata/measured.csv"
 	zonesFile     = "results/intervals/zones.csv"
-	simulatorPage = "docs/simulator.md"
+	simulatorPage = "docs/reference/simulator-errors.md"
 )
 
 // runAccuracy compares simulated times with measured ones.

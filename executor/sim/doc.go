@@ -26,7 +26,7 @@
 //
 // Invariants: the same program, topology and knobs give the same time, bit for
 // bit; LowerBound is never above Run; renaming ranks, threadblocks or channels
-// changes nothing. docs/simulator.md gives the rules, constants and errors.
+// changes nothing. docs/reference has the rules, the constants and the errors.
 //
 // It does not move data, check results, or judge whether a runtime would load
 // the program.

@@ -96,14 +96,14 @@ func TestAsShipped(t *testing.T) {
 	for _, line := range Unheld(compared, intervals.Shipped()) {
 		t.Error(line)
 	}
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "simulator.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "simulator-errors.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, page, _ := strings.Cut(string(text), PageBegin)
 	page, _, _ = strings.Cut(page, PageEnd)
 	if line := differsIn(Page(m, compared), page); line != "" {
-		t.Errorf("docs/simulator.md says otherwise than %s: make accuracy UPDATE=1 writes it", line)
+		t.Errorf("docs/reference/simulator-errors.md says otherwise than %s: make accuracy UPDATE=1 writes it", line)
 	}
 }
 

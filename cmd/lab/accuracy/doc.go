@@ -3,7 +3,7 @@
 //
 //	manifest ─┐
 //	rows ─────┴─▶ Compare ──▶ Compared{measured, simulated} ──▶ Estimate ──▶ zones.csv
-//	                                     └──LeaveOut one data set, Judge──▶ Verdicts ──Page──▶ docs/simulator.md
+//	                                     └──LeaveOut one data set, Judge──▶ Verdicts ──Page──▶ docs/reference/simulator-errors.md
 //
 // A data set is a file of rows that were measured on one machine. Its manifest says what
 // system that is, which programs its labels name, and which rows are not used and why.

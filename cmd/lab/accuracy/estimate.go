@@ -22,7 +22,7 @@ type Residual struct {
 }
 
 // wider is how many times as wide as its residuals ask an interval is, for what the next
-// data set adds: each end moves out by the same. docs/simulator.md says what others hold.
+// data set adds: each end moves out by the same. docs/reference/simulator-errors.md says what others hold.
 const wider = 1.3
 
 // Estimate returns the table of residuals, to be shipped.

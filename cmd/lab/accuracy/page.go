@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/results/intervals"
 )
 
-// Marks of the generated part of docs/simulator.md.
+// Marks of the generated part of docs/reference/simulator-errors.md.
 const (
 	PageBegin = "<!-- make accuracy UPDATE=1 writes from here -->\n"
 	PageEnd   = "<!-- to here -->\n"
@@ -31,17 +31,27 @@ func Page(m *Manifest, compared []Compared) string {
 	fmt.Fprintf(&b, "%d rows of %d data sets, of which none was fitted to the intervals that judge it: leaving out one data set at a time, %.0f %% of the rows lie inside their 90 %% intervals; %d take the interval of a wider zone, and %d have none. Leaving out one machine at a time, of which some data sets share one, it is %.0f %%. Of %d measured speedups of a program over the library, %.0f %% lie inside.\n\n",
 		all.Rows, len(CountBy(verdicts, func(v *Verdict) string { return v.Set })), 100*all.Share(), all.Wider, all.Unsupported, 100*machines.Share(), pairs, 100*float64(inside)/float64(max(pairs, 1)))
 
-	b.WriteString("| ran | system | nodes | collective | size | sets | rows | median error | 90 % | inside, left out |\n|---|---|---|---|---|--:|--:|--:|--:|--:|\n")
-	for _, z := range zonesOf(table, verdicts) {
-		network := map[string]string{"none": "1", intervals.Any: "several"}[z.Network]
+	bands := intervals.Bands()
+	fmt.Fprintf(&b, "For each band of sizes: the median error; the 90 %% interval, where the zone has one of its own and not any system's; and how many of the rows lie inside when left out.\n\n| ran | system | nodes | collective | %s |\n|---|---|---|---|%s\n", strings.Join(bands, " | "), strings.Repeat("---|", len(bands)))
+	zones := zonesOf(table, verdicts)
+	for len(zones) > 0 {
+		first := zones[0].Zone
+		network := map[string]string{"none": "1", intervals.Any: "several"}[first.Network]
 		if network == "" {
-			network = z.Network
+			network = first.Network
 		}
-		interval := "any system's"
-		if z.has {
-			interval = fmt.Sprintf("%.2f to %.2f", z.Low, z.High)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |", first.Ran, first.System, network, first.Collective)
+		for _, band := range bands {
+			cell := ""
+			if of := first; len(zones) > 0 {
+				of.Sizes = band
+				if zones[0].Zone == of {
+					cell, zones = " "+zones[0].text(), zones[1:]
+				}
+			}
+			b.WriteString(cell + " |")
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d | %d | %s | %s | %s |\n", z.Ran, z.System, network, z.Collective, z.Sizes, z.Sets, z.Rows, z.medianError, interval, z.inside())
+		b.WriteString("\n")
 	}
 
 	b.WriteString("\n| data set | topology | rows | median error | inside, left out |\n|---|---|--:|--:|--:|\n")
@@ -102,12 +112,24 @@ func zonesOf(table *intervals.Table, verdicts []Verdict) []judgedZone {
 	return all
 }
 
+// text is a zone's cell of the table.
+func (z *judgedZone) text() string {
+	var words []string
+	if z.medianError != "" {
+		words = append(words, z.medianError)
+	}
+	if z.has {
+		words = append(words, fmt.Sprintf("%.2f to %.2f", z.Low, z.High))
+	}
+	return strings.Join(append(words, z.inside()), ", ")
+}
+
 // inside tells how many of the rows that have an interval lie inside, in bold where there
 // are enough and fewer do than should.
 func (z *judgedZone) inside() string {
 	switch {
 	case z.held == nil || z.held.Rows == z.held.Unsupported:
-		return "none has one"
+		return "no interval"
 	case z.held.few():
 		return fmt.Sprintf("**%.0f %% of %d**", 100*z.held.Share(), z.held.Rows-z.held.Unsupported)
 	}

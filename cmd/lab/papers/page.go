@@ -68,7 +68,7 @@ func Page(r *Results) string {
 
 For those who doubt colltune, or a paper: what GC3, SCCL, PCCL and MCR-DL report, beside what the simulator says of the same programs on the same systems, with a verdict for each claim.
 
-` + "`make papers`" + ` makes this page anew and fails where a verdict has become worse; ` + "`make papers UPDATE=1`" + ` records it. The figures are the same on every machine. A simulated time has [errors of its own](../simulator.md#errors-measured), by which a verdict may be wrong, too.
+` + "`make papers`" + ` makes this page anew and fails where a verdict has become worse; ` + "`make papers UPDATE=1`" + ` records it. The figures are the same on every machine. A simulated time has [errors of its own](simulator-errors.md#errors), by which a verdict may be wrong, too.
 
 ` + Rules + `
 *Published* is what the papers' text says, since the copies used have lost their pictures; *ratio* is simulated ÷ published, of a range its nearer end. *Ahead* is where the first of the two that a measure compares is at least 2 % faster.
@@ -231,7 +231,7 @@ func (r *Results) pairs(b *strings.Builder) {
 // library writes the library's simulated times over the measured ones, and Cray MPICH's
 // measured ones over the library's.
 func (r *Results) library(b *strings.Builder) {
-	b.WriteString("\n## NCCL and RCCL, measured and simulated\n\nOn PCCL's systems: simulated ÷ measured time, above 1 where the simulated library is too slow. The rows are those of [the simulator's errors](../simulator.md#errors-measured) (`go run ./cmd/lab accuracy --rows`), with their sources there; the simulator was fitted to the allgathers of Perlmutter.\n\n| rows | collective | ranks | simulated ÷ measured, by size |\n|---|---|--:|---|\n")
+	b.WriteString("\n## NCCL and RCCL, measured and simulated\n\nOn PCCL's systems: simulated ÷ measured time, above 1 where the simulated library is too slow. The rows are those of [the simulator's errors](simulator-errors.md#errors) (`go run ./cmd/lab accuracy --rows`), with their sources there; the simulator was fitted to the allgathers of Perlmutter.\n\n| rows | collective | ranks | simulated ÷ measured, by size |\n|---|---|--:|---|\n")
 	for i := 0; i < len(r.Library); {
 		first, cells := &r.Library[i], []string{}
 		for ; i < len(r.Library) && r.Library[i].Set == first.Set && r.Library[i].Collective == first.Collective && r.Library[i].Nodes == first.Nodes; i++ {

@@ -23,7 +23,7 @@
 // switches, hybrid cube meshes and full meshes.
 //
 // What no program here does, as NVLS, where switches reduce, or PAT, is told
-// as the library's choice, with its time by a closed form (docs/simulator.md), and with
+// as the library's choice, with its time by a closed form (docs/reference/simulator-rules.md), and with
 // what the library would run otherwise behind it.
 //
 // A fork of NCCL, such as RCCL (package rccl), sees systems as NCCL does, and chooses by numbers of
