@@ -83,10 +83,6 @@ type judgedZone struct {
 
 // zonesOf returns the zones of rows, and those that the table has, in order.
 func zonesOf(table *intervals.Table, verdicts []Verdict) []judgedZone {
-	type setOf struct {
-		zone intervals.Zone
-		set  string
-	}
 	own := CountBy(verdicts, func(v *Verdict) intervals.Zone { return v.Own })
 	took := CountBy(verdicts, func(v *Verdict) intervals.Zone { return v.Zone.Zone })
 	zones := map[intervals.Zone]*judgedZone{}
@@ -98,11 +94,8 @@ func zonesOf(table *intervals.Table, verdicts []Verdict) []judgedZone {
 			zones[zone] = &judgedZone{Entry: intervals.Entry{Zone: zone}}
 		}
 		z := zones[zone]
-		z.Rows, z.held, z.Sets = c.Rows, c, 0
+		z.held = c
 		z.medianError = fmt.Sprintf("%.0f %%", 100*c.MedianError)
-	}
-	for key := range CountBy(verdicts, func(v *Verdict) setOf { return setOf{v.Own, v.Set} }) {
-		zones[key.zone].Sets++
 	}
 	var all []judgedZone
 	for _, z := range zones {
