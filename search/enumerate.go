@@ -44,7 +44,7 @@ func enumerateOnce(ctx context.Context, r *request, how pass) (*Space, error) {
 func (p *placement) enumerate(ctx context.Context) (*Space, error) {
 	o, space := p.options, &Space{}
 	if !o.known().NativeOnly {
-		if !p.IsWhole() {
+		if !p.Whole() {
 			// What the user should know of them is told before anything is solved.
 			if _, err := p.Solvers(); err != nil {
 				return nil, err

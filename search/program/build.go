@@ -20,7 +20,7 @@ const maxBuilt = 1 << 23
 
 // Build compiles and verifies a draft, or takes it from the cache.
 func (b *Builder) Build(ctx context.Context, d *Draft) (*Built, error) {
-	return b.builtOnce(d, func() (*Built, error) { return b.compile(ctx, d) })
+	return b.entries.built(d, func(p *ir.Program) (*Built, error) { return b.verifyAndBound(p, d.Reference) }, func() (*Built, error) { return b.compile(ctx, d) })
 }
 
 // BuildAll builds drafts in parallel, in an order of indices, but those that unaffordable
@@ -62,7 +62,7 @@ func (b *Builder) Summarize(ctx context.Context, drafts []*Draft, whole bool) er
 	err := limited.ForEach(ctx, b.options.jobs(), len(rest), maxBuilt, func(i int) int64 { return int64(rest[i].Operations()) }, func(i int) error {
 		err := rest[i].Summarize(nil, b.target.Topology, whole)
 		if err == nil && rest[i].key != "" {
-			b.saveTrace(rest[i].key, &trace{routing: rest[i]})
+			b.entries.saveTrace(rest[i].key, &trace{routing: rest[i]})
 		}
 		b.options.Observer.Reach("estimating candidates", int(done.Add(1)), len(rest))
 		return err

@@ -105,6 +105,7 @@ type Builder struct {
 	machine script.Machine
 	solvers *solvers
 	holes   *holes
+	entries *entries
 }
 
 // New returns the builder of a target's programs. Close ends its solvers.
@@ -113,7 +114,7 @@ func New(t Target, o Options) *Builder {
 }
 
 func newBuilder(t Target, o Options, s *solvers) *Builder {
-	return &Builder{target: t, options: o, machine: MachineOf(t.Topology), solvers: s, holes: newHoles(t, o.Families, s)}
+	return &Builder{target: t, options: o, machine: MachineOf(t.Topology), solvers: s, holes: newHoles(t, o.Families, s), entries: &entries{o.Cache, &t}}
 }
 
 // For returns the builder of another target's programs, with the same options and solvers,
@@ -126,6 +127,11 @@ func (b *Builder) For(t Target) *Builder {
 
 // Target is what the programs are for.
 func (b *Builder) Target() Target { return b.target }
+
+// Whole reports whether an earlier run drafted and built all of the target, and SetWhole says so to
+// later ones.
+func (b *Builder) Whole() bool { return b.entries.isWhole() }
+func (b *Builder) SetWhole()   { b.entries.setWhole() }
 
 // MostOperations is how many operations a program may have that nobody asked for.
 func (b *Builder) MostOperations() int64 { return min(MaxOperations, b.options.Memory.Operations()) }

@@ -97,7 +97,7 @@ func TestGoesOnWithCachedPrograms(t *testing.T) {
 	_, others := builds(t, on(t, "ring:4", 1, "reducescatter", o), families, nil)
 	other := others[names[2]].Program
 	k := first.options.Cache
-	key := func(i int) string { return first.keyOf("draft", "builtin", names[i]) }
+	key := func(i int) string { return first.entries.keyOf("draft", "builtin", names[i]) }
 	for _, err := range []error{
 		k.store.Cache(key(0), cachedBuild{&Refusal{names[0], Slots, "as the cache says"}}, "", nil),
 		k.store.Cache(key(1), cachedBuild{}, wrong.Hash(), &wrong),
@@ -150,7 +150,7 @@ func TestFoundAgain(t *testing.T) {
 		t.Errorf("%d programs, asked %d times (-first +second):\n%s", len(made), asked, diff)
 	}
 	for name := range made {
-		if err := os.Remove(filepath.Join(entries, b.keyOf("draft", "synthesised", name)+".json.gz")); err != nil {
+		if err := os.Remove(filepath.Join(entries, b.entries.keyOf("draft", "synthesised", name)+".json.gz")); err != nil {
 			t.Fatal(err)
 		}
 	}

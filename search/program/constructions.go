@@ -69,7 +69,7 @@ func (b *Builder) Construct(ctx context.Context, name string, sizes []int64, lat
 		return all, nil
 	}
 	find := func() (*finds, error) { return b.find(ctx, &c, sizes) }
-	found, err := b.findsOf(name, func() (*finds, error) {
+	found, err := b.entries.finds(name, func() (*finds, error) {
 		if late() {
 			return nil, nil
 		}
@@ -126,7 +126,7 @@ func (b *Builder) draftFind(construction string, found *finds, i int, again func
 		return all.Finds[i].program, nil
 	}
 	name := CandidateName(construction, f.Params, 0)
-	t, err := b.traceOf("synthesised", name, f.Apart, program, func() (*trace, error) {
+	t, err := b.entries.trace("synthesised", name, f.Apart, program, func() (*trace, error) {
 		p, err := program(false)
 		if err != nil {
 			return nil, err

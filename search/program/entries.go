@@ -14,22 +14,28 @@ import (
 	"github.com/colltune/colltune/templates"
 )
 
+// entries are what a cache has of a target.
+type entries struct {
+	cache  *Cache // nil: nothing
+	target *Target
+}
+
 // keyOf is the key of an entry of the target. source tells a user's family from a
 // built-in one of the same name.
-func (b *Builder) keyOf(kind, source, name string) string {
-	if b.options.Cache == nil {
+func (e *entries) keyOf(kind, source, name string) string {
+	if e.cache == nil {
 		return ""
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %q %q %q", b.options.Cache.base, Placement(b.target.InPlace), kind, source, name))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %q %q %q", e.cache.base, Placement(e.target.InPlace), kind, source, name))
 	return hex.EncodeToString(sum[:])
 }
 
-// gridOf returns a family's grid with some of its parameters fixed.
-func (b *Builder) gridOf(f *templates.Family, fixed map[string]string, make func() (*grid, error)) (*grid, error) {
-	key := b.keyOf("grid", f.Source, fmt.Sprintf("%s %q", f.Name, fixed)) // in the order of names
+// grid returns a family's grid with some of its parameters fixed.
+func (e *entries) grid(f *templates.Family, fixed map[string]string, make func() (*grid, error)) (*grid, error) {
+	key := e.keyOf("grid", f.Source, fmt.Sprintf("%s %q", f.Name, fixed)) // in the order of names
 	load := func() (*grid, error) {
 		g := new(grid)
-		if _, ok := b.options.Cache.load(key, g); !ok {
+		if _, ok := e.cache.load(key, g); !ok {
 			return nil, nil
 		}
 		for _, params := range g.Params {
@@ -37,9 +43,9 @@ func (b *Builder) gridOf(f *templates.Family, fixed map[string]string, make func
 		}
 		return g, nil
 	}
-	return cached(b.options.Cache, key, load, make, func(g *grid) {
+	return cached(e.cache, key, load, make, func(g *grid) {
 		if jsonKeeps(g.Params) {
-			b.options.Cache.save(key, g, "", nil)
+			e.cache.save(key, g, "", nil)
 		}
 	})
 }
@@ -64,12 +70,12 @@ type cachedTrace struct {
 	Cost       *cost.Summary `json:"cost,omitempty"`
 }
 
-// traceOf returns the trace of a routing by its name; again traces it once more.
-func (b *Builder) traceOf(source, name string, apart bool, again retrace, make func() (*trace, error)) (*trace, error) {
-	key := b.keyOf("trace", source, name)
+// trace returns the trace of a routing by its name; again traces it once more.
+func (e *entries) trace(source, name string, apart bool, again retrace, make func() (*trace, error)) (*trace, error) {
+	key := e.keyOf("trace", source, name)
 	load := func() (*trace, error) {
 		var k cachedTrace
-		_, ok := b.options.Cache.load(key, &k)
+		_, ok := e.cache.load(key, &k)
 		switch {
 		case !ok || k.Refusal == nil && k.Operations < 1:
 			return nil, nil
@@ -78,20 +84,20 @@ func (b *Builder) traceOf(source, name string, apart bool, again retrace, make f
 		}
 		return &trace{routing: &Routing{source: source, key: key, size: k.Operations, cost: k.Cost, apart: apart, retrace: again}}, nil
 	}
-	return cached(b.options.Cache, key, load, make, func(t *trace) {
+	return cached(e.cache, key, load, make, func(t *trace) {
 		if t.routing != nil {
 			t.routing.key = key
 		}
-		b.saveTrace(key, t)
+		e.saveTrace(key, t)
 	})
 }
 
-func (b *Builder) saveTrace(key string, t *trace) {
+func (e *entries) saveTrace(key string, t *trace) {
 	k := cachedTrace{Refusal: t.refused}
 	if t.routing != nil {
 		k.Operations, k.Cost = t.routing.Operations(), t.routing.cost
 	}
-	b.options.Cache.save(key, k, "", nil)
+	e.cache.save(key, k, "", nil)
 }
 
 // finds are what a construction found, or why it found nothing. Their programs are in
@@ -113,12 +119,12 @@ type find struct {
 	program *lang.Program
 }
 
-// findsOf returns a construction's finds.
-func (b *Builder) findsOf(construction string, make func() (*finds, error)) (*finds, error) {
-	key := b.keyOf("finds", "synthesised", construction)
+// finds returns a construction's finds.
+func (e *entries) finds(construction string, make func() (*finds, error)) (*finds, error) {
+	key := e.keyOf("finds", "synthesised", construction)
 	load := func() (*finds, error) {
 		f := new(finds)
-		if _, ok := b.options.Cache.load(key, f); !ok {
+		if _, ok := e.cache.load(key, f); !ok {
 			return nil, nil
 		}
 		for i := range f.Finds {
@@ -126,26 +132,26 @@ func (b *Builder) findsOf(construction string, make func() (*finds, error)) (*fi
 		}
 		return f, nil
 	}
-	return cached(b.options.Cache, key, load, make, func(f *finds) { b.options.Cache.save(key, f, "", nil) })
+	return cached(e.cache, key, load, make, func(f *finds) { e.cache.save(key, f, "", nil) })
 }
 
-// IsWhole reports whether an earlier run enumerated all of the target, and SetWhole
+// isWhole reports whether an earlier run enumerated all of the target, and setWhole
 // says so to later ones.
-func (b *Builder) IsWhole() bool {
-	_, ok := b.options.Cache.load(b.keyOf("whole", "", ""), new(struct{}))
+func (e *entries) isWhole() bool {
+	_, ok := e.cache.load(e.keyOf("whole", "", ""), new(struct{}))
 	return ok
 }
 
-func (b *Builder) SetWhole() { b.options.Cache.save(b.keyOf("whole", "", ""), struct{}{}, "", nil) }
+func (e *entries) setWhole() { e.cache.save(e.keyOf("whole", "", ""), struct{}{}, "", nil) }
 
 // cachedBuild is a built draft but for its program, which lies beside.
 type cachedBuild struct {
 	Refusal *Refusal `json:"refusal,omitempty"`
 }
 
-// builtOnce returns a built draft, from the cache or as make makes it. A cached program is verified like one just compiled, and
+// built returns a built draft, from the cache or as make makes it. A cached program is verified like one just compiled, and
 // compiled again if it is refused.
-func (b *Builder) builtOnce(d *Draft, make func() (*Built, error)) (*Built, error) {
+func (e *entries) built(d *Draft, verify func(*ir.Program) (*Built, error), make func() (*Built, error)) (*Built, error) {
 	name := d.String()
 	if d.Threadblocks > 0 { // a candidate of that name has no such limit
 		name += fmt.Sprintf(" of %d threadblocks", d.Threadblocks)
@@ -154,30 +160,30 @@ func (b *Builder) builtOnce(d *Draft, make func() (*Built, error)) (*Built, erro
 	if d.Reference { // one that is only compared with need not run in the runtime asked for
 		kind = "reference"
 	}
-	key := b.keyOf(kind, d.Routing.source, name)
+	key := e.keyOf(kind, d.Routing.source, name)
 	load := func() (*Built, error) {
 		var k cachedBuild
-		program, ok := b.options.Cache.load(key, &k)
+		program, ok := e.cache.load(key, &k)
 		switch {
 		case !ok:
 			return nil, nil
 		case k.Refusal != nil:
 			return &Built{Refusal: k.Refusal}, nil
-		case program == nil || !b.target.isOf(program):
+		case program == nil || !e.target.isOf(program):
 			return nil, nil
 		}
-		v, err := b.verifyAndBound(program, d.Reference)
+		v, err := verify(program)
 		if err != nil || v.Refusal != nil {
 			return nil, err
 		}
-		b.options.Cache.remember(key, v)
+		e.cache.remember(key, v)
 		return v, nil
 	}
-	return cached(b.options.Cache, key, load, make, func(v *Built) {
+	return cached(e.cache, key, load, make, func(v *Built) {
 		if v.Refusal != nil {
-			b.options.Cache.save(key, cachedBuild{v.Refusal}, "", nil)
+			e.cache.save(key, cachedBuild{v.Refusal}, "", nil)
 		} else {
-			b.options.Cache.save(key, cachedBuild{}, v.Hash, v.Program)
+			e.cache.save(key, cachedBuild{}, v.Hash, v.Program)
 		}
 	})
 }

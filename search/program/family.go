@@ -33,7 +33,7 @@ func (b *Builder) Family(ctx context.Context, f *templates.Family, late, first L
 	}
 	f = f.Budgeted(b.machine)
 	fixed := b.options.Fixed(f)
-	g, err := b.gridOf(f, fixed, func() (*grid, error) {
+	g, err := b.entries.grid(f, fixed, func() (*grid, error) {
 		if first() {
 			return nil, nil
 		}
@@ -81,9 +81,9 @@ func (b *Builder) grid(ctx context.Context, f *templates.Family, fixed map[strin
 const maxTraced = 1 << 26
 
 // traceLimit is maxTraced, or fewer pairs of ranks where there is little memory.
-func (b *Builder) traceLimit() int64 {
+func (m Memory) traceLimit() int64 {
 	const each = 4 // operations of a pair that large programs have at most
-	return max(min(b.options.Memory.Programs()/(each*tracedBytes), maxTraced), 1)
+	return max(min(m.Programs()/(each*tracedBytes), maxTraced), 1)
 }
 
 // traceAll drafts a family's programs, which are traced in parallel and collected
@@ -96,7 +96,7 @@ func (b *Builder) traceAll(ctx context.Context, f *templates.Family, grid []scri
 	traces := make([]*trace, len(grid))
 	ranks := int64(len(b.target.Topology.Ranks))
 	var done atomic.Int64
-	err = limited.ForEach(ctx, jobs, len(grid), b.traceLimit(), func(int) int64 { return ranks * ranks }, func(i int) (err error) {
+	err = limited.ForEach(ctx, jobs, len(grid), b.options.Memory.traceLimit(), func(int) int64 { return ranks * ranks }, func(i int) (err error) {
 		late := late
 		if i == 0 {
 			late = first
@@ -124,7 +124,7 @@ func (b *Builder) traceAll(ctx context.Context, f *templates.Family, grid []scri
 // tracedOnce returns the trace of a family's routing, from this search or an
 // earlier one; nil if there is no time left to trace it.
 func (b *Builder) tracedOnce(f *templates.Family, params script.Params, late Late) (*trace, error) {
-	return b.traceOf(f.Source, CandidateName(f.Name, params, 0), false, b.retraceOf(f, params), func() (*trace, error) {
+	return b.entries.trace(f.Source, CandidateName(f.Name, params, 0), false, b.retraceOf(f, params), func() (*trace, error) {
 		if late() {
 			return nil, nil
 		}
@@ -141,7 +141,7 @@ func (b *Builder) tracedOnce(f *templates.Family, params script.Params, late Lat
 // parameters, some of them fixed, that pick chooses. It returns nil and the reason if the
 // system has none.
 func (b *Builder) Only(ctx context.Context, f *templates.Family, fixed map[string]string, instances int, pick func(*templates.Family, []script.Params) script.Params) (d *Draft, why string, err error) {
-	g, err := b.gridOf(f, fixed, func() (*grid, error) {
+	g, err := b.entries.grid(f, fixed, func() (*grid, error) {
 		var g grid
 		g.Params, g.Refused, err = b.routings(ctx, f, fixed)
 		return &g, err

@@ -27,16 +27,17 @@ const (
 	MaxOperations = 1 << 21
 )
 
-// mostReplicated is how many operations a program of several instances may have.
-func (b *Builder) mostReplicated() int {
-	return max(maxReplicated, maxReplicatedRank*len(b.target.Topology.Ranks))
+// mostReplicated is how many operations a program of several instances may have over a number of
+// ranks.
+func mostReplicated(ranks int) int {
+	return max(maxReplicated, maxReplicatedRank*ranks)
 }
 
 // tooLarge refuses a draft with more operations than a search handles. What flags
 // ask for is not refused, nor is what the vendor's library chooses, however many
 // its instances.
 func (b *Builder) tooLarge(d *Draft) *Refusal {
-	each, instances := d.Routing.Operations(), max(d.Instances, 1)
+	each, instances, replicated := d.Routing.Operations(), max(d.Instances, 1), mostReplicated(len(b.target.Topology.Ranks))
 	refuse := func(most int, flag string) *Refusal {
 		return &Refusal{Reason: TooLarge, Detail: fmt.Sprintf("%d operations, %d in each of %d instances: want at most %d, or %s",
 			each*instances, each, instances, most, flag)}
@@ -44,8 +45,8 @@ func (b *Builder) tooLarge(d *Draft) *Refusal {
 	switch {
 	case each*instances > MaxOperations && !b.options.asked(d.Name):
 		return refuse(MaxOperations, "--family "+d.Name)
-	case each*instances > b.mostReplicated() && instances > 1 && b.options.Instances == 0 && !d.Compared:
-		return refuse(b.mostReplicated(), fmt.Sprintf("--instances %d", instances))
+	case each*instances > replicated && instances > 1 && b.options.Instances == 0 && !d.Compared:
+		return refuse(replicated, fmt.Sprintf("--instances %d", instances))
 	}
 	return nil
 }

@@ -27,7 +27,10 @@ func (b *Builder) verifyAndBound(p *ir.Program, reference bool) (*Built, error) 
 	}
 	// At large sizes, a step of several chunks may take several calls.
 	slots := max(report.SlotsNeeded, report.SlotsNeededSplit)
-	refusal := cmp.Or(b.checkSlots(p, slots), b.unsimulated(p))
+	refusal := b.checkSlots(p, slots)
+	if refusal == nil && b.options.Simulated {
+		refusal = b.options.Memory.unsimulated(p)
+	}
 	if refusal == nil && !reference {
 		refusal = b.checkRuntime(p)
 	}
@@ -71,9 +74,8 @@ func (b *Builder) checkRuntime(p *ir.Program) *Refusal {
 }
 
 // unsimulated refuses a program that there is no memory to simulate.
-func (b *Builder) unsimulated(p *ir.Program) *Refusal {
-	m := b.options.Memory
-	if takes := 2 * Simulated(p); m != 0 && b.options.Simulated && takes > m.Programs() {
+func (m Memory) unsimulated(p *ir.Program) *Refusal {
+	if takes := 2 * Simulated(p); m != 0 && takes > m.Programs() {
 		return m.refuse(takes, "its simulation beside the other candidates")
 	}
 	return nil

@@ -97,8 +97,8 @@ func (s *System) Choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 			each = append(each, []Choice{file})
 		}
 	}
-	if peers, ok := pointToPoint[c.Name]; ok {
-		return append(slices.Concat(each...), s.direct(peers(c.Ranks), bytes, f)), nil
+	if peers, ok := directs[c.Name]; ok {
+		return append(slices.Concat(each...), pointToPoint{s}.choice(peers(c.Ranks), bytes, f)), nil
 	}
 	for _, a := range algorithms {
 		if !a.runs(c.Name, s) {

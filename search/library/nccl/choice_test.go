@@ -63,7 +63,7 @@ func TestModelByHand(t *testing.T) {
 	two := NewSystem(resolve(t, "dgx-a100", 2), nil)
 	h100 := NewSystem(resolve(t, "dgx-h100", 1), nil)
 	twoH100 := NewSystem(resolve(t, "dgx-h100", 2), nil)
-	tree, ring, nvls, pat := algorithms[0], algorithms[1], algorithms[3], algorithms[4]
+	tree, ring, switches, pat := algorithms[0], algorithms[1], algorithms[3], algorithms[4]
 	lone, err := topologies.Resolve("dgx-h100", topologies.Options{Nodes: 16, GPUs: []int{0}})
 	if err != nil {
 		t.Fatal(err)
@@ -96,9 +96,9 @@ func TestModelByHand(t *testing.T) {
 		// 4 doublings, 4 hops' time a doubling's 3.5; 2.8 a rank; 0.75 of two channels of 24
 		{"PAT", NewSystem(lone, nil), pat, topologies.Simple, 1 << 20, 8 + 4*14/3.5 + 16*2.8 + float64(1<<20)/(0.75*48e3)},
 		// eight heads of 60, the fastest speed: 0.85 of 2·50·7/8 would be more
-		{"NVLS", h100, nvls, topologies.Simple, 1 << 30, 25 + float64(1<<30)/(8*60e3*8/14)},
+		{"NVLS", h100, switches, topologies.Simple, 1 << 30, 25 + float64(1<<30)/(8*60e3*8/14)},
 		// eight heads, one a NIC, of 57.7: between nodes 2·50 would go, inside 0.85 of 2·48·7/8
-		{"NVLS tree, 2 nodes", twoH100, nvls, topologies.Simple, 1 << 30, 25 + 2*20.9 + float64(1<<30)/(8*57.7e3*16/30)},
+		{"NVLS tree, 2 nodes", twoH100, switches, topologies.Simple, 1 << 30, 25 + 2*20.9 + float64(1<<30)/(8*57.7e3*16/30)},
 	} {
 		collective := "allreduce"
 		if c.a == pat {
@@ -405,7 +405,7 @@ func TestChoiceIsTheCheapest(t *testing.T) {
 			t.Fatalf("%s of %d bytes on %s: %+v", name, bytes, top.Name, c)
 		}
 		s := NewSystem(top, nil)
-		if _, direct := pointToPoint[name]; direct {
+		if _, direct := directs[name]; direct {
 			if c.Family != "direct" {
 				t.Fatalf("%s is %s", name, c.Family)
 			}
@@ -496,7 +496,7 @@ func TestNVLSClock(t *testing.T) {
 		}
 		s := NewSystem(top, nil)
 		for mib, us := range c.us {
-			if got := s.nvlsClock(mib << 20); math.Abs(got/us-1) > c.most {
+			if got := (nvls{s}).clock(mib << 20); math.Abs(got/us-1) > c.most {
 				t.Errorf("%d MiB on %d of %s: %.1f us, measured %.1f", mib, c.gpus, c.topology, got, us)
 			}
 		}
@@ -510,11 +510,11 @@ func TestNVLSClockGrows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := rapid.Int64Range(1<<20, 16<<30).Draw(t, "bytes")
 		b := rapid.Int64Range(a, 16<<30).Draw(t, "more")
-		if one.nvlsClock(b) < 0.93*one.nvlsClock(a) {
-			t.Errorf("%d bytes take %g us, and %d take %g", a, one.nvlsClock(a), b, one.nvlsClock(b))
+		if (nvls{one}).clock(b) < 0.93*(nvls{one}).clock(a) {
+			t.Errorf("%d bytes take %g us, and %d take %g", a, (nvls{one}).clock(a), b, (nvls{one}).clock(b))
 		}
-		if law := float64(a) * (1 + 1./8) / 360e3; one.nvlsClock(a) < law || four.nvlsClock(a) < one.nvlsClock(a) {
-			t.Errorf("%d bytes take %g us on one node and %g on four, %g at least", a, one.nvlsClock(a), four.nvlsClock(a), law)
+		if law := float64(a) * (1 + 1./8) / 360e3; (nvls{one}).clock(a) < law || (nvls{four}).clock(a) < (nvls{one}).clock(a) {
+			t.Errorf("%d bytes take %g us on one node and %g on four, %g at least", a, (nvls{one}).clock(a), (nvls{four}).clock(a), law)
 		}
 	})
 }

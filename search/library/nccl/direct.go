@@ -8,10 +8,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// pointToPoint is the table of collectives that NCCL makes of sends and
+// directs is the table of collectives that NCCL makes of sends and
 // receives: to how many peers the busiest rank sends, and what part of the size
 // each gets.
-var pointToPoint = map[string]func(ranks int) traffic{
+var directs = map[string]func(ranks int) traffic{
 	"alltoall": func(n int) traffic { return traffic{n - 1, n} },
 	"gather":   func(n int) traffic { return traffic{n - 1, n} },
 	// The library has no vector forms; whoever needs one groups sends and
@@ -44,14 +44,17 @@ const (
 // have over most.
 type limits struct{ least, most int64 }
 
-// direct is the point-to-point form. The library has no model of it: the time
+// pointToPoint is a system that sends and receives.
+type pointToPoint struct{ *System }
+
+// choice is the point-to-point form. The library has no model of it: the time
 // is a launch, a step, and the bytes over the narrowest way out of a rank.
-func (s *System) direct(w traffic, bytes int64, f Forced) Choice {
+func (s pointToPoint) choice(w traffic, bytes int64, f Forced) Choice {
 	each := max(bytes/int64(w.parts), 1)
 	c := Choice{Family: "direct", Protocol: topologies.Simple}
-	most := s.directPerPeer()
+	most := s.perPeer()
 	least := most // so few that peers do not share channels
-	for least > 1 && least*s.n > s.directChannels() {
+	for least > 1 && least*s.n > s.channels() {
 		least /= 2
 	}
 	threshold := int64(most * directLL)
@@ -80,11 +83,11 @@ func (s *System) direct(w traffic, bytes int64, f Forced) Choice {
 		bw /= 2
 	}
 	c.Channels = int(min(int64(least), (each+part.least-1)/part.least))
-	for each > part.most*int64(c.Channels) && c.Channels <= most/2 && 2*c.Channels*w.peers <= s.directChannels() {
+	for each > part.most*int64(c.Channels) && c.Channels <= most/2 && 2*c.Channels*w.peers <= s.channels() {
 		c.Channels *= 2 // with more, peers share channels, and none is faster
 	}
 	c.TurnsUS = s.inTurns(w.peers*c.Channels, c, each/int64(c.Channels))
-	c.ExtraUS = s.directExtra(min(w.peers, s.n/s.nodes-1), c.Protocol, c.Channels, each/int64(c.Channels), step)
+	c.ExtraUS = s.extra(min(w.peers, s.n/s.nodes-1), c.Protocol, c.Channels, each/int64(c.Channels), step)
 	if f.Before222 && s.nodes == 1 {
 		c.LeastUS = partsLeast + partLeast*float64(min(directChannels, (each+stepInside/8-1)/(stepInside/8)))
 	}
@@ -96,8 +99,8 @@ func (s *System) direct(w traffic, bytes int64, f Forced) Choice {
 // connections, of part bytes each, one after another; 0 where each has a channel. A channel
 // sends and receives at once, each with threads of its own, and goes on with the next peer
 // while messages are under way. The host starts those that leave the node.
-func (s *System) inTurns(connections int, c Choice, part int64) float64 {
-	turns := copies(connections, s.directChannels())
+func (s pointToPoint) inTurns(connections int, c Choice, part int64) float64 {
+	turns := copies(connections, s.channels())
 	if turns < 2 {
 		return 0
 	}
@@ -126,15 +129,15 @@ func micros(bytes float64, rate units.Bandwidth) float64 {
 	return bytes / rate.PerMicro()
 }
 
-// directChannels is how many channels sends and receives have in all.
-func (s *System) directChannels() int {
+// channels is how many channels sends and receives have in all.
+func (s pointToPoint) channels() int {
 	return powerOfTwo(min(2*s.graph.channels, directChannels))
 }
 
-// directPerPeer is the most channels that a peer gets: two a link where NVLinks lead to it,
+// perPeer is the most channels that a peer gets: two a link where NVLinks lead to it,
 // of the peer that has fewest (paths.cc, ncclTopoComputeP2pChannels).
-func (s *System) directPerPeer() int {
-	most := s.directChannels()
+func (s pointToPoint) perPeer() int {
+	most := s.channels()
 	if s.nodes > 1 {
 		peer := channelsPerPeer
 		for peer > 1 && peer*s.n > 4*most { // a channel copes with a few peers, not with more
@@ -150,7 +153,7 @@ func (s *System) directPerPeer() int {
 
 // linksToPeer is how many NVLinks lead from a GPU to the peer in its node that has fewest,
 // directly or through a switch, and 1 where there are none to some peer.
-func (s *System) linksToPeer(rank int) int {
+func (s pointToPoint) linksToPeer(rank int) int {
 	direct, through, peers := math.MaxInt, 0, 0
 	for _, e := range s.t.Out(rank) {
 		switch edge := s.t.Edges[e]; {
@@ -177,4 +180,19 @@ func powerOfTwo(n int) int {
 		p *= 2
 	}
 	return p
+}
+
+// extra is what the library's call takes beyond a program, for sends and receives, of part bytes a channel, that are cut into
+// steps. With Simple a step is one slice there, where a call of a program is two.
+func (s pointToPoint) extra(peers int, p topologies.Proto, channels int, part, step int64) float64 {
+	us := peerExtra * float64(max(peers-1, 0))
+	switch {
+	case s.fork != nil:
+		return 0
+	case p != topologies.Simple:
+		us += doubleExtra * math.Log2(float64(channels))
+	case part <= step:
+		us -= float64(s.t.Protocols[p].SendSlice)
+	}
+	return us
 }

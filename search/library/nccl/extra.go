@@ -92,18 +92,3 @@ func copyUS(p topologies.Protocol, bytes float64) float64 {
 	tiles := math.Ceil(bytes / float64(p.Tile))
 	return math.Ceil(bytes/pass)*float64(cmp.Or(p.CopyPass, p.ReducePass)) + tiles*float64(p.ReduceCall)
 }
-
-// directExtra is extra for sends and receives, of part bytes a channel, that are cut into
-// steps. With Simple a step is one slice there, where a call of a program is two.
-func (s *System) directExtra(peers int, p topologies.Proto, channels int, part, step int64) float64 {
-	us := peerExtra * float64(max(peers-1, 0))
-	switch {
-	case s.fork != nil:
-		return 0
-	case p != topologies.Simple:
-		us += doubleExtra * math.Log2(float64(channels))
-	case part <= step:
-		us -= float64(s.t.Protocols[p].SendSlice)
-	}
-	return us
-}

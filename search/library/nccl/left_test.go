@@ -75,7 +75,7 @@ func sameChoices(t *testing.T, reader tuning.Reader, top *topologies.Topology, s
 			}
 			has := min(2*s.graph.channels, maxChannels) // of the communicator
 			if all[0].Algorithm == "nvls" || all[0].Algorithm == "nvlstree" {
-				has = s.nvlsChannels()
+				has = nvls{s}.channels()
 			}
 			want := fmt.Sprintln(all[0].Algorithm, all[0].Protocol, min(all[0].Most, has))
 			chosen, ok := reader.Choose(tuning.Scope{Collective: name, Ranks: len(top.Ranks), Nodes: top.Nodes}, bytes)

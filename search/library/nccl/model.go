@@ -68,9 +68,9 @@ var algorithms = []*algorithm{
 		},
 		simple:   true,
 		switches: true,
-		runs:     func(c string, s *System) bool { return c == "allreduce" && s.nvls() },
+		runs:     func(c string, s *System) bool { return c == "allreduce" && nvls{s}.there() },
 		bandwidth: func(s *System, _ topologies.Proto, collective string) float64 {
-			return s.nvlsBandwidth() * float64(s.n) / s.RingSteps(collective)
+			return nvls{s}.bandwidth() * float64(s.n) / s.RingSteps(collective)
 		},
 		latency: func(s *System, _ topologies.Proto, _ string, _ int64) float64 {
 			return nvlsStep + 2*math.Log2(float64(s.nodes))*nvlsTreeAcross
@@ -78,18 +78,18 @@ var algorithms = []*algorithm{
 		programs: func(_ *System, channels int) []Choice {
 			return []Choice{{Family: "nvls", Channels: channels, Lacks: "the switches reduce, which no instruction here does"}}
 		},
-		clock: (*System).nvlsClock,
+		clock: func(s *System, bytes int64) float64 { return nvls{s}.clock(bytes) },
 	},
 	{
 		name:      named("pat"),
 		simple:    true,
-		runs:      func(c string, s *System) bool { return s.pat(c) },
-		bandwidth: (*System).patBandwidth,
-		latency:   func(s *System, _ topologies.Proto, _ string, _ int64) float64 { return patBase + s.patSteps() },
+		runs:      func(c string, s *System) bool { return pat{s}.does(c) },
+		bandwidth: func(s *System, _ topologies.Proto, _ string) float64 { return pat{s}.bandwidth() },
+		latency:   func(s *System, _ topologies.Proto, _ string, _ int64) float64 { return patBase + pat{s}.steps() },
 		programs: func(_ *System, channels int) []Choice {
 			return []Choice{{Family: "pat", Channels: channels, Lacks: "its messages aggregate several trees', which no family here does"}}
 		},
-		clock: (*System).patClock,
+		clock: func(s *System, bytes int64) float64 { return pat{s}.clock(bytes) },
 	},
 }
 

@@ -5,15 +5,18 @@ import (
 	"slices"
 )
 
-// nvls reports whether the switches of a node reduce what GPUs send: NVSwitch of the
+// nvls is a system whose switches may reduce.
+type nvls struct{ *System }
+
+// there reports whether the switches of a node reduce what GPUs send: NVSwitch of the
 // third generation, which came with Hopper.
-func (s *System) nvls() bool {
+func (s nvls) there() bool {
 	return s.arch.generation >= hopper && s.nvlink && s.switched() && s.n/s.nodes > 1
 }
 
-// nvlsHeads is how many GPUs of a node reduce: each the head of a channel, as far as there
+// heads is how many GPUs of a node reduce: each the head of a channel, as far as there
 // are heads and, between nodes, NICs.
-func (s *System) nvlsHeads() int {
+func (s nvls) heads() int {
 	heads := min(s.n/s.nodes, maxNVLSHeads)
 	if s.nodes > 1 {
 		heads = min(heads, s.graph.ways)
@@ -21,11 +24,11 @@ func (s *System) nvlsHeads() int {
 	return heads
 }
 
-// nvlsBandwidth is the bus bandwidth that the library expects of NVLS, and of its
+// bandwidth is the bus bandwidth that the library expects of NVLS, and of its
 // trees from two nodes on.
-func (s *System) nvlsBandwidth() float64 {
+func (s nvls) bandwidth() float64 {
 	gpus := s.n / s.nodes
-	heads, speeds := s.nvlsHeads(), s.arch.speeds.intra
+	heads, speeds := s.heads(), s.arch.speeds.intra
 	most := s.graph.egress * float64(gpus) / float64(gpus-1) // a head need not send to itself
 	if s.nodes > 1 {
 		speeds = s.arch.speeds.inter
@@ -51,8 +54,8 @@ func (s *System) nvlsBandwidth() float64 {
 	return float64(heads) * min(up, inside, nvlsTreePerCh[s.arch.generation][s.column()])
 }
 
-// nvlsChannels is how many channels NVLS has, whatever the size (transport/nvls.cc).
-func (s *System) nvlsChannels() int {
+// channels is how many channels NVLS has, whatever the size (transport/nvls.cc).
+func (s nvls) channels() int {
 	switch {
 	case s.arch.generation == hopper:
 		return 16
@@ -62,10 +65,10 @@ func (s *System) nvlsChannels() int {
 	return 32
 }
 
-// nvlsChunk is what a channel gives a head at a time, in bytes: less where the call is
+// chunk is what a channel gives a head at a time, in bytes: less where the call is
 // too small for several of them (enqueue.cc, calcCollChunking).
-func (s *System) nvlsChunk(bytes int64) int64 {
-	atOnce := int64(s.nvlsChannels() * s.nvlsHeads())
+func (s nvls) chunk(bytes int64) int64 {
+	atOnce := int64(s.channels() * s.heads())
 	chunk, limits := int64(128<<10), []struct{ chunks, chunk int64 }{{64, 64 << 10}, {8, 32 << 10}, {2, 16 << 10}}
 	if s.nodes > 1 {
 		limits = []struct{ chunks, chunk int64 }{{4, 64 << 10}, {1, 32 << 10}}
@@ -91,17 +94,17 @@ const nvlsLaunch = 8.4
 // (2.29.2), and on 8 B200 (2.27.5 to 2.29.2).
 var nvlsRates = [...]struct{ gbps, chunkUS float64 }{hopper: {340, 0.6}, blackwell: {630, 1.05}}
 
-// nvlsClock returns the time of an all-reduce by the switches, in microseconds. A channel
+// clock returns the time of an all-reduce by the switches, in microseconds. A channel
 // takes a chunk for each head through three stages: scatter, reduce and multicast, gather.
 // That takes a fixed time a chunk, and of each GPU's links what it sends for all heads and
 // for itself. Two stages pass before the first chunk is done. Over nodes the switches'
 // trees are as fast as the library itself counts, and each level adds its latency.
-func (s *System) nvlsClock(bytes int64) float64 {
-	heads, rate := float64(s.nvlsHeads()), nvlsRates[s.arch.generation]
-	loop := float64(s.nvlsChannels()) * heads * float64(s.nvlsChunk(bytes))
+func (s nvls) clock(bytes int64) float64 {
+	heads, rate := float64(s.heads()), nvlsRates[s.arch.generation]
+	loop := float64(s.channels()) * heads * float64(s.chunk(bytes))
 	byteUS := (1 + 1/heads) / (1000 * rate.gbps)
 	if s.nodes > 1 {
-		across := s.nvlsBandwidth() * float64(s.n) / s.RingSteps("allreduce")
+		across := s.bandwidth() * float64(s.n) / s.RingSteps("allreduce")
 		byteUS = math.Max(byteUS, 1/(1000*across))
 	}
 	stages := float64(bytes)/loop + 2
