@@ -2,7 +2,7 @@
 //
 //	func main() { serve.Main(myExecutor{}) }           a plug-in in Go
 //
-//	executor.RegisterBuiltin("sim", sim.New)           a binary with executors of its own
+//	executor.RegisterBuiltin("mine", mine.New)         a binary with executors of its own
 //	serve.Dispatch(os.Args)                            never returns in the executor's process
 //
 // server.go answers the host's calls: Run sends heartbeats while the executor works, and
