@@ -112,9 +112,8 @@ func (o *Options) libraryTimes(p *Problem) (map[place][]results.LibraryTime, err
 	return times, nil
 }
 
-// compareLibraries adds to points what the libraries took. The fastest is the point's baseline,
-// unless a file was asked for.
-func (o *Options) compareLibraries(points []results.Point, p *Problem) error {
+// addLibraries adds to points what the libraries took.
+func (o *Options) addLibraries(points []results.Point, p *Problem) error {
 	if len(o.Libraries) == 0 {
 		return nil
 	}
@@ -123,12 +122,7 @@ func (o *Options) compareLibraries(points []results.Point, p *Problem) error {
 		return err
 	}
 	for i := range points {
-		at := &points[i]
-		at.Libraries = times[place{at.Bytes, at.Placement}]
-		if len(at.Libraries) > 0 && o.Baseline == nil {
-			best := at.Libraries[0]
-			at.Baseline = &results.Baseline{Name: best.Entry(), Library: best.Library, TimeUS: best.TimeUS}
-		}
+		points[i].Libraries = times[place{points[i].Bytes, points[i].Placement}]
 	}
 	o.tellLibraries(times)
 	return nil

@@ -52,9 +52,14 @@ allreduce,4,2048,f32,,ours,,,simulated,5
 		o := Options{Executor: c.executor, Libraries: []Library{l}, Capabilities: &Capabilities{Name: c.executor, Versions: c.versions}}
 		o.Observer.Notice = func(s string) { notices = append(notices, s) }
 		at := slices.Clone(points)
-		if err := o.compareLibraries(at, &p); err != nil {
+		if err := o.addLibraries(at, &p); err != nil {
 			t.Fatal(err)
 		}
+		baselines, err := o.given(&p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compared := (&Space{}).tallyPoints(&p, baselines, nil)
 		if len(notices) != len(c.want) {
 			t.Errorf("%s: notices %q", c.executor, notices)
 		}
@@ -70,10 +75,10 @@ allreduce,4,2048,f32,,ours,,,simulated,5
 		if want := []string{"ours ", "nccl 2.29.2 ring", "nccl 2.28.9 tree"}; !slices.Equal(in, want) {
 			t.Errorf("in place %q, want %q", in, want)
 		}
-		if b := at[0].Baseline; b == nil || b.Name != "ours" || b.Library != "ours" || b.TimeUS != 5 {
+		if b := compared[0].Baseline; b == nil || b.Name != "ours" || b.Library != "ours" || b.TimeUS != 5 {
 			t.Errorf("baseline %+v", b)
 		}
-		if len(at[1].Libraries) != 1 || len(at[2].Libraries) != 0 || at[2].Baseline != nil {
+		if len(at[1].Libraries) != 1 || len(at[2].Libraries) != 0 || compared[1].Baseline != nil {
 			t.Errorf("out of place %v, at 4K %v", at[1].Libraries, at[2].Libraries)
 		}
 	}

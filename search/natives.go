@@ -85,7 +85,7 @@ func (p *placement) nativeBaseline(space *Space) {
 	c := &space.Candidates[at]
 	for _, bytes := range p.problem.Sizes {
 		c.Baseline = append(c.Baseline, autotune.Point{Bytes: bytes, Protocol: topologies.Simple})
-		space.baselines = append(space.baselines, baseline{library.Time{Bytes: bytes, From: library.Executor, Name: known.Name + " " + ownChoice}, p.problem.InPlace, c.Hash})
+		space.baselines = append(space.baselines, baseline{Time: library.Time{Bytes: bytes, From: library.Executor, Name: known.Name + " " + ownChoice}, inPlace: p.problem.InPlace, hash: c.Hash})
 	}
 }
 

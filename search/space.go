@@ -79,5 +79,6 @@ func (s *Space) called() map[string]results.ProgramLabel {
 type baseline struct {
 	library.Time
 	inPlace bool
-	hash    string // of its program; empty if there is none
+	hash    string            // of its program; empty if there is none
+	given   *results.Baseline // of those from a file, or measured
 }

@@ -90,29 +90,17 @@ func (s *session) least(ctx context.Context, p *Problem) (leastTime, error) {
 
 // tally makes the campaign's tally of a space that is not tuned yet.
 func (s *session) tally(space *Space, p *Problem, least leastTime) (results.Tally, error) {
+	given, err := s.options.given(p)
+	if err != nil {
+		return results.Tally{}, err
+	}
 	tally := results.Tally{
 		Enumerated: space.Enumerated(),
 		Refused:    program.ByReason(space.Refusals),
-		Points:     space.tallyPoints(p, least),
+		Points:     space.tallyPoints(p, given, least),
 		Labels:     space.called(),
 	}
-	if err := s.options.compareLibraries(tally.Points, p); err != nil {
-		return tally, err
-	}
-	if s.options.Baseline == nil {
-		return tally, nil
-	}
-	measured, err := s.options.Baseline.Measured(p)
-	if err != nil {
-		return tally, err
-	}
-	for i := range tally.Points {
-		at := &tally.Points[i]
-		if b := measured.Baseline(at.Bytes, at.Placement); b != nil {
-			at.Baseline = b
-		}
-	}
-	return tally, nil
+	return tally, s.options.addLibraries(tally.Points, p)
 }
 
 // trials converts the problem for autotune.

@@ -153,11 +153,11 @@ func campaignTable(c *results.Campaign, baseline *search.BaselineFile) (*table.T
 	if err != nil {
 		return nil, usage(fmt.Errorf("%s: %w", c.Dir(), err))
 	}
-	measured, err := baseline.Measured(&p)
+	times, err := baseline.Baselines(&p)
 	if err != nil {
 		return nil, usage(err)
 	}
-	t.Compare(measured.Baseline)
+	t.Compare(times)
 	return t, nil
 }
 
