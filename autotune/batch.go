@@ -13,13 +13,17 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
+// quarantineAfter is how many crashes a program may cause before no further trials
+// of it are made.
+const quarantineAfter = 2
+
 // batch holds trials that are measured together.
 //
 //	trials ── known in the journal ──────────────▶ outcome
 //	   └── pending ── in quarantine ──▶ journal ──▶ outcome
 //	            └───── run ───────────▶ journal ──▶ outcome
 type batch struct {
-	*run
+	*tuner
 	pending     []*trial        // trials that need an outcome
 	records     []results.Trial // by index of pending; Outcome is empty until the trial is done
 	quarantined map[*trial]bool // programs in quarantine when the batch began
@@ -30,7 +34,7 @@ type batch struct {
 
 // measure gives every trial an outcome: the journal's where it has one, else an
 // executor's. A journaled failure that may be retried does not count.
-func (r *run) measure(ctx context.Context, trials []*trial) error {
+func (r *tuner) measure(ctx context.Context, trials []*trial) error {
 	b := r.newBatch(trials)
 	if len(b.pending) == 0 {
 		return nil
@@ -58,8 +62,8 @@ func (r *run) measure(ctx context.Context, trials []*trial) error {
 
 // newBatch records the outcomes that the journal knows, and prepares records for the
 // other trials.
-func (r *run) newBatch(trials []*trial) *batch {
-	b := &batch{run: r, quarantined: map[*trial]bool{}}
+func (r *tuner) newBatch(trials []*trial) *batch {
+	b := &batch{tuner: r, quarantined: map[*trial]bool{}}
 	// Looked up once, before anything runs: otherwise a crash in this batch could
 	// stop some of its trials in one run and, after a kill, others in the next.
 	for _, t := range trials {
@@ -69,7 +73,7 @@ func (r *run) newBatch(trials []*trial) *batch {
 	for _, t := range trials {
 		record := t.record
 		record.Repeat, record.Fingerprint = t.next(), r.fingerprint
-		if iters, warmup := r.effort(record.Bytes, record.Repeat); iters != r.problem.Iters || warmup != r.problem.Warmup {
+		if iters, warmup := r.practice.effort(r.problem.Iters, r.problem.Warmup, record.Bytes, record.Repeat); iters != r.problem.Iters || warmup != r.problem.Warmup {
 			record.Iters, record.Warmup = iters, warmup
 		}
 		record.Key = r.key(&record)
@@ -122,7 +126,7 @@ func (b *batch) runAll(ctx context.Context) {
 			continue
 		}
 		indices = append(indices, i)
-		iters, warmup := b.effort(t.record.Bytes, b.records[i].Repeat)
+		iters, warmup := b.practice.effort(p.Iters, p.Warmup, t.record.Bytes, b.records[i].Repeat)
 		work = append(work, executor.Trial{
 			Program: t.Program, Native: t.Native, Collective: t.Collective, Topology: p.Topology, Bytes: t.record.Bytes, Protocol: t.proto, TileBytes: t.tile,
 			DType: p.DType, Op: p.Op, Iters: iters, Warmup: warmup, Seed: p.Seed,
@@ -130,7 +134,7 @@ func (b *batch) runAll(ctx context.Context) {
 		})
 	}
 	more := func() bool { return !b.budgetSpent() && b.checkTimely() == nil }
-	runAll(ctx, b.options.Executors, work, b.jobs(), b.options.Timeout, more, func(fates []trialResult) {
+	runAll(ctx, b.options.Executors, work, b.practice.jobs, b.options.Timeout, more, func(fates []trialResult) {
 		var done []int
 		for _, f := range fates {
 			switch {
@@ -190,7 +194,7 @@ func (b *batch) journal(indices ...int) {
 
 // savePrograms writes the trials' programs into the campaign before any record names
 // them.
-func (r *run) savePrograms(trials []*trial) error {
+func (r *tuner) savePrograms(trials []*trial) error {
 	var save errgroup.Group
 	save.SetLimit(max(r.options.Jobs, 1))
 	seen := map[*candidate]bool{}
@@ -204,24 +208,15 @@ func (r *run) savePrograms(trials []*trial) error {
 }
 
 // key is the content address of a trial.
-func (r *run) key(t *results.Trial) string {
+func (r *tuner) key(t *results.Trial) string {
 	p := &r.problem
 	plan := results.Plan{Call: p.Call, Iters: p.Iters, Warmup: p.Warmup, Seed: p.Seed, Topology: results.Topology{Hash: p.TopologyHash}}
 	return plan.Key(t).Hash()
 }
 
-// jobs returns the number of trials that run at a time: one if they would disturb each
-// other's times.
-func (r *run) jobs() int {
-	if !r.deterministic {
-		return 1
-	}
-	return r.options.Jobs
-}
-
 // rejectBelowBound fails a trial whose time is below the bound of every routing: the
 // clock or the executor is wrong, or the links differ from the topology's.
-func (r *run) rejectBelowBound(t *results.Trial) {
+func (r *tuner) rejectBelowBound(t *results.Trial) {
 	// A library may reduce in the switches, to which the bound does not apply.
 	if t.Outcome != results.OK || r.problem.LeastUS == nil || t.Source == results.SourceNative {
 		return

@@ -4,11 +4,9 @@ import (
 	"context"
 	"math"
 	"slices"
-)
 
-// batchSize is the number of trials chosen before the first of them runs. It is a
-// constant rather than the number of jobs, so that the choice does not depend on it.
-const batchSize = 16
+	"github.com/colltune/colltune/results"
+)
 
 // maxBatchSteps limits the steps of all programs in a batch, because a batch of
 // large programs may begin many that the first one's time would have ruled out. At
@@ -18,64 +16,91 @@ const (
 	minBatch      = 4
 )
 
-// tuneByBound completes all cells, one after another. A budget may end a run at any time, and
-// by then every size should have a good program: so under a budget the cells take turns,
-// each turn of twice as many trials as the one before.
+// byBound completes all cells, one after another: it chooses the trials of a cell that could
+// win one of its classes, by rising bound. The baselines come first, so that an interrupted
+// campaign still has its comparison; with them come the winners so far of the next smaller
+// size. A budget may end a run at any time, and by then every size should have a good program:
+// so under a budget the cells take turns, each turn of twice as many trials as the one before.
 //
 //	turn      1   2   3   …
 //	1 KiB     1   2   4       trials by their bounds, after the baseline and the winner so
 //	  …       1   2   4       far at the size below
 //	1 GiB     1   2   4
-func (r *run) tuneByBound(ctx context.Context, cells []*cell, few []int) error {
-	most := math.MaxInt
-	if r.options.Budget > 0 {
-		most = 1
+type byBound struct {
+	*tuner
+	open     []*cell // that have a turn in this round, or have it now
+	later    []*cell // that have one in the next
+	started  bool    // the first open cell has its turn
+	most     int     // trials of a turn, by their bounds
+	left     int     // of these, of the turn that is under way
+	finished int     // cells
+	cover    cover
+}
+
+func startByBound(r *tuner) chooser {
+	if r.practice.recalls {
+		r.recall()
 	}
-	for open := slices.Clone(cells); len(open) > 0; most *= 2 {
-		var left []*cell
-		for _, c := range open {
-			finished, err := r.tuneCell(ctx, c, most)
-			switch {
-			case err != nil:
-				return err
-			case finished:
-				c.dropUnexportable(few)
-			default:
-				left = append(left, c)
+	b := &byBound{tuner: r, open: slices.Clone(r.cells), most: math.MaxInt, cover: newCover(r)}
+	if r.options.Budget > 0 {
+		b.most = 1
+	}
+	return b
+}
+
+func (b *byBound) next(ctx context.Context) ([]*trial, error) {
+	for len(b.open)+len(b.later) > 0 {
+		if len(b.open) == 0 {
+			b.open, b.later, b.most = b.later, nil, 2*b.most
+		}
+		c := b.open[0]
+		if !b.started {
+			b.started, b.left = true, b.most
+			b.emit(CellStarted, c, nil)
+			if err := c.sortByBound(ctx, b.options.Jobs); err != nil {
+				return nil, err
+			}
+			if first := c.first(); len(first) > 0 {
+				return first, nil
 			}
 		}
-		open = left
+		// Incumbents only get faster, so a trial that is hopeless remains so, and one
+		// pass is enough.
+		if c.next < len(c.trials) && b.left > 0 {
+			var batch []*trial
+			batch, c.next = c.batch(c.next, b.left)
+			if b.left -= len(batch); len(batch) > 0 {
+				return batch, nil
+			}
+		}
+		if c.next < len(c.trials) {
+			b.later = append(b.later, c)
+		} else {
+			b.finish(c)
+		}
+		b.open, b.started = b.open[1:], false
 	}
-	return nil
+	return nil, nil
 }
 
-// tuneCell measures at most a number of a cell's trials by their bounds, and reports whether
-// no other can win. Then the cell is finished.
-func (r *run) tuneCell(ctx context.Context, c *cell, most int) (finished bool, err error) {
-	r.emit(CellStarted, c, nil)
-	if err := c.sortByBound(ctx, r.options.Jobs); err != nil {
-		return false, err
-	}
-	if finished, err = r.measureByBound(ctx, c, most); !finished || err != nil {
-		return false, err
-	}
-	r.noteUnanswered(c)
-	r.summary.Finished++
+// finish ends a cell of which no other trial can win.
+func (b *byBound) finish(c *cell) {
+	b.finished++
 	for _, t := range c.trials {
 		if !t.done {
-			r.event.Done++
+			b.event.Done++
 		}
 	}
-	r.emit(CellFinished, c, nil)
-	return true, nil
+	b.emit(CellFinished, c, nil)
+	c.dropUnexportable(b.cover.classes)
 }
 
-// measureByBound runs the trials of a cell that could win one of its classes, by rising
-// bound, and stops after most of them: finished reports whether none is left. The
-// baselines run first, so that an interrupted campaign still has its comparison; with them
-// run the winners so far of the next smaller size.
-func (r *run) measureByBound(ctx context.Context, c *cell, most int) (finished bool, err error) {
-	var first []*trial
+func (b *byBound) files(context.Context) ([]*trial, error) { return b.cover.next(), nil }
+
+func (b *byBound) outlook() (int, []results.Outlook) { return b.finished, nil }
+
+// first lists the trials that begin a turn of a cell.
+func (c *cell) first() (first []*trial) {
 	for _, t := range c.trials {
 		if t.baseline && !t.done {
 			first = append(first, t)
@@ -86,23 +111,7 @@ func (r *run) measureByBound(ctx context.Context, c *cell, most int) (finished b
 			first = append(first, t)
 		}
 	}
-	if err := r.measure(ctx, first); err != nil {
-		return false, err
-	}
-	// Incumbents only get faster, so a trial that is hopeless remains so, and one
-	// pass is enough.
-	for c.next < len(c.trials) {
-		if most == 0 {
-			return false, nil
-		}
-		batch, next := c.batch(c.next, most)
-		if err := r.measure(ctx, batch); err != nil {
-			return false, err
-		}
-		c.next = next
-		most -= len(batch)
-	}
-	return true, nil
+	return first
 }
 
 // batch returns the next trials to run, at most a number from index next on, and the index

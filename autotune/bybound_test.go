@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
@@ -25,9 +26,9 @@ func TestBatchesOfLargePrograms(t *testing.T) {
 		{1 << 19, []int{8, 8, 8, 8, 8}},
 		{1 << 21, []int{4, 4, 4, 4, 4, 4, 4, 4, 4, 4}},
 	} {
-		of := &cell{classes: []class{{name: "any", contains: func(*trial) bool { return true }}}, best: make([]*trial, 1)}
+		of := &cell{classes: []class{{name: "any", contains: func(*results.Trial, *ir.Program) bool { return true }}}, best: make([]*trial, 1)}
 		for range 40 {
-			of.trials = append(of.trials, &trial{candidate: &candidate{allSteps: c.steps}, memberOf: make([]membership, 1)})
+			of.trials = append(of.trials, &trial{candidate: &candidate{Candidate: &Candidate{}, allSteps: c.steps}, memberOf: make([]membership, 1)})
 		}
 		seen := 0
 		for i, next := 0, 0; next < len(of.trials); i++ {

@@ -139,6 +139,26 @@ func (c *candidate) allowedProtocols(p *Problem) []topologies.Proto {
 	return p.protocols()
 }
 
+// countCandidates sums up what became of candidates. finished: all cells were completed;
+// proved: what was left out then can win nowhere.
+func (s *Summary) countCandidates(candidates []*candidate, p *Problem, finished, proved bool) {
+	for _, c := range candidates {
+		switch {
+		case c.Reference: // no candidate, only a comparison
+		case c.tried:
+			s.Tuned++
+		case !finished || c.possible && !proved:
+			s.Untried++
+		case c.possible:
+			s.BoundedOut++
+		case p.Runtime != "":
+			s.Refused[refusedRuntime]++
+		default:
+			s.Refused[refusedPoint]++
+		}
+	}
+}
+
 // allSteps counts the steps of a program.
 func allSteps(p *ir.Program) int {
 	n := 0

@@ -67,12 +67,35 @@ func (t *trial) ok() bool { return len(t.repeats) > 0 && !t.wrong }
 // competes reports whether the trial can win anything.
 func (t *trial) competes() bool { return t.ok() && !t.reference }
 
+// chunk is the bytes of a chunk of the trial's program.
+func (t *trial) chunk() int64 { return export.ChunkBytes(t.cell.bytes, t.cell.elem, t.loopChunks) }
+
 // next is the number of the trial's next repetition.
 func (t *trial) next() int {
 	if !t.done {
 		return 0
 	}
 	return t.repeat + 1
+}
+
+// newCells lists the cells of a problem by rising size, in-place calls first.
+func newCells(p *Problem, candidates []*candidate) (cells []*cell) {
+	elem := p.ElemBytes()
+	classes := newClasses(elem, p.Op, p.DType)
+	sizes := slices.Clone(p.Sizes)
+	slices.Sort(sizes)
+	before := map[string]*cell{} // by placement
+	for _, n := range slices.Compact(sizes) {
+		for _, placement := range []string{"in", "out"} {
+			if slices.ContainsFunc(candidates, func(c *candidate) bool { return c.placement == placement }) {
+				c := newCell(p, classes, candidates, n, elem, placement)
+				c.index, c.before = len(cells), before[placement]
+				before[placement] = c
+				cells = append(cells, c)
+			}
+		}
+	}
+	return cells
 }
 
 // newCell lists the trials of one size and placement, in a fixed order. Tiles with
@@ -236,7 +259,7 @@ func (c *cell) admit(t *trial) bool {
 func (c *cell) inClass(class int, t *trial) bool {
 	if t.memberOf[class] == unknown {
 		t.memberOf[class] = notMember
-		if c.classes[class].contains(t) {
+		if c.classes[class].contains(&t.record, t.Program) {
 			t.memberOf[class] = isMember
 		}
 	}

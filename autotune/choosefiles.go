@@ -2,7 +2,6 @@ package autotune
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 
@@ -47,31 +46,50 @@ func (c *cell) mayExport(class int, t *trial) bool {
 	return t.memberOf[class] != notMember && !t.reference && (!t.done || t.ok())
 }
 
-// chooseFiles runs the trials that decide which files the runtimes of these classes get.
-func (r *run) chooseFiles(ctx context.Context, classes []int, cells []*cell) error {
-	slices.SortStableFunc(cells, func(a, b *cell) int { return cmp.Compare(a.placement, b.placement) })
-	for i := 0; i < len(classes); {
-		open := r.undecided(classes[i], cells)
-		if len(open) == 0 {
-			i++
-			continue
-		}
-		r.summary.Undecided = cells[0].classes[classes[i]].name
-		r.event.Runtime = r.summary.Undecided
-		if err := r.measureNext(ctx, open); err != nil {
-			return err
-		}
-		if !r.deterministic {
-			i = 0 // times that vary may have changed another's choice
+// cover chooses the trials that decide which files runtimes get.
+type cover struct {
+	*tuner
+	cells   []*cell // by placement
+	classes []int   // of runtimes that load few files
+	class   int     // of these, the first that may be undecided
+	chosen  []*trial
+}
+
+func newCover(r *tuner) cover {
+	f := cover{tuner: r, cells: slices.Clone(r.cells)}
+	slices.SortStableFunc(f.cells, func(a, b *cell) int { return cmp.Compare(a.placement, b.placement) })
+	if len(r.cells) > 0 {
+		f.classes = limitedRuntimes(r.cells[0].classes, len(r.cells))
+	}
+	return f
+}
+
+// next returns the trials to measure next, each as often as is left.
+func (f *cover) next() []*trial {
+	repeats := f.practice.repeats
+	if len(f.chosen) > 0 {
+		f.chosen = slices.DeleteFunc(f.chosen, func(t *trial) bool { return t.next() >= repeats })
+		if len(f.chosen) == 0 && repeats > 1 {
+			f.class = 0 // times that vary may have changed another's choice
 		}
 	}
-	r.summary.Undecided = ""
-	return nil
+	for ; len(f.chosen) == 0 && f.class < len(f.classes); f.class++ {
+		if f.chosen = f.undecided(f.classes[f.class]); len(f.chosen) > 0 {
+			f.summary.Undecided = f.cells[0].classes[f.classes[f.class]].name
+			f.event.Runtime = f.summary.Undecided
+			return f.chosen
+		}
+	}
+	if len(f.chosen) == 0 {
+		f.summary.Undecided = ""
+	}
+	return f.chosen
 }
 
 // undecided lists the trials that an export to the runtime of a class would choose by
 // what is known so far, and that need more measurements.
-func (r *run) undecided(class int, cells []*cell) []*trial {
+func (f *cover) undecided(class int) []*trial {
+	cells := f.cells
 	for {
 		places, from := make([]export.Place, len(cells)), make([][]*trial, len(cells))
 		for i, c := range cells {
@@ -96,7 +114,7 @@ func (r *run) undecided(class int, cells []*cell) []*trial {
 			case n < 0:
 			case !cells[i].inClass(class, from[i][n]):
 				refused = true
-			case from[i][n].next() < r.repeats():
+			case from[i][n].next() < f.practice.repeats:
 				open = append(open, from[i][n])
 			}
 		}
@@ -104,23 +122,4 @@ func (r *run) undecided(class int, cells []*cell) []*trial {
 			return open
 		}
 	}
-}
-
-// repeats returns how often a trial is measured before it can be chosen.
-func (r *run) repeats() int {
-	if r.deterministic {
-		return 1
-	}
-	return minMeasured
-}
-
-// measureNext measures each trial as often as is left.
-func (r *run) measureNext(ctx context.Context, open []*trial) error {
-	for len(open) > 0 {
-		if err := r.measure(ctx, open); err != nil {
-			return err
-		}
-		open = slices.DeleteFunc(open, func(t *trial) bool { return t.next() >= r.repeats() })
-	}
-	return nil
 }

@@ -3,6 +3,8 @@ package autotune
 import (
 	"slices"
 
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
 )
 
@@ -10,7 +12,7 @@ import (
 type class struct {
 	name     string
 	doc      string
-	contains func(*trial) bool
+	contains func(*results.Trial, *ir.Program) bool // a trial of a program; nil: a native algorithm
 	// runtime would load and run these trials; nil: the class of all trials.
 	runtime *export.Runtime
 }
@@ -19,21 +21,23 @@ type class struct {
 // the trials that it would run itself, for the exports. The runtimes judge a program once.
 // One that has no programs for this operation and type has no class.
 func newClasses(elem int64, op, dtype string) []class {
-	classes := []class{{name: "any", doc: "every trial", contains: func(*trial) bool { return true }}}
-	known := map[*candidate]map[string][]string{} // protocols under which each runtime loads it
-	loads := func(runtime string, t *trial) bool {
-		readers, asked := known[t.candidate]
+	classes := []class{{name: "any", doc: "every trial", contains: func(*results.Trial, *ir.Program) bool { return true }}}
+	known := map[*ir.Program]map[string][]string{} // protocols under which each runtime loads it
+	loads := func(runtime, proto string, p *ir.Program) bool {
+		readers, asked := known[p]
 		if !asked {
-			readers = export.Readers(t.Program)
-			known[t.candidate] = readers
+			readers = export.Readers(p)
+			known[p] = readers
 		}
-		return slices.Contains(readers[runtime], t.proto.String())
+		return slices.Contains(readers[runtime], proto)
 	}
 	for _, runtime := range export.Runtimes() {
 		if runtime.Computes(op, dtype) != "" {
 			continue
 		}
-		runnable := func(t *trial) bool { return runtime.Runs(&t.record, elem) == "" && loads(runtime.Name, t) }
+		runnable := func(t *results.Trial, p *ir.Program) bool {
+			return runtime.Runs(t, elem) == "" && loads(runtime.Name, t.Protocol, p)
+		}
 		classes = append(classes, class{runtime.Name, "what " + runtime.Name + " would load and run", runnable, &runtime})
 	}
 	return classes

@@ -15,16 +15,12 @@ import (
 // incumbent, the runner-up and the baseline of each cell are measured again, with all
 // iterations and in random order, until a rank test tells the incumbent from the others or
 // they were measured often enough: then it is a tie, and the table says so.
-const (
-	minMeasured = 2 // measurements of an incumbent, including the first
-	maxMeasured = 4 // of a contender that can't be told from it
-)
 
 // confirm measures contenders again, until none is open.
-func (r *run) confirm(ctx context.Context, cells []*cell) error {
+func (r *tuner) confirm(ctx context.Context) error {
 	for open := true; open; {
 		var err error
-		if open, err = r.confirmOne(ctx, cells); err != nil {
+		if open, err = r.confirmOne(ctx); err != nil {
 			return err
 		}
 	}
@@ -33,9 +29,12 @@ func (r *run) confirm(ctx context.Context, cells []*cell) error {
 
 // confirmOne measures one contender again; open is false if there is none. Which it is
 // depends on the trials so far alone.
-func (r *run) confirmOne(ctx context.Context, cells []*cell) (open bool, err error) {
+func (r *tuner) confirmOne(ctx context.Context) (open bool, err error) {
+	if r.practice.forConfirming == 0 {
+		return false, nil
+	}
 	var all []*trial
-	for _, c := range cells {
+	for _, c := range r.cells {
 		for _, t := range c.unconfirmed() {
 			if r.fits(t.seconds) {
 				all = append(all, t)
@@ -57,7 +56,7 @@ func (r *run) confirmOne(ctx context.Context, cells []*cell) (open bool, err err
 }
 
 // lot is a trial's place in a random order, another one for each of its repetitions.
-func (r *run) lot(t *trial) uint64 {
+func (r *tuner) lot(t *trial) uint64 {
 	record := t.record
 	record.Repeat, record.Fingerprint = t.next(), r.fingerprint
 	h := fnv.New64a()

@@ -3,21 +3,24 @@
 // that may win.
 //
 //	candidates × protocol × tile, per size and placement
-//	   │ a strategy chooses                        ▲ outcomes
-//	   ▼                                           │
-//	[ baselines | chosen | chosen | … ]──▶ executors ──▶ journal
+//	   │                  next ▲                   ▲ outcomes
+//	   ▼                       │                   │
+//	cells ──▶ chooser ──▶ [ trials ]──▶ executors ──▶ journal ──▶ cells
 //	   where times are measured: [ contenders again ]──▶
 //
-// A strategy is bounded, exhaustive or package model. Bounded serves executors whose times
-// are exact: it sorts trials by a lower bound of their time, and stops where the bound is
-// above the incumbent's time, so that it misses no winner. The others choose few trials of
-// many, by what they expect of each.
+// There is one loop (run.go), which measures what a chooser chooses, confirms the winners, and
+// asks again. A strategy names a chooser: a row of the table in strategies.go. Bounded is
+// for executors whose times are exact: it sorts trials by a lower bound of their time, and stops
+// where the bound is above the incumbent's time, so that it misses no winner. The model chooses
+// few trials of many, by what it expects of each. To add a chooser, write its file
+// (exhaustive.go is a short one), and its row. All that depends on whether times are exact is
+// a practice, of which practice.go has the two.
 //
 // A cell is one size and placement. A trial belongs to one or more classes (classes.go):
 // every trial to "any", and those that a runtime would itself run to that runtime's. Each
 // class has its own incumbent in a cell, the fastest trial so far. Bounded leaves a trial
 // out only if it can win in no class, so that both the winning table and every export have
-// the fastest program. The others look for the winning table's winners alone, and an export
+// the fastest program. The model looks for the winning table's winners alone, and an export
 // takes the fastest of what was measured.
 //
 // Invariants: which trials are made does not depend on the number of jobs; what is chosen
@@ -29,20 +32,23 @@
 //
 // Files, in an order to read them in:
 //
-//	problem.go             what is tuned, and the options of a run
-//	run.go                 Run: the cells, the strategy, the limits
-//	candidates.go          equal programs merged; what can be run nowhere, and why
+//	problem.go event.go    what is tuned, the options of a run, and what is told while it goes on
+//	practice.go            how trials are made: where times are exact, and where they are measured
+//	work.go candidates.go  equal programs merged; what can be run nowhere, and why
 //	classes.go             for whom a trial counts
-//	cell.go                one size and placement, and its trials
-//	strategies.go          the strategies by name
+//	cell.go unanswered.go  one size and placement, and its trials; how they ended
+//	tuner.go limits.go     a campaign under way, and what is left of its limits
+//	recall.go              the journal's trials, entered in order
+//	trials.go batch.go     trials run together; the outcome that each of an executor's errors
+//	                       becomes (outcomeOf)
+//	confirm.go             contenders measured again
+//	chooser.go             what a chooser is asked
 //	bybound.go choosefiles.go   bounded: the next trials by their bounds; trials that make an
 //	                       export's few files better
-//	recall.go              the journal's trials, entered in order
-//	space.go follow.go     the other strategies: what they choose from, and the run of one
-//	prior.go work.go       what a model expects of them before any trial
-//	cost.go outlook.go     what trials cost; what further ones would gain, and how long they take
-//	confirm.go             contenders measured again
-//	batch.go effort.go trials.go   trials run together, each with how many iterations; and the
-//	                       outcome that each of an executor's errors becomes (outcomeOf)
-//	event.go unanswered.go what is told while a run goes on, and at its end
+//	space.go cost.go       what a model chooses from, and what trials cost
+//	follower.go outlook.go what it knows of a placement; what further trials would gain, and
+//	                       how long they take
+//	prior.go               what is expected of them before any trial
+//	bymodel.go exhaustive.go   the model; all trials
+//	strategies.go run.go   the strategies by name, and the loop
 package autotune

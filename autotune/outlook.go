@@ -9,22 +9,18 @@ import (
 	"github.com/colltune/colltune/results/table"
 )
 
-// lookOut enters into the summary what strategies expect of each size when the run ends.
-func (r *run) lookOut() {
-	for _, f := range r.followers {
-		costs := f.costs()
-		for _, o := range f.Outlook(f.history) {
-			c := f.cells[o.Size]
-			line := results.Outlook{Bytes: c.bytes, Placement: c.placement, Gain: math.Round(o.Gain*1e6) / 1e6, Done: o.Done}
-			if next := o.Next; !o.Done && o.Gain > 0 && f.trials[next.Config][next.Size] != nil {
-				line.Next, line.NextSeconds = f.trials[next.Config][next.Size].title(), costs.of(next)
-			}
-			r.summary.Outlook = append(r.summary.Outlook, line)
-			if o.Done {
-				r.summary.Finished++
-			}
+// outlook returns what is expected of each size.
+func (f *follower) outlook() (all []results.Outlook) {
+	costs := f.costs()
+	for _, o := range f.Outlook(f.history) {
+		c := f.cells[o.Size]
+		line := results.Outlook{Bytes: c.bytes, Placement: c.placement, Gain: math.Round(o.Gain*1e6) / 1e6, Done: o.Done}
+		if next := o.Next; !o.Done && o.Gain > 0 && f.trials[next.Config][next.Size] != nil {
+			line.Next, line.NextSeconds = f.trials[next.Config][next.Size].title(), costs.of(next)
 		}
+		all = append(all, line)
 	}
+	return all
 }
 
 // title names a trial's configuration with its knobs.
@@ -33,17 +29,14 @@ func (t *trial) title() string {
 	return m.Title()
 }
 
-// What a size takes, before it is known better, in trials.
-const (
-	toChoose  = 10 // until it is done, where no size is
-	toConfirm = 3  // of its contenders, afterwards
-)
+// What it takes to choose a size's winner, before it is known better, in trials.
+const toChoose = 10 // until it is done, where no size is
 
-// left estimates the time to the end of a run: sizes that are not done take as many trials
-// as those that are, unless all is to be measured. It is at most what the limits leave.
-func (r *run) left(all []*follower, everything bool) time.Duration {
+// timeLeft estimates the time to the end of a run: sizes that are not done take as many trials
+// as those that are, unless all is to be measured (wholly). It is at most what the limits leave.
+func timeLeft(r *tuner, followers []*follower, wholly bool) time.Duration {
 	seconds, trials := 0.0, 0
-	for _, f := range all {
+	for _, f := range followers {
 		outlook := f.Outlook(f.history)
 		made := make([]int, len(f.cells))
 		for _, o := range f.history {
@@ -62,7 +55,7 @@ func (r *run) left(all []*follower, everything bool) time.Duration {
 			n := toConfirm
 			switch {
 			case o.Done:
-			case everything:
+			case wholly:
 				for _, t := range f.cells[o.Size].trials {
 					if !t.done && !t.reference {
 						n++

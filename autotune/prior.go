@@ -36,7 +36,7 @@ type point struct {
 // the simulator, also where ranks share GPUs, whose steps run side by side as on GPUs of
 // their own; where ranks are no GPUs, it is their work. Of native algorithms it is
 // Candidate.Prior.
-func (r *run) prior(ctx context.Context, s *space) ([][]float64, error) {
+func (s *space) prior(ctx context.Context, p *Problem, jobs int) ([][]float64, error) {
 	times := make([][]float64, len(s.Configs))
 	programs, some := map[*candidate][]point{}, false
 	for config, row := range s.trials {
@@ -57,15 +57,15 @@ func (r *run) prior(ctx context.Context, s *space) ([][]float64, error) {
 		return nil, nil
 	case len(programs) == 0:
 		return times, nil
-	case r.problem.InTurns:
+	case p.InTurns:
 		for _, points := range programs {
 			for _, x := range points {
-				times[x.Config][x.Size] = x.workUS()
+				times[x.Config][x.Size] = workUS(x.stepCounts, x.chunk(), x.tile)
 			}
 		}
 		return times, nil
 	}
-	w := &simulation{problem: &r.problem, jobs: max(r.options.Jobs, 1), most: priorEvents, times: times, kept: map[*candidate]*sim.Prepared{}}
+	w := &simulation{problem: p, jobs: max(jobs, 1), most: priorEvents, times: times, kept: map[*candidate]*sim.Prepared{}}
 	return times, w.simulateAll(ctx, programs)
 }
 

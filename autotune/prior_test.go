@@ -29,13 +29,8 @@ func spaceAndPrior(t *testing.T, candidates []Candidate, links links, jobs int) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cells []*cell
-	for _, at := range cellsOf(&p, all) {
-		cells = append(cells, newCell(&p, newClasses(4, p.Op, p.DType), all, at.bytes, 4, at.placement))
-	}
-	s := newSpace(cells)
-	r := &run{problem: p, options: Options{Jobs: jobs}}
-	prior, err := r.prior(t.Context(), s)
+	s := newSpace(newCells(&p, all))
+	prior, err := s.prior(t.Context(), &p, jobs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,17 +92,13 @@ func TestPriorIsWork(t *testing.T) {
 	s, prior := spaceAndPrior(t, field{1}.candidates(6, true, false), inTurns, 1)
 	for config, row := range s.trials {
 		for size, x := range row {
-			if got := prior[config][size]; x != nil && got != x.workUS() {
-				t.Errorf("%s at %d bytes: %v us, want %v", s.Configs[config].Name, s.Sizes[size], got, x.workUS())
+			if got := prior[config][size]; x != nil && got != workUS(x.stepCounts, x.chunk(), x.tile) {
+				t.Errorf("%s at %d bytes: %v us, want %v", s.Configs[config].Name, s.Sizes[size], got, workUS(x.stepCounts, x.chunk(), x.tile))
 			}
 		}
 	}
 	// 3 steps of 2 chunks of 64 KiB take 3 tiles each, and 5 of a chunk take 2.
-	x := trial{
-		candidate: &candidate{loopChunks: 16, stepCounts: []stepCount{{2, 3}, {1, 5}}},
-		cell:      &cell{bytes: 1 << 20, elem: 4}, tile: 48 << 10,
-	}
-	if got, want := x.workUS(), 3*(3*passUS+(128<<10)/bytesPerUS)+5*(2*passUS+(64<<10)/bytesPerUS); math.Abs(got-want) > 1e-9 {
+	if got, want := workUS([]stepCount{{2, 3}, {1, 5}}, 64<<10, 48<<10), 3*(3*passUS+(128<<10)/bytesPerUS)+5*(2*passUS+(64<<10)/bytesPerUS); math.Abs(got-want) > 1e-9 {
 		t.Errorf("%v us, want %v", got, want)
 	}
 	p := ring(2, 0, true)

@@ -48,6 +48,16 @@ type Problem struct {
 	InTurns bool
 }
 
+// Earlier is the time of a configuration in another campaign.
+type Earlier struct {
+	Bytes     int64
+	Placement string
+	Program   string // its hash
+	Protocol  string
+	TileBytes int64
+	TimeUS    float64 // median
+}
+
 // Candidate is one verified program, ready to be run with any protocol whose
 // slots it fits, or a native algorithm of the vendor's library.
 type Candidate struct {
@@ -139,6 +149,9 @@ type Summary struct {
 	// executor has another fingerprint; else nil.
 	Changed *results.Executor
 }
+
+// DefaultGain is the part of a size's time below which a strategy expects too little to go on.
+const DefaultGain = 0.01
 
 // ErrInterrupted is Run's error when its context was cancelled. All outcomes so far are
 // in the journal.

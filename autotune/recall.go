@@ -5,9 +5,9 @@ import "github.com/colltune/colltune/results/table"
 // recall enters the journal's trials into the cells, in the order in which they were made:
 // what is chosen next then depends on the journal, and not on which process made it. One
 // without a result that may be made again is left out.
-func (r *run) recall(cells []*cell) {
+func (r *tuner) recall() {
 	of := map[table.Config]*trial{}
-	for _, c := range cells {
+	for _, c := range r.cells {
 		for _, t := range c.trials {
 			of[table.Config{Cell: table.Cell{Placement: c.placement, Bytes: c.bytes}, Program: t.Hash, Protocol: t.record.Protocol, TileBytes: t.tile}] = t
 		}

@@ -19,12 +19,12 @@ import (
 type space struct {
 	model.Space
 	trials [][]*trial // by configuration and size; nil: none
-	points map[*trial]model.Point
+	at     map[*trial]model.Point
 }
 
 // newSpace makes the space of cells of one placement, by rising size.
 func newSpace(cells []*cell) *space {
-	s := &space{points: map[*trial]model.Point{}}
+	s := &space{at: map[*trial]model.Point{}}
 	type config struct {
 		c     *candidate
 		proto topologies.Proto
@@ -48,7 +48,7 @@ func newSpace(cells []*cell) *space {
 					names[name] = true
 				}
 			}
-			s.trials[at][size], s.points[t] = t, model.Point{Config: at, Size: size}
+			s.trials[at][size], s.at[t] = t, model.Point{Config: at, Size: size}
 		}
 	}
 	parameters := slices.Sorted(maps.Keys(names))
@@ -69,10 +69,10 @@ func newSpace(cells []*cell) *space {
 	return s
 }
 
-// observe returns the outcome of a trial as strategies see it; ok is false if it is none of
+// observation returns the outcome of a trial as strategies see it; ok is false if it is none of
 // the space's.
-func (s *space) observe(t *trial, record *results.Trial) (o model.Observation, ok bool) {
-	o.Point, ok = s.points[t]
+func (s *space) observation(t *trial, record *results.Trial) (o model.Observation, ok bool) {
+	o.Point, ok = s.at[t]
 	o.Seconds, o.Cost, o.Failed = record.Seconds, record.Cost, record.Outcome != results.OK
 	if !o.Failed {
 		o.TimeUS = results.Median(record.TimesUS)
@@ -80,20 +80,10 @@ func (s *space) observe(t *trial, record *results.Trial) (o model.Observation, o
 	return o, ok
 }
 
-// Earlier is the time of a configuration in another campaign.
-type Earlier struct {
-	Bytes     int64
-	Placement string
-	Program   string // its hash
-	Protocol  string
-	TileBytes int64
-	TimeUS    float64 // median
-}
-
 // earlier returns those of other campaigns' times that are of the space.
 func (s *space) earlier(all []Earlier) (observed []model.Observation) {
 	index := map[Earlier]model.Point{}
-	for t, p := range s.points {
+	for t, p := range s.at {
 		index[Earlier{t.cell.bytes, t.cell.placement, t.Hash, t.record.Protocol, t.tile, 0}] = p
 	}
 	for _, e := range all {

@@ -68,15 +68,30 @@ func (e *UnansweredError) Error() string {
 	return s
 }
 
-// noteUnanswered notes how a cell ended.
-func (r *run) noteUnanswered(c *cell) {
-	lacks := Unanswered{Bytes: c.bytes, Placement: c.placement, Outcomes: map[results.Outcome]int{}}
+// unanswered is the error with which a run that tried everything in its cells ends.
+func unanswered(cells []*cell) error {
+	var all UnansweredError
+	for _, c := range cells {
+		if lacks, answered := c.unanswered(); answered {
+			all.Answered++
+		} else if len(lacks.Outcomes) > 0 {
+			all.Cells = append(all.Cells, lacks)
+		}
+	}
+	if all.Answered > 0 && len(all.Cells) == 0 {
+		return nil
+	}
+	return &all
+}
+
+// unanswered returns how the trials of a cell ended, unless one can win.
+func (c *cell) unanswered() (lacks Unanswered, answered bool) {
+	lacks = Unanswered{Bytes: c.bytes, Placement: c.placement, Outcomes: map[results.Outcome]int{}}
 	for _, t := range c.trials {
 		switch {
 		case t.reference || !t.done:
 		case t.ok():
-			r.unanswered.Answered++
-			return
+			return lacks, true
 		default:
 			lacks.Outcomes[t.outcome]++
 			if lacks.Note == "" {
@@ -84,15 +99,5 @@ func (r *run) noteUnanswered(c *cell) {
 			}
 		}
 	}
-	if len(lacks.Outcomes) > 0 {
-		r.unanswered.Cells = append(r.unanswered.Cells, lacks)
-	}
-}
-
-// unansweredError is the error with which a run that tried everything ends.
-func (r *run) unansweredError() error {
-	if r.unanswered.Answered > 0 && len(r.unanswered.Cells) == 0 {
-		return nil
-	}
-	return &r.unanswered
+	return lacks, false
 }

@@ -1,9 +1,6 @@
 package autotune
 
-import (
-	"github.com/colltune/colltune/compiler/ir"
-	"github.com/colltune/colltune/results/export"
-)
+import "github.com/colltune/colltune/compiler/ir"
 
 // Where the topology's links do not join the ranks (executor cpu), they share processors and
 // memory, and what counts is the work of all of them together: each pass of a step over a
@@ -17,12 +14,12 @@ const (
 	bytesPerUS = 10e3
 )
 
-// workUS is the time that the steps of all ranks take one after another, in µs.
-func (t *trial) workUS() (us float64) {
-	chunk := export.ChunkBytes(t.cell.bytes, t.cell.elem, t.loopChunks)
-	for _, s := range t.stepCounts {
+// workUS is the time that steps take one after another, in µs, where a chunk has so many bytes
+// and is moved in tiles.
+func workUS(all []stepCount, chunk, tile int64) (us float64) {
+	for _, s := range all {
 		bytes := chunk * int64(s.count)
-		passes := max(1, (bytes+t.tile-1)/t.tile)
+		passes := max(1, (bytes+tile-1)/tile)
 		us += float64(s.steps) * (passUS*float64(passes) + float64(bytes)/bytesPerUS)
 	}
 	return us
