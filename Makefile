@@ -33,13 +33,15 @@ tools: ## compilers that some tests need, where apt installs them without a pass
 # What make test draws at random is the same on every machine, so that a change is
 # judged by what it changed; test-long draws anew, and prints the seed of what fails.
 test: export RAPID_SEED ?= 1
+# These take longest; they begin first, so that none runs on alone in the end.
+SLOW := ./cmd/colltune ./search ./templates ./executor/cuda ./constraints/synth
 test: setup ## every package, with the ten slowest tests; the solvers' own once more without libz3
 	$(GO) vet ./...
 	@mkdir -p bin
-	$(GO) run $(GOTESTSUM) --format pkgname-and-test-fails --jsonfile bin/tests.json -- -vet=off -p 4 -parallel 4 -timeout 60m ./...
+	$(GO) run $(GOTESTSUM) --format pkgname-and-test-fails --jsonfile bin/tests.json -- -vet=off -p 4 -parallel 4 -timeout 60m $(SLOW) ./...
 	@echo "the ten slowest tests:"; $(GO) run $(GOTESTSUM) tool slowest --num 10 --jsonfile bin/tests.json
 	COLLTUNE_Z3=off $(GO) test -vet=off -timeout 60m ./constraints/solver
-	COLLTUNE_Z3=off $(GO) test -vet=off -timeout 60m ./constraints/rings ./constraints/synth ./search -run 'BruteForce|DGX1|Frontier|Hole|NoRing|Rings$$|Symmetry|Synthesised'
+	COLLTUNE_Z3=off $(GO) test -vet=off -timeout 60m ./constraints/rings ./constraints/synth ./search ./search/program -run 'BruteForce|DGX1|Frontier|Hole|NoRing|Rings$$|Symmetry|Synthesised'
 	COLLTUNE_Z3=off $(GO) test -vet=off -timeout 60m ./cmd/colltune -run 'TestScripts/(compile_hole|doctor_found|search_small|synth_)'
 
 winners: setup ## golden winning tables of whole searches, all of them; UPDATE=1 writes them anew
