@@ -106,6 +106,9 @@ func judgeSome(lab *papers.Lab, prefix string, recorded map[string]papers.Verdic
 	}
 	for _, j := range judged {
 		fmt.Printf("%-24s %-18s published %s: %s\n", j.ID, j.Verdict, j.Published.Text, j.Found.Text)
+		if j.Evidence != nil {
+			fmt.Printf("%-24s %s\n", "", j.Evidence.How())
+		}
 	}
 	for id := range recorded {
 		if !strings.HasPrefix(id, prefix) {

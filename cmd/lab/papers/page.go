@@ -68,7 +68,7 @@ func Page(r *Results) string {
 
 For those who doubt colltune, or a paper: what GC3, SCCL, PCCL and MCR-DL report, beside what the simulator says of the same programs on the same systems, with a verdict for each claim.
 
-` + "`make papers`" + ` makes this page anew and fails where a verdict has become worse; ` + "`make papers UPDATE=1`" + ` records it. The figures are the same on every machine. A simulated time has [errors of its own](simulator-errors.md#errors), by which a verdict may be wrong, too.
+` + "`make papers`" + ` makes this page anew and fails where a verdict has become worse; ` + "`make papers UPDATE=1`" + ` records it, and ` + "`go run ./cmd/lab papers --only NAME`" + ` says how a claim is simulated. The figures are the same on every machine. A simulated time has [errors of its own](simulator-errors.md#errors), by which a verdict may be wrong, too.
 
 ` + Rules + `
 *Published* is what the papers' text says, since the copies used have lost their pictures; *ratio* is simulated ÷ published, of a range its nearer end. *Ahead* is where the first of the two that a measure compares is at least 2 % faster.
@@ -110,7 +110,7 @@ func (r *Results) of(p Paper) (all []Judged) {
 	return all
 }
 
-// paper writes a paper's claims, on whose side the evidence is, and how each is simulated.
+// paper writes a paper's claims, and on whose side the evidence is.
 func (r *Results) paper(b *strings.Builder, p Paper) {
 	fmt.Fprintf(b, "\n## %s\n\n%s. %s\n\n| claim | where | says | published | simulated | ratio | ahead | verdict |\n|---|---|---|---|---|--:|---|---|\n", p.Name, p.Title, p.About)
 	for _, j := range r.of(p) {
@@ -129,13 +129,6 @@ func (r *Results) paper(b *strings.Builder, p Paper) {
 		}
 		fmt.Fprintf(b, "- %s: %s\n", strings.Join(ids, ", "), side)
 	}
-	b.WriteString("\n<details><summary>How each claim is simulated</summary>\n\n| claim | measure |\n|---|---|\n")
-	for _, j := range r.of(p) {
-		if j.Evidence != nil {
-			fmt.Fprintf(b, "| %s | %s |\n", j.ID, j.Evidence.How())
-		}
-	}
-	b.WriteString("\n</details>\n")
 }
 
 // sides lists what is said of claims, each once.
@@ -231,14 +224,18 @@ func (r *Results) pairs(b *strings.Builder) {
 // library writes the library's simulated times over the measured ones, and Cray MPICH's
 // measured ones over the library's.
 func (r *Results) library(b *strings.Builder) {
-	b.WriteString("\n## NCCL and RCCL, measured and simulated\n\nOn PCCL's systems: simulated ÷ measured time, above 1 where the simulated library is too slow. The rows are those of [the simulator's errors](simulator-errors.md#errors) (`go run ./cmd/lab accuracy --rows`), with their sources there; the simulator was fitted to the allgathers of Perlmutter.\n\n| rows | collective | ranks | simulated ÷ measured, by size |\n|---|---|--:|---|\n")
+	b.WriteString("\n## NCCL and RCCL, measured and simulated\n\nOn PCCL's systems: simulated ÷ measured time, above 1 where the simulated library is too slow. The rows are those of [the simulator's errors](simulator-errors.md#errors) (`go run ./cmd/lab accuracy --rows`), with their sources there; the simulator was fitted to the allgathers of Perlmutter.\n\n| rows | collective | simulated ÷ measured, by ranks and size |\n|---|---|---|\n")
 	for i := 0; i < len(r.Library); {
-		first, cells := &r.Library[i], []string{}
-		for ; i < len(r.Library) && r.Library[i].Set == first.Set && r.Library[i].Collective == first.Collective && r.Library[i].Nodes == first.Nodes; i++ {
-			c := &r.Library[i]
-			cells = append(cells, fmt.Sprintf("%s %.2f", bytesText(c.Bytes), c.SimulatedUS/c.TimeUS))
+		first, scales := &r.Library[i], []string{}
+		for i < len(r.Library) && r.Library[i].Set == first.Set && r.Library[i].Collective == first.Collective {
+			nodes, cells := r.Library[i].Nodes, []string{}
+			for ; i < len(r.Library) && r.Library[i].Set == first.Set && r.Library[i].Collective == first.Collective && r.Library[i].Nodes == nodes; i++ {
+				c := &r.Library[i]
+				cells = append(cells, fmt.Sprintf("%s %.2f", bytesText(c.Bytes), c.SimulatedUS/c.TimeUS))
+			}
+			scales = append(scales, fmt.Sprintf("%d: %s", nodes*first.GPUs, strings.Join(cells, ", ")))
 		}
-		fmt.Fprintf(b, "| %s | %s | %d | %s |\n", strings.ReplaceAll(first.Set, "_", " "), first.Collective, first.Nodes*first.GPUs, strings.Join(cells, ", "))
+		fmt.Fprintf(b, "| %s | %s | %s |\n", strings.ReplaceAll(first.Set, "_", " "), first.Collective, strings.Join(scales, "; "))
 	}
 	b.WriteString("\nCray MPICH on the same GPUs, measured (github.com/hpcgroup/gpu-benchmarks at 92d5eec), ÷ the simulated library: how far ahead of MPI that is; in brackets ÷ the measured library, where it was measured.\n\n| system | collective | ranks |")
 	sizes := []int64{32 * mib, 256 * mib, 2 * gib}
