@@ -107,7 +107,7 @@ Two tests hold this page to the code (` + "`go test ./templates -run TestFamilie
 
 // familySection writes what the page says of a family.
 func familySection(b *strings.Builder, f *Family) {
-	fmt.Fprintf(b, "\n## %s\n\n%s\n\nApplies to: %s.\n", f.Name, strings.Join(strings.Fields(f.Doc), " "), f.Summary().Applies)
+	fmt.Fprintf(b, "\n## %s\n\n%s\n", f.Name, strings.Join(strings.Fields(f.Doc), " "))
 	if len(f.Parameters) > 0 {
 		b.WriteString("\n| parameter | values | meaning |\n|---|---|---|\n")
 	}

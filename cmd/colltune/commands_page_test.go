@@ -76,40 +76,42 @@ func flagsPage() string {
 		walk(root.Commands()[i])
 	}
 
-	const header = "\n| flag | default | what it is |\n|---|---|---|\n"
-	several := slices.Collect(maps.Keys(used))
-	several = slices.DeleteFunc(several, func(r flagRow) bool { return used[r] == 1 })
-	slices.SortFunc(several, func(a, b flagRow) int { return strings.Compare(a.long+a.what, b.long+b.what) })
+	shared := map[string]flagRow{} // of each name, what most commands have
+	for _, r := range slices.SortedFunc(maps.Keys(used), func(a, b flagRow) int { return strings.Compare(a.text, b.text) }) {
+		if used[r] > max(used[shared[r.long]], 1) {
+			shared[r.long] = r
+		}
+	}
 	var b strings.Builder
 	b.WriteString("# Flags\n\n" +
-		"All flags of all [commands](../commands.md), as `colltune help COMMAND` prints them; `go test ./cmd/colltune -run TestPageListsEveryFlag -update-commands` writes this page. " +
+		"All flags of all [commands](../commands.md), as `colltune help COMMAND` prints them, with defaults in brackets; `go test ./cmd/colltune -run TestPageListsEveryFlag -update-commands` writes this page. " +
 		"Every command also has `-h, --help`; `-v, --verbose`, which prints more to standard error; `-q, --quiet`, which prints nothing there but the error that ends the command; and `--memory SIZE`, the most [memory](../commands.md#memory) that the command may use.\n\n" +
-		"## Of several commands\n" + header)
-	for _, r := range several {
-		b.WriteString(r.text)
+		"## Of several commands\n\n")
+	for _, name := range slices.Sorted(maps.Keys(shared)) {
+		b.WriteString(shared[name].text)
 	}
 	for _, c := range all {
-		var own, shared []string
+		var own, others []string
 		for _, r := range c.rows {
-			if used[r] == 1 {
-				own = append(own, r.text)
+			if shared[r.long] == r {
+				others = append(others, "`--"+r.long+"`")
 			} else {
-				shared = append(shared, "`--"+r.long+"`")
+				own = append(own, r.text)
 			}
 		}
 		fmt.Fprintf(&b, "\n## %s\n", c.name)
 		if len(own) > 0 {
-			b.WriteString(header + strings.Join(own, ""))
+			b.WriteString("\n" + strings.Join(own, ""))
 		}
-		if len(shared) > 0 {
-			fmt.Fprintf(&b, "\nOf several commands: %s.\n", strings.Join(shared, ", "))
+		if len(others) > 0 {
+			fmt.Fprintf(&b, "\nOf several commands: %s.\n", strings.Join(others, ", "))
 		}
 	}
 	return b.String()
 }
 
-// flagRow is a flag's row of a table.
-type flagRow struct{ long, what, text string }
+// flagRow is a flag's line of the page.
+type flagRow struct{ long, text string }
 
 func flagRows(flags *pflag.FlagSet) (all []flagRow) {
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -124,8 +126,11 @@ func flagRows(flags *pflag.FlagSet) (all []flagRow) {
 		if kind != "" {
 			name += " " + kind
 		}
-		what = strings.ReplaceAll(what, "|", `\|`)
-		all = append(all, flagRow{f.Name, what, fmt.Sprintf("| `%s` | %s | %s |\n", name, withoutFlag(f), what)})
+		text := "- `" + name + "`"
+		if byDefault := withoutFlag(f); byDefault != "" {
+			text += " (" + byDefault + ")"
+		}
+		all = append(all, flagRow{f.Name, text + ": " + what + "\n"})
 	})
 	return all
 }
