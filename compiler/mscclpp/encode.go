@@ -12,7 +12,7 @@ import (
 )
 
 // letters are the names of buffers in plans.
-var letters = map[collective.Buffer]string{collective.In: "i", collective.Out: "o", collective.Scratch: "s"}
+var letters = [...]string{collective.In: "i", collective.Out: "o", collective.Scratch: "s"}
 
 // Write writes a plan as JSON, an operation a line; Read reads it back. comments are put
 // under a key that the runtime does not read. The error is that of w.
@@ -55,19 +55,14 @@ func (e *encoder) line(indent int, format string, args ...any) {
 func (e *encoder) gpu(g *GPU, end string) {
 	e.line(2, "{")
 	e.line(3, `"id": %d, "input_chunks": %d, "output_chunks": %d, "scratch_chunks": %d,`, g.ID, g.In, g.Out, g.Scratch)
-	channels := make([]string, len(g.Channels))
-	for i, c := range g.Channels {
-		if c.Type == Switch {
-			groups := make([]string, len(c.Groups))
-			for j, group := range c.Groups {
-				groups[j] = fmt.Sprintf(`{"size": %d, "ranks": %s}`, group.Size, numbers(group.Ranks))
-			}
-			channels[i] = fmt.Sprintf(`{"channel_type": "switch", "buffer_type": "%s", "rank_groups": [%s]}`, letters[c.Buffer], strings.Join(groups, ", "))
-			continue
+	e.line(3, `"channels": %s,`, array(g.Channels, func(c Channel) string {
+		if c.Type != Switch {
+			return fmt.Sprintf(`{"channel_type": "%s", "connected_to": %s}`, c.Type, numbers(c.Peers))
 		}
-		channels[i] = fmt.Sprintf(`{"channel_type": "%s", "connected_to": %s}`, c.Type, numbers(c.Peers))
-	}
-	e.line(3, `"channels": [%s],`, strings.Join(channels, ", "))
+		return fmt.Sprintf(`{"channel_type": "switch", "buffer_type": "%s", "rank_groups": %s}`, letters[c.Buffer], array(c.Groups, func(g Group) string {
+			return fmt.Sprintf(`{"size": %d, "ranks": %s}`, g.Size, numbers(g.Ranks))
+		}))
+	}))
 	e.line(3, `"remote_buffers": [`)
 	for i, b := range g.RemoteBuffers {
 		types := make([]string, len(b.Access))
@@ -77,11 +72,7 @@ func (e *encoder) gpu(g *GPU, end string) {
 		e.line(4, `{"rank": %d, "type": "%s", "access_channel_types": %s}%s`, b.Rank, letters[b.Buffer], quote(types), comma(i, len(g.RemoteBuffers)))
 	}
 	e.line(3, "],")
-	semaphores := make([]string, len(g.Semaphores))
-	for i, v := range g.Semaphores {
-		semaphores[i] = fmt.Sprintf(`{"init_value": %d}`, v)
-	}
-	e.line(3, `"semaphores": [%s],`, strings.Join(semaphores, ", "))
+	e.line(3, `"semaphores": %s,`, array(g.Semaphores, func(v int) string { return fmt.Sprintf(`{"init_value": %d}`, v) }))
 	e.line(3, `"threadblocks": [`)
 	for t := range g.Threadblocks {
 		e.threadblock(&g.Threadblocks[t], comma(t, len(g.Threadblocks)))
@@ -93,15 +84,11 @@ func (e *encoder) gpu(g *GPU, end string) {
 func (e *encoder) threadblock(tb *Threadblock, end string) {
 	e.line(4, "{")
 	refs := func(lists []Refs, kind, ids string) string {
-		all := make([]string, len(lists))
-		for i, l := range lists {
-			all[i] = fmt.Sprintf(`{"%s": "%s", "%s": %s}`, kind, l.Type, ids, numbers(l.IDs))
-		}
-		return strings.Join(all, ", ")
+		return array(lists, func(l Refs) string { return fmt.Sprintf(`{"%s": "%s", "%s": %s}`, kind, l.Type, ids, numbers(l.IDs)) })
 	}
 	e.line(5, `"id": %d,`, tb.ID)
-	e.line(5, `"channels": [%s],`, refs(tb.Channels, "channel_type", "channel_ids"))
-	e.line(5, `"remote_buffer_refs": [%s],`, refs(tb.Buffers, "access_channel_type", "remote_buffer_ids"))
+	e.line(5, `"channels": %s,`, refs(tb.Channels, "channel_type", "channel_ids"))
+	e.line(5, `"remote_buffer_refs": %s,`, refs(tb.Buffers, "access_channel_type", "remote_buffer_ids"))
 	e.line(5, `"ops": [`)
 	e.ops(6, tb.Ops)
 	e.line(5, "]")
@@ -153,18 +140,23 @@ func (o *Op) text() string {
 }
 
 func places(refs []Ref) string {
-	all := make([]string, len(refs))
-	for i, r := range refs {
-		of := ""
+	return array(refs, func(r Ref) string {
+		of := fmt.Sprintf(`"type": "%s"`, letters[r.Buffer])
 		switch r.Place {
 		case Remote:
 			of = fmt.Sprintf(`"buffer_id": %d`, r.ID)
 		case OnSwitch:
 			of = fmt.Sprintf(`"switch_channel_id": %d`, r.ID)
-		default:
-			of = fmt.Sprintf(`"type": "%s"`, letters[r.Buffer])
 		}
-		all[i] = fmt.Sprintf(`{%s, "index": %d, "size": %d}`, of, r.Index, r.Size)
+		return fmt.Sprintf(`{%s, "index": %d, "size": %d}`, of, r.Index, r.Size)
+	})
+}
+
+// array returns a JSON array on one line, of elements that text returns.
+func array[T any](list []T, text func(T) string) string {
+	all := make([]string, len(list))
+	for i, v := range list {
+		all[i] = text(v)
 	}
 	return "[" + strings.Join(all, ", ") + "]"
 }

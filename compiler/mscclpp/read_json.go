@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,7 +82,7 @@ func Read(from io.Reader) (*Plan, error) {
 	if _, err := r.dec.Token(); err != io.EOF {
 		return nil, r.errorf("more after the plan")
 	}
-	p.Notes = r.notes
+	p.Missing, p.Notes = r.missing, r.notes
 	return p, nil
 }
 
@@ -91,6 +92,7 @@ type reader struct {
 	text     []byte
 	elements int
 	notes    []Note
+	missing  []string        // keys that are asked for and absent
 	strange  map[string]bool // keys noted so far
 	older    bool            // the older name of a switch channel's buffer has been noted too
 }
@@ -135,9 +137,18 @@ type fields []field
 
 type field struct {
 	key  string
-	must bool
+	need need
 	read func(what string) error
 }
+
+// need is what it means that a key is absent.
+type need uint8
+
+const (
+	maybe need = iota
+	must       // an error
+	asked      // recorded in reader.missing: the runtime requires it
+)
 
 // object reads an object. Errors call it what.
 func (r *reader) object(what string, known fields) error {
@@ -152,24 +163,16 @@ func (r *reader) object(what string, known fields) error {
 			return err
 		}
 		key, _ := t.(string)
-		i := 0
-		for i < len(known) && known[i].key != key {
-			i++
-		}
+		i := slices.IndexFunc(known, func(f field) bool { return f.key == key })
 		switch {
-		case i == len(known):
-			for _, s := range strange {
-				if s == key {
-					return r.errorf("%s: key %q twice", what, key)
-				}
-			}
+		case i < 0 && slices.Contains(strange, key), i >= 0 && seen&(1<<i) != 0:
+			return r.errorf("%s: key %q twice", what, key)
+		case i < 0:
 			if len(strange) < maxNotes {
 				strange = append(strange, key)
 			}
 			r.unread(what, key)
 			err = r.skip()
-		case seen&(1<<i) != 0:
-			return r.errorf("%s: key %q twice", what, key)
 		default:
 			seen |= 1 << i
 			err = known[i].read(what + "." + key)
@@ -182,28 +185,36 @@ func (r *reader) object(what string, known fields) error {
 		return err
 	}
 	for i, f := range known {
-		if f.must && seen&(1<<i) == 0 {
+		switch {
+		case seen&(1<<i) != 0:
+		case f.need == must:
 			return r.errorf("%s: no key %q", what, f.key)
+		case f.need == asked:
+			r.missing = append(r.missing, f.key)
 		}
 	}
 	return nil
 }
 
-// array reads an array, calling read for each element.
-func (r *reader) array(what string, read func(what string) error) error {
-	if err := r.open(what, '[', "an array"); err != nil {
-		return err
-	}
-	for i := 0; r.dec.More(); i++ {
-		if r.elements++; r.elements > maxElements {
-			return r.errorf("%s: the plan has more than %d elements", what, maxElements)
-		}
-		if err := read(what + "[" + strconv.Itoa(i) + "]"); err != nil {
+// listOf reads an array, each element by read.
+func listOf[T any](r *reader, into *[]T, read func(what string, v *T) error) func(string) error {
+	return func(what string) error {
+		if err := r.open(what, '[', "an array"); err != nil {
 			return err
 		}
+		for i := 0; r.dec.More(); i++ {
+			if r.elements++; r.elements > maxElements {
+				return r.errorf("%s: the plan has more than %d elements", what, maxElements)
+			}
+			var v T
+			if err := read(what+"["+strconv.Itoa(i)+"]", &v); err != nil {
+				return err
+			}
+			*into = append(*into, v)
+		}
+		_, err := r.token()
+		return err
 	}
-	_, err := r.token()
-	return err
 }
 
 func (r *reader) open(what string, d json.Delim, want string) error {
@@ -291,48 +302,29 @@ func (r *reader) size(into *uint64) func(string) error {
 }
 
 func (r *reader) numbers(into *[]int) func(string) error {
-	return func(what string) error {
-		return r.array(what, func(what string) error {
-			n := 0
-			err := r.number(&n, 0, maxNumber)(what)
-			*into = append(*into, n)
-			return err
-		})
-	}
+	return listOf(r, into, func(what string, n *int) error { return r.number(n, 0, maxNumber)(what) })
 }
 
-func (r *reader) buffer(into *collective.Buffer) func(string) error {
+// named reads the name of a thing, which is its place among names.
+func named[T ~uint8](r *reader, into *T, thing string, names []string, want string) func(string) error {
 	return func(what string) error {
 		var name string
 		if err := scalar(r, what, "a string", &name); err != nil {
 			return err
 		}
-		switch name {
-		case "i":
-			*into = collective.In
-		case "o":
-			*into = collective.Out
-		case "s":
-			*into = collective.Scratch
-		default:
-			return r.errorf("%s: unknown buffer %q: want i, o or s", what, name)
+		i := slices.Index(names, name)
+		if i < 0 {
+			return r.errorf("%s: unknown %s %q: want %s", what, thing, name, want)
 		}
+		*into = T(i)
 		return nil
 	}
 }
 
+func (r *reader) buffer(into *collective.Buffer) func(string) error {
+	return named(r, into, "buffer", letters[:], "i, o or s")
+}
+
 func (r *reader) channelType(into *ChannelType) func(string) error {
-	return func(what string) error {
-		var name string
-		if err := scalar(r, what, "a string", &name); err != nil {
-			return err
-		}
-		for t, n := range channelTypes {
-			if n == name {
-				*into = ChannelType(t)
-				return nil
-			}
-		}
-		return r.errorf("%s: unknown channel type %q: want %s", what, name, strings.Join(channelTypes[:], ", "))
-	}
+	return named(r, into, "channel type", channelTypes[:], strings.Join(channelTypes[:], ", "))
 }
