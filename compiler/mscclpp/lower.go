@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
@@ -207,11 +208,8 @@ func (l *lowering) header() (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{Name: o.Name, Collective: p.Collective.Name, Protocol: o.Protocol, InPlace: p.Collective.InPlace,
+	plan := &Plan{Name: cmp.Or(o.Name, p.Name), Collective: p.Collective.Name, Protocol: o.Protocol, InPlace: p.Collective.InPlace,
 		DoubleScratch: o.Protocol == protocolLL, Threads: threads, Alignment: Alignment, MinBytes: uint64(o.MinBytes)}
-	if plan.Name == "" {
-		plan.Name = p.Name
-	}
 	most := int64(math.MaxUint32) // largest buffer: the runtime counts bytes in 32 bits
 	whole := int64(apart.InChunks(0))
 	if p.Collective.Name == "allgather" {
@@ -266,18 +264,8 @@ func (l *lowering) pipeline(chunk int64) {
 	l.o.TileBytes, l.chunks = unit, int(count)
 }
 
-// list joins words as part of a sentence.
+// list joins words, at least two, as part of a sentence.
 func list(words []string) string {
-	text := ""
-	for i, w := range words {
-		switch {
-		case i == 0:
-		case i == len(words)-1:
-			text += " and "
-		default:
-			text += ", "
-		}
-		text += w
-	}
-	return text
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }

@@ -92,30 +92,31 @@ func (d *drafter) takenTwice() bool {
 	return false
 }
 
-// wait waits for messages, with one thread for each.
-func (d *drafter) wait(messages []int) {
+// wait waits for messages, with one thread for each, or if ready is set until their
+// receivers have begun.
+func (d *drafter) wait(messages []int, ready bool) {
 	for _, some := range d.l.lanes(messages) {
+		o := draft{kind: "wait", messages: some}
+		if ready {
+			o = draft{kind: "rlxwait", messages: some, ready: true}
+		}
 		lines := make([]signalSource, len(some))
 		for i, m := range some {
-			lines[i] = signalSource{d.l.g.tb[d.l.g.msgs[m].send], "wait"}
+			from := d.l.g.msgs[m].send
+			if ready {
+				from = d.l.g.msgs[m].recv
+			}
+			lines[i] = signalSource{d.l.g.tb[from], o.kind}
 		}
-		d.take(lines)
-		d.ops = append(d.ops, draft{kind: "wait", messages: some})
-		d.waited, d.others = true, d.others || len(some) > 1
+		d.waitFor(o, lines)
 	}
 }
 
-// waitReady waits until the receivers of messages have begun.
-func (d *drafter) waitReady(messages []int) {
-	for _, some := range d.l.lanes(messages) {
-		lines := make([]signalSource, len(some))
-		for i, m := range some {
-			lines[i] = signalSource{d.l.g.tb[d.l.g.msgs[m].recv], "rlxwait"}
-		}
-		d.take(lines)
-		d.ops = append(d.ops, draft{kind: "rlxwait", messages: some, ready: true})
-		d.waited, d.others = true, d.others || len(some) > 1
-	}
+// waitFor appends an operation by which one thread for each source waits.
+func (d *drafter) waitFor(o draft, lines []signalSource) {
+	d.take(lines)
+	d.ops = append(d.ops, o)
+	d.waited, d.others = true, d.others || len(lines) > 1
 }
 
 // lanes divides messages into lists that one operation can handle: channels of one
@@ -147,15 +148,12 @@ func (d *drafter) signal(m int) {
 // a step to those that wait for it, in several operations if there are too many
 // semaphores for one.
 func (d *drafter) acquire(steps []int, chained bool) {
-	for ; len(steps) > 0; steps = steps[min(len(steps), MaxSemaphores):] {
-		some := steps[:min(len(steps), MaxSemaphores)]
+	for some := range slices.Chunk(steps, MaxSemaphores) {
 		lines := make([]signalSource, len(some))
 		for i, s := range some {
 			lines[i] = signalSource{d.l.g.tb[s], "sem_acquire"}
 		}
-		d.take(lines)
-		d.ops = append(d.ops, draft{kind: "sem_acquire", steps: some, chained: chained})
-		d.waited, d.others = true, d.others || len(steps) > 1
+		d.waitFor(draft{kind: "sem_acquire", steps: some, chained: chained}, lines)
 	}
 }
 
@@ -163,8 +161,8 @@ func (d *drafter) release(steps []int, chained bool) {
 	if len(steps) > 0 {
 		d.syncFor(len(steps))
 	}
-	for ; len(steps) > 0; steps = steps[min(len(steps), MaxSemaphores):] {
-		d.ops = append(d.ops, draft{kind: "sem_release", steps: steps[:min(len(steps), MaxSemaphores)], chained: chained})
+	for some := range slices.Chunk(steps, MaxSemaphores) {
+		d.ops = append(d.ops, draft{kind: "sem_release", steps: some, chained: chained})
 	}
 }
 
@@ -240,7 +238,7 @@ func (d *drafter) simple(s int) {
 	direct := false
 	if in != none {
 		landed, direct = l.land.spot[in], l.land.direct[in]
-		d.wait(l.g.got[s])
+		d.wait(l.g.got[s], false)
 	}
 	// An operation can store a sum and send it to a peer at once, except over a
 	// port, which only copies what is in memory.
@@ -283,7 +281,7 @@ func (d *drafter) simple(s int) {
 // sum writes a sum under Simple.
 func (d *drafter) sum(s int, x *sum) {
 	l := d.l
-	d.wait(l.g.got[s])
+	d.wait(l.g.got[s], false)
 	from, to := []span{l.at(s, x.base)}, []span{l.at(s, x.dst)}
 	for _, t := range x.terms {
 		if t.message == none {

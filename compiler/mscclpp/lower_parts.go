@@ -118,7 +118,7 @@ func (l *lowering) step(d *drafter, s int) {
 		if l.chunks > 0 { // once, not in every pass
 			p.prologue = append(p.prologue, draft{kind: "rlxwait", messages: first, ready: true}, draft{kind: "nop"})
 		} else {
-			d.waitReady(first)
+			d.wait(first, true)
 		}
 	}
 	if l.o.Protocol == protocolLL {

@@ -2,6 +2,7 @@ package mscclpp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
@@ -281,7 +282,7 @@ var lints = []func(p *Plan) string{
 			for t := range p.GPUs[g].Threadblocks {
 				for i := range p.GPUs[g].Threadblocks[t].Ops {
 					op := &p.GPUs[g].Threadblocks[t].Ops[i]
-					for _, ref := range append(append([]Ref{}, op.Src...), op.Dst...) {
+					for _, ref := range slices.Concat(op.Src, op.Dst) {
 						plain = plain || ref.Place == Local && ref.Buffer == collective.Scratch
 					}
 				}

@@ -56,7 +56,7 @@ func (r *run) helper(t int) int {
 	}
 	if in := &r.m.tbs[t].code[r.tbs[t].pc]; in.op.Kind.effect == meets {
 		for _, u := range r.m.barriers[in.barrier] {
-			if able(u) && !slices.Contains(r.barrier[in.barrier].here, u) {
+			if able(u) && !slices.Contains(r.barrier[in.barrier], u) {
 				return u
 			}
 		}

@@ -2,7 +2,8 @@ package mscclpp
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
@@ -163,16 +164,13 @@ func (m *machine) count(t int, in *instr, times int) {
 // next launch begins with the values that this one leaves.
 func (m *machine) checkCounter(c *counter) {
 	posted, taken := 0, 0
-	for t, n := range c.posts {
-		c.posters = append(c.posters, t)
+	for _, n := range c.posts {
 		posted += n
 	}
-	for t, n := range c.takes {
-		c.takers = append(c.takers, t)
+	for _, n := range c.takes {
 		taken += n
 	}
-	sort.Ints(c.posters)
-	sort.Ints(c.takers)
+	c.posters, c.takers = slices.Sorted(maps.Keys(c.posts)), slices.Sorted(maps.Keys(c.takes))
 	switch {
 	case posted > taken && !c.semaphore:
 		m.fail(verify.Race, -1, -1, -1, "%s: %d signals for %d waits; what is left over meets the next launch's", c.name, posted, taken)

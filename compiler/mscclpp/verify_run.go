@@ -13,10 +13,10 @@ type run struct {
 	tbs   []state
 	ready []int
 
-	value   []int         // of counters
-	waiting map[int][]int // by key: the threadblocks that wait for it
-	barrier map[[2]int]*gathering
-	packets []bool // by cell: it holds a packet of this launch
+	value   []int            // of counters
+	waiting map[int][]int    // by key: the threadblocks that wait for it
+	barrier map[[2]int][]int // by GPU and barrier: the threadblocks that have reached it
+	packets []bool           // by cell: it holds a packet of this launch
 }
 
 // state is the progress of a threadblock.
@@ -30,12 +30,9 @@ type state struct {
 	blocked  bool
 }
 
-// gathering is the threadblocks that have reached a barrier.
-type gathering struct{ here []int }
-
 func newRun(m *machine) *run {
 	r := &run{m: m, watch: newWatch(m), tbs: make([]state, len(m.tbs)),
-		waiting: map[int][]int{}, barrier: map[[2]int]*gathering{},
+		waiting: map[int][]int{}, barrier: map[[2]int][]int{},
 		packets: make([]bool, len(m.memory.Cells()))}
 	for _, c := range m.counters {
 		r.value = append(r.value, c.initial)
@@ -164,20 +161,16 @@ func (r *run) meet(t int, in *instr) bool {
 	if s.arrived {
 		return true
 	}
-	g := r.barrier[in.barrier]
-	if g == nil {
-		g = &gathering{}
-		r.barrier[in.barrier] = g
-	}
 	s.arrived = true
 	r.watch.sync(t)
-	g.here = append(g.here, t)
+	here := append(r.barrier[in.barrier], t)
 	key := barrierKey(in.barrier[0], in.barrier[1])
-	if len(g.here) < in.op.Members {
+	if len(here) < in.op.Members {
+		r.barrier[in.barrier] = here
 		r.block(t, key, fmt.Sprintf("barrier %d", in.barrier[1]))
 		return false
 	}
-	r.watch.mergeAtBarrier(g.here)
+	r.watch.mergeAtBarrier(here)
 	delete(r.barrier, in.barrier)
 	r.wake(key)
 	return true

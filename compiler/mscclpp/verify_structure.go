@@ -2,6 +2,7 @@ package mscclpp
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/verify"
@@ -129,7 +130,7 @@ func (s *structure) threadblock(g, t int) {
 				s.bad(g, t, -1, "remote buffer %d: gpu %d has %d", id, g, len(gpu.RemoteBuffers))
 				return
 			}
-			if !has(gpu.RemoteBuffers[id].Access, refs.Type) {
+			if !slices.Contains(gpu.RemoteBuffers[id].Access, refs.Type) {
 				s.bad(g, t, -1, "remote buffer %d over %s channels: it is not for them", id, refs.Type)
 				return
 			}
@@ -142,7 +143,7 @@ func (s *structure) threadblock(g, t int) {
 		at++
 		for j := range op.Ops {
 			if op.Ops[j].Kind.moving() && op.Ops[j].Slices == 1 {
-				for _, ref := range append(append([]Ref{}, op.Ops[j].Src...), op.Ops[j].Dst...) {
+				for _, ref := range slices.Concat(op.Ops[j].Src, op.Ops[j].Dst) {
 					if ref.Size < op.Chunks {
 						s.bad(g, t, at, "%s of %d chunks in a pipeline over %d: its last passes lie beyond", op.Ops[j].Kind.Name, ref.Size, op.Chunks)
 						break
@@ -153,15 +154,6 @@ func (s *structure) threadblock(g, t int) {
 			at++
 		}
 	}
-}
-
-func has(types []ChannelType, t ChannelType) bool {
-	for _, a := range types {
-		if a == t {
-			return true
-		}
-	}
-	return false
 }
 
 // op checks one operation: what it refers to, and what its kind requires.
@@ -241,12 +233,10 @@ func (s *structure) moving(g, t, at int, op *Op, bad func(string, ...any)) {
 		return
 	}
 	n := op.moved()
-	for _, refs := range [...][]Ref{op.Src, op.Dst} {
-		for _, ref := range refs {
-			if ref.Size != n {
-				bad("places of %d and of %d chunks: want one size", n, ref.Size)
-				return
-			}
+	for _, ref := range slices.Concat(op.Src, op.Dst) {
+		if ref.Size != n {
+			bad("places of %d and of %d chunks: want one size", n, ref.Size)
+			return
 		}
 	}
 	if n == 0 {
