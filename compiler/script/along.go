@@ -50,30 +50,20 @@ type hop struct {
 // along reads the arguments and passes the chunks on from rank to rank. step moves
 // the chunks that at refers to, and makes at refer to the result.
 func (r *ref) along(th *starlark.Thread, g *signature, args starlark.Tuple, kwargs []starlark.Tuple, step func(at *lang.Ref, h *hop) error) (starlark.Value, error) {
-	s, err := tracing(th, g.fn)
-	if err != nil {
+	var a arguments
+	if err := a.bind(g, th, args, kwargs); err != nil {
 		return nil, err
 	}
-	var v [5]starlark.Value
-	if err := g.bind(v[:], args, kwargs); err != nil {
-		return nil, err
+	if _, ok := several(a.v[0]); !ok {
+		return nil, fmt.Errorf("%s: ranks is %s: want a list", g.fn, kindOf(a.v[0]))
 	}
-	if _, ok := several(v[0]); !ok {
-		return nil, fmt.Errorf("%s: ranks is %s: want a list", g.fn, kindOf(v[0]))
-	}
-	var h hop
 	n := -1
-	ranks, err := integers("ranks", v[0], s.machine.asRank, &n)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", g.fn, err)
+	ranks := a.integers("ranks", 0, a.s.machine.asRank, &n)
+	h := hop{buf: a.buffer(1), ch: a.channel(3), stride: a.number("stride", 4, 1)}
+	if h.index, _ = a.index(2); a.err != nil {
+		return nil, a.err
 	}
-	if h.buf, h.ch, h.stride, err = s.options(v[1], v[3], v[4]); err != nil {
-		return nil, fmt.Errorf("%s: %w", g.fn, err)
-	}
-	if h.index, _, err = s.index(v[2]); err != nil {
-		return nil, fmt.Errorf("%s: %w", g.fn, err)
-	}
-	ops, at := s.many(th, g.fn), lang.Ref(*r)
+	ops, at := a.s.many(th, g.fn), lang.Ref(*r)
 	for _, h.rank = range ranks {
 		if err := ops.next(h.buf, h.index, int(at.Span().Count)); err != nil {
 			return nil, err

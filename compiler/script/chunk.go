@@ -41,19 +41,6 @@ func tracing(th *starlark.Thread, fn string) (*session, error) {
 	return s, nil
 }
 
-// place reads the rank, buffer and index of chunk and copy. unit is the number
-// of chunks of an index pair, or 1 for an index that is a number.
-func (s *session) place(rank, buffer, index starlark.Value) (r int, b collective.Buffer, i, unit int, err error) {
-	if r, err = s.machine.asRank(rank); err != nil {
-		return
-	}
-	if b, err = s.buffer(buffer); err != nil {
-		return
-	}
-	i, unit, err = s.index(index)
-	return
-}
-
 // buffer reads a buffer's name.
 func (s *session) buffer(v starlark.Value) (collective.Buffer, error) {
 	name, ok := starlark.AsString(v)
@@ -140,34 +127,25 @@ var chunkArgs = signature{fn: "chunk", names: []string{"rank", "buffer", "index"
 // chunkBuiltin implements chunk(rank, buffer, index, count=1, stride=1): a
 // reference to the chunks that are there now.
 func chunkBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	s, err := tracing(th, "chunk")
-	if err != nil {
+	var a arguments
+	if err := a.bind(&chunkArgs, th, args, kwargs); err != nil {
 		return nil, err
 	}
-	var v [6]starlark.Value
-	if err := chunkArgs.bind(v[:], args, kwargs); err != nil {
-		return nil, err
-	}
-	if v[5] != nil {
-		if v[3] != nil {
+	if sz := a.v[5]; sz != nil {
+		if a.v[3] != nil {
 			return nil, fmt.Errorf("chunk: sz is count by another name: give one of them")
 		}
-		v[3] = v[5]
+		a.v[3] = sz
 	}
-	stride, err := number("stride", v[4], 1)
-	if err != nil {
-		return nil, fmt.Errorf("chunk: %w", err)
+	s, stride := a.s, a.number("stride", 4, 1)
+	if lists(a.v[0], a.v[2], a.v[3]) {
+		return s.chunkRow(th, &a, stride)
 	}
-	if lists(v[0], v[2], v[3]) {
-		return s.chunkRow(th, v[0], v[1], v[2], v[3], stride)
-	}
-	rank, buf, index, unit, err := s.place(v[0], v[1], v[2])
-	if err != nil {
-		return nil, fmt.Errorf("chunk: %w", err)
-	}
-	count, err := number("count", v[3], unit)
-	if err != nil {
-		return nil, fmt.Errorf("chunk: %w", err)
+	rank, buf := a.rank(0), a.buffer(1)
+	index, unit := a.index(2)
+	count := a.number("count", 3, unit)
+	if a.err != nil {
+		return nil, a.err
 	}
 	countSteps(th, max(min(count, s.chunks), 0)/chunksPerStep)
 	r, err := s.trace.Chunk(rank, buf, index, count, stride)

@@ -108,16 +108,13 @@ var (
 
 // split implements c.split(n): n references to equal parts, or to single chunks.
 func (r *ref) split(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if _, err := tracing(th, "split"); err != nil {
+	var a arguments
+	if err := a.bind(&splitArgs, th, args, kwargs); err != nil {
 		return nil, err
 	}
-	var v [1]starlark.Value
-	if err := splitArgs.bind(v[:], args, kwargs); err != nil {
-		return nil, err
-	}
-	n, err := number("n", v[0], int(r.lang().Span().Count))
-	if err != nil {
-		return nil, fmt.Errorf("split: %w", err)
+	n := a.number("n", 0, int(r.lang().Span().Count))
+	if a.err != nil {
+		return nil, a.err
 	}
 	countSteps(th, min(max(n, 0), int(r.lang().Span().Count)))
 	parts, err := r.lang().Split(n)
@@ -133,16 +130,13 @@ func (r *ref) split(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.
 
 // group implements c.group(d): one reference to the chunks of both.
 func (r *ref) group(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if _, err := tracing(th, "group"); err != nil {
+	var a arguments
+	if err := a.bind(&groupArgs, th, args, kwargs); err != nil {
 		return nil, err
 	}
-	var v [1]starlark.Value
-	if err := groupArgs.bind(v[:], args, kwargs); err != nil {
-		return nil, err
-	}
-	other, ok := v[0].(*ref)
+	other, ok := a.v[0].(*ref)
 	if !ok {
-		return nil, fmt.Errorf("group: %s: want a chunk", kindOf(v[0]))
+		return nil, fmt.Errorf("group: %s: want a chunk", kindOf(a.v[0]))
 	}
 	both, err := r.lang().Group(other.lang())
 	if err != nil {
@@ -152,31 +146,19 @@ func (r *ref) group(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.
 }
 
 func (r *ref) copy(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	s, err := tracing(th, "copy")
-	if err != nil {
+	var a arguments
+	if err := a.bind(&copyArgs, th, args, kwargs); err != nil {
 		return nil, err
 	}
-	var v [6]starlark.Value
-	if err := copyArgs.bind(v[:], args, kwargs); err != nil {
-		return nil, err
-	}
-	own := int(r.lang().Span().Count)
-	if count, err := number("count", v[3], own); err != nil {
-		return nil, fmt.Errorf("copy: %w", err)
-	} else if count != own {
+	s, own := a.s, int(r.lang().Span().Count)
+	if count := a.number("count", 3, own); a.err == nil && count != own {
 		return nil, fmt.Errorf("copy: count is %d, of a reference to %d (%s)", count, own, countHint)
 	}
-	rank, buf, index, _, err := s.place(v[0], v[1], v[2])
-	if err != nil {
-		return nil, fmt.Errorf("copy: %w", err)
-	}
-	ch, err := channel(v[4])
-	if err != nil {
-		return nil, fmt.Errorf("copy: %w", err)
-	}
-	stride, err := number("stride", v[5], 1)
-	if err != nil {
-		return nil, fmt.Errorf("copy: %w", err)
+	rank, buf := a.rank(0), a.buffer(1)
+	index, _ := a.index(2)
+	ch, stride := a.channel(4), a.number("stride", 5, 1)
+	if a.err != nil {
+		return nil, a.err
 	}
 	if err := s.before(th, r); err != nil {
 		return nil, err
@@ -188,19 +170,15 @@ func (r *ref) copy(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.T
 }
 
 func (r *ref) reduce(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	s, err := tracing(th, "reduce")
-	if err != nil {
+	var a arguments
+	if err := a.bind(&reduceArgs, th, args, kwargs); err != nil {
 		return nil, err
 	}
-	var v [2]starlark.Value
-	if err := reduceArgs.bind(v[:], args, kwargs); err != nil {
-		return nil, err
+	s, ch := a.s, a.channel(1)
+	if a.err != nil {
+		return nil, a.err
 	}
-	ch, err := channel(v[1])
-	if err != nil {
-		return nil, fmt.Errorf("reduce: %w", err)
-	}
-	switch other := v[0].(type) {
+	switch other := a.v[0].(type) {
 	case *ref:
 		if err := s.before(th, r); err != nil {
 			return nil, err
@@ -209,7 +187,7 @@ func (r *ref) reduce(th *starlark.Thread, args starlark.Tuple, kwargs []starlark
 	case *row:
 		return s.reduceAll(th, r, other, ch)
 	}
-	return nil, fmt.Errorf("reduce: %s: want a chunk, or a list of them", kindOf(v[0]))
+	return nil, fmt.Errorf("reduce: %s: want a chunk, or a list of them", kindOf(a.v[0]))
 }
 
 // reduceAll reduces r with each of a row's references in turn.

@@ -79,23 +79,18 @@ type placements struct {
 	rank, index    int   // of all references
 }
 
-// placements reads rank and index. n is the length of the lists, or -1 if
+// placements reads the arguments rank and index. n is the length of the lists, or -1 if
 // neither is a list. unit is how many chunks an index pair stands for.
-func (s *session) placements(rank, index starlark.Value) (at placements, n, unit int, err error) {
+func (a *arguments) placements(rank, index int) (at placements, n, unit int) {
 	n = -1
-	if at.ranks, err = integers("ranks", rank, s.machine.asRank, &n); err != nil {
-		return
+	if at.ranks = a.integers("ranks", rank, a.s.machine.asRank, &n); at.ranks == nil {
+		at.rank = a.rank(rank)
 	}
-	if at.ranks == nil {
-		if at.rank, err = s.machine.asRank(rank); err != nil {
-			return
-		}
+	if at.indices = a.integers("indices", index, whole, &n); at.indices != nil {
+		return at, n, 1
 	}
-	if at.indices, err = integers("indices", index, whole, &n); err != nil || at.indices != nil {
-		return at, n, 1, err
-	}
-	at.index, unit, err = s.index(index)
-	return
+	at.index, unit = a.index(index)
+	return at, n, unit
 }
 
 // of returns the i-th place. If rank and index are the same for all, the
@@ -158,24 +153,15 @@ func lists(args ...starlark.Value) bool {
 
 // chunkRow implements chunk(rank, buffer, index, count=1, stride=1) where rank,
 // index or count is a list.
-func (s *session) chunkRow(th *starlark.Thread, rank, buffer, index, count starlark.Value, stride int) (starlark.Value, error) {
-	buf, err := s.buffer(buffer)
-	if err != nil {
-		return nil, fmt.Errorf("chunk: %w", err)
-	}
-	at, n, unit, err := s.placements(rank, index)
-	if err != nil {
-		return nil, fmt.Errorf("chunk: %w", err)
-	}
-	counts, err := integers("counts", count, whole, &n)
-	if err != nil {
-		return nil, fmt.Errorf("chunk: %w", err)
-	}
-	each := unit
+func (s *session) chunkRow(th *starlark.Thread, a *arguments, stride int) (starlark.Value, error) {
+	buf := a.buffer(1)
+	at, n, unit := a.placements(0, 2)
+	counts, each := a.integers("counts", 3, whole, &n), unit
 	if counts == nil {
-		if each, err = number("count", count, unit); err != nil {
-			return nil, fmt.Errorf("chunk: %w", err)
-		}
+		each = a.number("count", 3, unit)
+	}
+	if a.err != nil {
+		return nil, a.err
 	}
 	w := s.newRow(th, n)
 	var one lang.Ref
@@ -212,21 +198,14 @@ var (
 // copy implements w.copy(rank, buffer, index, ch=None, stride=1): rank, index
 // or both may be lists.
 func (w *row) copy(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	s, err := tracing(th, "copy")
-	if err != nil {
+	var a arguments
+	if err := a.bind(&rowCopyArgs, th, args, kwargs); err != nil {
 		return nil, err
 	}
-	var v [5]starlark.Value
-	if err := rowCopyArgs.bind(v[:], args, kwargs); err != nil {
-		return nil, err
-	}
-	buf, ch, stride, err := s.options(v[1], v[3], v[4])
-	if err != nil {
-		return nil, fmt.Errorf("copy: %w", err)
-	}
-	at, n, _, err := s.placements(v[0], v[2])
-	if err != nil {
-		return nil, fmt.Errorf("copy: %w", err)
+	s, buf, ch, stride := a.s, a.buffer(1), a.channel(3), a.number("stride", 4, 1)
+	at, n, _ := a.placements(0, 2)
+	if a.err != nil {
+		return nil, a.err
 	}
 	if n >= 0 && n != w.Len() {
 		return nil, fmt.Errorf("copy: lists of %d, for %d references: want as many", n, w.Len())
@@ -253,21 +232,17 @@ func (w *row) copy(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple
 // reduce implements w.reduce(others, ch=None): it reduces each of w's chunks
 // with those at the same position in another row.
 func (w *row) reduce(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	s, err := tracing(th, "reduce")
-	if err != nil {
+	var a arguments
+	if err := a.bind(&rowReduceArgs, th, args, kwargs); err != nil {
 		return nil, err
 	}
-	var v [2]starlark.Value
-	if err := rowReduceArgs.bind(v[:], args, kwargs); err != nil {
-		return nil, err
-	}
-	others, ok := v[0].(*row)
+	others, ok := a.v[0].(*row)
 	if !ok || others.Len() != w.Len() {
-		return nil, fmt.Errorf("reduce: %s: want a list of references to chunks, %d as here", kindOf(v[0]), w.Len())
+		return nil, fmt.Errorf("reduce: %s: want a list of references to chunks, %d as here", kindOf(a.v[0]), w.Len())
 	}
-	ch, err := channel(v[1])
-	if err != nil {
-		return nil, fmt.Errorf("reduce: %w", err)
+	s, ch := a.s, a.channel(1)
+	if a.err != nil {
+		return nil, a.err
 	}
 	to := s.newRow(th, w.Len())
 	ops := s.many(th, "reduce")

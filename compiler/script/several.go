@@ -20,18 +20,6 @@ func several(v starlark.Value) (starlark.Indexable, bool) {
 	return nil, false
 }
 
-// options reads buffer, ch and stride.
-func (s *session) options(buffer, ch, stride starlark.Value) (buf collective.Buffer, channelled, apart int, err error) {
-	if buf, err = s.buffer(buffer); err != nil {
-		return
-	}
-	if channelled, err = channel(ch); err != nil {
-		return
-	}
-	apart, err = number("stride", stride, 1)
-	return
-}
-
 // operations applies the limits to the operations of a call that makes many, as
 // if each were a separate call.
 type operations struct {

@@ -5,6 +5,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/suggest"
 )
 
@@ -49,6 +50,87 @@ next:
 		}
 	}
 	return nil
+}
+
+// arguments are those of one call of a builtin in a program, in the order of its
+// signature. They are read one after the other, and nothing more after the first error.
+type arguments struct {
+	s   *session
+	fn  string
+	v   [6]starlark.Value
+	err error
+}
+
+// bind binds the arguments of a call in a program.
+func (a *arguments) bind(g *signature, th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (err error) {
+	if a.s, err = tracing(th, g.fn); err == nil {
+		a.fn, err = g.fn, g.bind(a.v[:len(g.names)], args, kwargs)
+	}
+	return err
+}
+
+// fail keeps the first error.
+func (a *arguments) fail(err error) {
+	if err != nil {
+		a.err = fmt.Errorf("%s: %w", a.fn, err)
+	}
+}
+
+func (a *arguments) rank(i int) (r int) {
+	if a.err == nil {
+		var err error
+		r, err = a.s.machine.asRank(a.v[i])
+		a.fail(err)
+	}
+	return r
+}
+
+func (a *arguments) buffer(i int) (b collective.Buffer) {
+	if a.err == nil {
+		var err error
+		b, err = a.s.buffer(a.v[i])
+		a.fail(err)
+	}
+	return b
+}
+
+// index reads an index, and returns the number of chunks it stands for.
+func (a *arguments) index(i int) (at, unit int) {
+	if a.err == nil {
+		var err error
+		at, unit, err = a.s.index(a.v[i])
+		a.fail(err)
+	}
+	return at, unit
+}
+
+func (a *arguments) channel(i int) (ch int) {
+	if a.err == nil {
+		var err error
+		ch, err = channel(a.v[i])
+		a.fail(err)
+	}
+	return ch
+}
+
+func (a *arguments) number(name string, i, otherwise int) (n int) {
+	if a.err == nil {
+		var err error
+		n, err = number(name, a.v[i], otherwise)
+		a.fail(err)
+	}
+	return n
+}
+
+// integers reads a list of numbers; it is nil if the argument is not a list. n is the
+// length of the call's lists, or -1 before the first.
+func (a *arguments) integers(name string, i int, read func(starlark.Value) (int, error), n *int) (all []int) {
+	if a.err == nil {
+		var err error
+		all, err = integers(name, a.v[i], read, n)
+		a.fail(err)
+	}
+	return all
 }
 
 // number reads an optional number.
