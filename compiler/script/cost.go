@@ -21,10 +21,18 @@ func (t *Template) Cost(m Machine, q Request, given map[string]any) (cost Cost, 
 	if err != nil {
 		return Cost{}, false, err
 	}
-	return t.code.cost(c)
+	r, err := t.code.evaluate("cost", c)
+	if err != nil || !r.Yes {
+		return Cost{}, false, err
+	}
+	wire, ok := new(big.Rat).SetString(r.Wire)
+	if !ok || r.N < 0 || wire.Sign() < 0 {
+		return Cost{}, false, garbled(t.File)
+	}
+	return Cost{r.N, wire}, true, nil
 }
 
-func (p *program) cost(c *call) (cost Cost, ok bool, err error) {
+func (p *program) cost(c *call) (r result, err error) {
 	err = p.call("cost", c, func(v starlark.Value) error {
 		pair, isPair := v.(starlark.Tuple)
 		if !isPair || len(pair) != 2 {
@@ -34,13 +42,14 @@ func (p *program) cost(c *call) (cost Cost, ok bool, err error) {
 		if err != nil || steps < 0 {
 			return fmt.Errorf("cost returned %s steps: want a number from 0", kindOf(pair[0]))
 		}
-		if cost.Wire, err = asRatio(pair[1]); err != nil {
+		wire, err := asRatio(pair[1])
+		if err != nil {
 			return err
 		}
-		cost.Steps, ok = steps, true
+		r = result{Yes: true, N: steps, Wire: wire.RatString()}
 		return nil
 	})
-	return cost, ok, err
+	return r, err
 }
 
 // asRatio reads a multiple of the size: an integer, or a pair (numerator,

@@ -36,7 +36,7 @@ const (
 
 // ask is what the parent asks.
 type ask struct {
-	Function string `json:"function"` // load, applies, chunks, operations, cost, table or trace
+	Function string `json:"function"` // load, trace, or one that a program evaluates
 	Lines    bool   `json:"lines,omitempty"`
 
 	// Of load.
@@ -65,14 +65,10 @@ type answer struct {
 	Errors []fault `json:"errors,omitempty"`
 	Stuck  bool    `json:"stuck,omitempty"` // the function could not be stopped, and the child ends
 
-	Declared *declaration      `json:"declared,omitempty"` // of load
-	Yes      bool              `json:"yes,omitempty"`      // of applies, and of the others whether there is a result
-	Why      string            `json:"why,omitempty"`
-	N        int               `json:"n,omitempty"`
-	Wire     string            `json:"wire,omitempty"`
-	Table    *collective.Table `json:"table,omitempty"`
-	End      lang.Pos          `json:"end,omitzero"`    // of a trace: where the program was last
-	Steps    uint64            `json:"steps,omitempty"` // spent of the budget
+	Declared *declaration `json:"declared,omitempty"` // of load
+	End      lang.Pos     `json:"end,omitzero"`       // of a trace: where the program was last
+	Steps    uint64       `json:"steps,omitempty"`    // spent of the budget
+	result                // of the other functions
 }
 
 // fault is an Error.

@@ -16,10 +16,11 @@ func (t *Template) Operations(m Machine, q Request, given map[string]any) (n int
 	if err != nil {
 		return 0, false, err
 	}
-	return t.code.operations(c)
+	r, err := t.code.evaluate("operations", c)
+	return max(r.N, 0), r.Yes, err
 }
 
-func (p *program) operations(c *call) (n int, ok bool, err error) {
+func (p *program) operations(c *call) (r result, err error) {
 	err = p.call("operations", c, func(v starlark.Value) error {
 		if v == starlark.None { // not known for these parameters
 			return nil
@@ -32,10 +33,10 @@ func (p *program) operations(c *call) (n int, ok bool, err error) {
 		if !small || count < 0 || count > 1<<53 {
 			return fmt.Errorf("operations returned %s: want a whole number from 0, or None", kindOf(v))
 		}
-		n, ok = int(count), true
+		r = result{Yes: true, N: int(count)}
 		return nil
 	})
-	return n, ok, err
+	return r, err
 }
 
 // checkOperations returns an error that is Large if the template's def
@@ -45,15 +46,15 @@ func (p *program) checkOperations(c *call, fn *starlark.Function, most int) erro
 	if most <= 0 || most > lang.MaxOps {
 		most = lang.MaxOps
 	}
-	n, ok, err := p.operations(c)
-	if err != nil || !ok || n <= most {
+	r, err := p.operations(c)
+	if err != nil || !r.Yes || r.N <= most {
 		return err
 	}
-	if n > lang.MaxOps { // under any limit
+	if r.N > lang.MaxOps { // under any limit
 		most = lang.MaxOps
 	}
 	return asError(p.file, &lang.Error{
-		Pos: position(fn.Position()), Large: most < lang.MaxOps, Ops: n,
-		Msg: fmt.Sprintf("the program has %d operations: want at most %d", n, most),
+		Pos: position(fn.Position()), Large: most < lang.MaxOps, Ops: r.N,
+		Msg: fmt.Sprintf("the program has %d operations: want at most %d", r.N, most),
 	})
 }

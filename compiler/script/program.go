@@ -97,25 +97,38 @@ func (c *call) args() starlark.Tuple {
 	return starlark.Tuple{topo(c.machine, c.request), p}
 }
 
-func (p *program) applies(c *call) (yes bool, why string, err error) {
-	yes = true
-	err = p.call("applies", c, func(v starlark.Value) error {
+// evaluate implements evaluator.
+func (p *program) evaluate(function string, c *call) (result, error) {
+	switch function {
+	case "applies":
+		return p.applies(c)
+	case "operations":
+		return p.operations(c)
+	case "cost":
+		return p.cost(c)
+	case "table":
+		table, err := p.table(c)
+		return result{Table: table}, err
+	}
+	return result{}, fmt.Errorf("no function %q", function)
+}
+
+func (p *program) applies(c *call) (result, error) {
+	r := result{Yes: true}
+	err := p.call("applies", c, func(v starlark.Value) error {
 		switch v := v.(type) {
 		case starlark.Bool:
-			if yes = bool(v); !yes {
-				why = "it does not apply here"
+			if r.Yes = bool(v); !r.Yes {
+				r.Why = "it does not apply here"
 			}
 			return nil
 		case starlark.String:
-			yes, why = false, string(v)
+			r = result{Why: string(v)}
 			return nil
 		}
 		return fmt.Errorf("applies returned %s: want True, or a string that says why not", kindOf(v))
 	})
-	if err != nil {
-		return false, "", err
-	}
-	return yes, why, nil
+	return r, err
 }
 
 func (p *program) chunks(c *call) (int, error) {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/colltune/colltune/compiler/collective"
@@ -83,24 +82,10 @@ func (a *answer) evaluate(q *ask, t *Template, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	switch q.Function {
-	case "applies":
-		a.Yes, a.Why, err = p.applies(c)
-	case "chunks":
-		a.N, err = p.chunks(c)
-	case "operations":
-		a.N, a.Yes, err = p.operations(c)
-	case "cost":
-		var cost Cost
-		if cost, a.Yes, err = p.cost(c); a.Yes && err == nil {
-			a.N, a.Wire = cost.Steps, cost.Wire.RatString()
-		}
-	case "table":
-		a.Table, err = p.table(c)
-	case "trace":
+	if q.Function == "trace" {
 		a.End, err = up.trace(p, c)
-	default:
-		err = fmt.Errorf("no function %q", q.Function)
+	} else {
+		a.result, err = p.evaluate(q.Function, c)
 	}
 	a.Steps = up.budget.since(q.Budget)
 	return err

@@ -35,12 +35,17 @@ type definition struct {
 // evaluator evaluates the functions of a template: a program does so in this process,
 // a worker in a child.
 type evaluator interface {
-	applies(c *call) (yes bool, why string, err error)
-	chunks(c *call) (int, error)
-	operations(c *call) (n int, ok bool, err error)
-	cost(c *call) (cost Cost, ok bool, err error)
-	table(c *call) (*collective.Table, error) // nil: the template does not define the collective
+	evaluate(function string, c *call) (result, error) // applies, operations, cost or table
 	trace(c *call) (*lang.Program, error)
+}
+
+// result is what a function of a template returns.
+type result struct {
+	Yes   bool              `json:"yes,omitempty"` // of applies; of operations and cost whether there is a result
+	Why   string            `json:"why,omitempty"`
+	N     int               `json:"n,omitempty"`
+	Wire  string            `json:"wire,omitempty"`
+	Table *collective.Table `json:"table,omitempty"` // nil: the template does not define the collective
 }
 
 // call is an evaluation: the machine and the request are the template's topo, the
@@ -149,7 +154,11 @@ func (t *Template) Admits(m Machine, q Request, given map[string]any) (bool, str
 	if why := c.mismatch(); why != "" {
 		return false, why, nil
 	}
-	return t.code.applies(c)
+	r, err := t.code.evaluate("applies", c)
+	if err != nil {
+		return false, "", err
+	}
+	return r.Yes, r.Why, nil
 }
 
 // Trace runs the program and returns its operations, which satisfy the
@@ -186,11 +195,11 @@ func (t *Template) Collective(m Machine, q Request, chunks int) (collective.Coll
 		return collective.Collective{}, err
 	}
 	c.machine = m.numbered()
-	table, err := t.code.table(c)
+	r, err := t.code.evaluate("table", c)
 	if err != nil {
 		return collective.Collective{}, err
 	}
-	return c.collective(chunks, table)
+	return c.collective(chunks, r.Table)
 }
 
 // collective returns the call's collective; table is that of one which the template

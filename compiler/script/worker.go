@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/internal/child"
 )
@@ -155,12 +153,8 @@ func (w *worker) load() (*declaration, []string, error) {
 	return w.declared, w.printed, nil
 }
 
-// call asks for the result of a function.
-func (w *worker) call(function string, c *call) (*answer, error) {
-	return w.callIn(function, c, &exchange{})
-}
-
-func (w *worker) callIn(function string, c *call, e *exchange) (*answer, error) {
+// call asks for a function's result.
+func (w *worker) call(function string, c *call, e *exchange) (*answer, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b := c.template.budget
@@ -178,69 +172,31 @@ func (w *worker) callIn(function string, c *call, e *exchange) (*answer, error) 
 	return a, err
 }
 
-func (w *worker) applies(c *call) (yes bool, why string, err error) {
-	a, err := w.call("applies", c)
+// evaluate implements evaluator.
+func (w *worker) evaluate(function string, c *call) (result, error) {
+	a, err := w.call(function, c, &exchange{})
 	if err != nil {
-		return false, "", err
+		return result{}, err
 	}
-	return a.Yes, a.Why, nil
-}
-
-func (w *worker) chunks(c *call) (int, error) {
-	a, err := w.call("chunks", c)
-	if err != nil {
-		return 0, err
-	}
-	if a.N < 1 || a.N > maxChunks {
-		return 0, w.garbled()
-	}
-	return a.N, nil
-}
-
-func (w *worker) operations(c *call) (n int, ok bool, err error) {
-	a, err := w.call("operations", c)
-	if err != nil {
-		return 0, false, err
-	}
-	return max(a.N, 0), a.Yes, nil
-}
-
-func (w *worker) cost(c *call) (cost Cost, ok bool, err error) {
-	a, err := w.call("cost", c)
-	if err != nil || !a.Yes {
-		return Cost{}, false, err
-	}
-	wire, ok := new(big.Rat).SetString(a.Wire)
-	if !ok || a.N < 0 || wire.Sign() < 0 {
-		return Cost{}, false, w.garbled()
-	}
-	return Cost{a.N, wire}, true, nil
-}
-
-func (w *worker) table(c *call) (*collective.Table, error) {
-	a, err := w.call("table", c)
-	if err != nil {
-		return nil, err
-	}
-	return a.Table, nil
+	return a.result, nil
 }
 
 func (w *worker) trace(c *call) (*lang.Program, error) {
 	e := &exchange{call: c}
-	a, err := w.callIn("trace", c, e)
+	a, err := w.call("trace", c, e)
 	if err != nil {
 		return nil, err
 	}
 	if e.trace == nil {
-		return nil, w.garbled()
+		return nil, garbled(w.file)
 	}
 	e.trace.At(a.End)
 	return finish(w.file, e.trace)
 }
 
 // garbled is the error about an answer that no child gives.
-func (w *worker) garbled() error {
-	return &Error{Pos: lang.Pos{File: w.file}, Msg: "internal error: a garbled answer of the process that evaluates the template"}
+func garbled(file string) error {
+	return &Error{Pos: lang.Pos{File: file}, Msg: "internal error: a garbled answer of the process that evaluates the template"}
 }
 
 // exchange is one request to the child, and what its frames are read with until the
@@ -341,7 +297,7 @@ func (w *worker) converse(e *exchange, q *ask) (*answer, error) {
 		switch {
 		case errors.Is(err, errGarbled) || errors.Is(err, lang.ErrGarbled):
 			w.stop()
-			return nil, w.garbled()
+			return nil, garbled(w.file)
 		case err != nil: // of the program: the child goes on with it
 			w.stop()
 			return nil, err
