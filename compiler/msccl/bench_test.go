@@ -55,7 +55,7 @@ func BenchmarkFile(b *testing.B) {
 		b.SetBytes(int64(file.Len()))
 		b.ReportMetric(float64(file.Len()), "file-bytes")
 		for range b.N {
-			f, err := Read(bytes.NewReader(file.Bytes()), Limits{})
+			f, err := Read(bytes.NewReader(file.Bytes()))
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -19,7 +19,7 @@
 // back is the same program (GC3 section 5, Figure 4).
 //
 // Invariants: output is a function of the program and the options, byte for
-// byte; a reader's memory is bounded by the file's size and Limits; differences
+// byte; a reader's memory is bounded by the file's size, which is limited; differences
 // between runtimes are in the table runtimes and in rules, nowhere else.
 //
 // It does not choose programs for sizes: package results does.

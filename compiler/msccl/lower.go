@@ -88,9 +88,9 @@ func (f *File) header(p *ir.Program, rt *Runtime, o WriteOptions) error {
 	case in && out && rt.OnePlacement:
 		return fmt.Errorf("a file for %s serves one placement, not both", rt.Name)
 	}
-	f.InPlace = number(in)
+	f.InPlace = flag(in)
 	if !rt.OnePlacement {
-		f.OutOfPlace = number(out)
+		f.OutOfPlace = flag(out)
 	}
 	s := span{o.MinBytes, o.MaxBytes}
 	if s.max == 0 {
@@ -107,7 +107,7 @@ func (f *File) header(p *ir.Program, rt *Runtime, o WriteOptions) error {
 	return nil
 }
 
-func number(b bool) *int64 {
+func flag(b bool) *int64 {
 	n := int64(0)
 	if b {
 		n = 1

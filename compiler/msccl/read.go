@@ -1,6 +1,7 @@
 package msccl
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -10,13 +11,11 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Limits bound what Read accepts. Memory use is at most a small multiple of Bytes.
-type Limits struct {
-	Bytes int64 // of the file; 0 is 256 MiB
-}
+// maxBytes is the most bytes of a file that Read accepts. Its memory use is at most a
+// small multiple of the file's.
+var maxBytes = 256 << 20
 
 const (
-	defaultBytes = 256 << 20
 	// Far more than any runtime accepts, but few enough that a short file cannot
 	// make Read allocate much.
 	maxChunks    = 1 << 20
@@ -27,16 +26,13 @@ const (
 // Read reads an algorithm file in any dialect. An error names the line; it
 // means that the text is no such file, or ambiguous. Faults of the algorithm
 // itself are no errors here: see Verify.
-func Read(r io.Reader, l Limits) (*File, error) {
-	if l.Bytes <= 0 {
-		l.Bytes = defaultBytes
-	}
-	text, err := io.ReadAll(io.LimitReader(r, l.Bytes+1))
+func Read(r io.Reader) (*File, error) {
+	text, err := io.ReadAll(io.LimitReader(r, int64(maxBytes)+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case int64(len(text)) > l.Bytes:
-		return nil, fmt.Errorf("file of more than %d bytes", l.Bytes)
+	case len(text) > maxBytes:
+		return nil, fmt.Errorf("file of more than %d bytes", maxBytes)
 	}
 	p := &parser{scanner: scanner{text: text, line: 1}, f: &File{}}
 	if err := p.file(); err != nil {
@@ -121,68 +117,32 @@ func (p *parser) algo() error {
 	if f.Proto != "" && !slices.Contains(ir.Protocols, f.Proto) {
 		return p.errorf("attribute proto of algo is %q: want LL, LL128 or Simple", f.Proto)
 	}
-	// finish replaces these defaults.
-	for _, a := range [...]struct {
-		into      *int
-		name      string
-		low, high int64
-		must      bool
-		or        int
-	}{
-		{&f.NGPUs, "ngpus", 1, 1 << 16, false, -1},
-		{&f.NChannels, "nchannels", 0, mostChannels, false, -1},
-		{&f.NChunksPerLoop, "nchunksperloop", 1, maxChunks, true, 0},
-		{&f.Root, "root", 0, 1 << 16, false, 0},
-	} {
-		n, err := p.number("algo", a.name, a.low, a.high)
-		switch {
-		case err != nil:
-			return err
-		case n != nil:
-			*a.into = int(*n)
-		case a.must:
-			return p.errorf("attribute %s of algo missing", a.name)
-		default:
-			*a.into = a.or
-		}
-	}
-	for _, a := range [...]struct {
-		into      **int64
-		name      string
-		low, high int64
-	}{
-		{&f.InPlace, "inplace", 0, 1},
-		{&f.OutOfPlace, "outofplace", 0, 1},
-		{&f.MinBytes, "minBytes", 0, math.MaxInt64},
-		{&f.MaxBytes, "maxBytes", 0, math.MaxInt64},
-		{&f.NThreads, "nthreads", 0, 1 << 16},
-	} {
-		n, err := p.number("algo", a.name, a.low, a.high)
-		if err != nil {
-			return err
-		}
-		*a.into = n
-	}
-	return nil
+	f.NGPUs, f.NChannels = -1, -1 // unless they are given: see finish
+	return cmp.Or(
+		p.number(&f.NGPUs, "ngpus", 1, 1<<16),
+		p.number(&f.NChannels, "nchannels", 0, mostChannels),
+		need(p, &f.NChunksPerLoop, "algo", "nchunksperloop", 1, maxChunks),
+		p.number(&f.Root, "root", 0, 1<<16),
+		p.option(&f.InPlace, "inplace", 1),
+		p.option(&f.OutOfPlace, "outofplace", 1),
+		p.option(&f.MinBytes, "minBytes", math.MaxInt64),
+		p.option(&f.MaxBytes, "maxBytes", math.MaxInt64),
+		p.option(&f.NThreads, "nthreads", 1<<16),
+	)
 }
 
 func (p *parser) gpu(kind element) error {
-	id, err := p.need("gpu", "id", 0, 1<<16-1)
+	id, g := 0, &GPU{}
+	err := cmp.Or(
+		need(p, &id, "gpu", "id", 0, 1<<16-1),
+		need(p, &g.In, "gpu", "i_chunks", 0, maxChunks),
+		need(p, &g.Out, "gpu", "o_chunks", 0, maxChunks),
+		need(p, &g.Scratch, "gpu", "s_chunks", 0, maxChunks),
+	)
 	if err != nil {
 		return err
 	}
-	g := &GPU{}
-	for _, a := range [...]struct {
-		into *int
-		name string
-	}{{&g.In, "i_chunks"}, {&g.Out, "o_chunks"}, {&g.Scratch, "s_chunks"}} {
-		n, err := p.need("gpu", a.name, 0, maxChunks)
-		if err != nil {
-			return err
-		}
-		*a.into = int(n)
-	}
-	for int64(len(p.gpus)) <= id {
+	for len(p.gpus) <= id {
 		p.gpus = append(p.gpus, nil)
 	}
 	if p.gpus[id] != nil {
@@ -192,10 +152,10 @@ func (p *parser) gpu(kind element) error {
 	if kind == single {
 		return nil
 	}
-	var order []int64
+	var order []int
 	err = p.children("gpu", "tb", func(kind element) error {
-		id, err := p.need("tb", "id", 0, 1<<24)
-		if err != nil {
+		id := 0
+		if err := need(p, &id, "tb", "id", 0, 1<<24); err != nil {
 			return err
 		}
 		order = append(order, id)
@@ -211,7 +171,7 @@ func (p *parser) gpu(kind element) error {
 	sorted := make([]Threadblock, len(order))
 	taken := make([]bool, len(order))
 	for i, id := range order {
-		if id >= int64(len(order)) || taken[id] {
+		if id >= len(order) || taken[id] {
 			return p.errorf("threadblock ids of a gpu: want each of 0 to %d once, found %d", len(order)-1, id)
 		}
 		taken[id], sorted[id] = true, g.Threadblocks[i]
@@ -222,15 +182,13 @@ func (p *parser) gpu(kind element) error {
 
 func (p *parser) threadblock(g *GPU, kind element) error {
 	var tb Threadblock
-	for _, a := range [...]struct {
-		into *int
-		name string
-	}{{&tb.Send, "send"}, {&tb.Recv, "recv"}, {&tb.Chan, "chan"}} {
-		n, err := p.need("tb", a.name, -1, 1<<16)
-		if err != nil {
-			return err
-		}
-		*a.into = int(n)
+	err := cmp.Or(
+		need(p, &tb.Send, "tb", "send", -1, 1<<16),
+		need(p, &tb.Recv, "tb", "recv", -1, 1<<16),
+		need(p, &tb.Chan, "tb", "chan", -1, 1<<16),
+	)
+	if err != nil {
+		return err
 	}
 	if kind == open {
 		err := p.children("tb", "step", func(kind element) error {
@@ -263,20 +221,17 @@ func (p *parser) step() (s Step, err error) {
 		return s, err
 	}
 	hasDep := int32(0)
-	for _, a := range [...]struct {
-		into      *int32
-		name      string
-		low, high int64
-	}{{&s.S, "s", 0, math.MaxInt32}, {&s.SrcOff, "srcoff", -1, math.MaxInt32}, {&s.DstOff, "dstoff", -1, math.MaxInt32},
-		{&s.Count, "cnt", 0, mostOfAStep}, {&s.DepID, "depid", -1, math.MaxInt32}, {&s.Deps, "deps", -1, math.MaxInt32}, {&hasDep, "hasdep", 0, 1}} {
-		n, err := p.need("step", a.name, a.low, a.high)
-		if err != nil {
-			return s, err
-		}
-		*a.into = int32(n)
-	}
+	err = cmp.Or(
+		need(p, &s.S, "step", "s", 0, math.MaxInt32),
+		need(p, &s.SrcOff, "step", "srcoff", -1, math.MaxInt32),
+		need(p, &s.DstOff, "step", "dstoff", -1, math.MaxInt32),
+		need(p, &s.Count, "step", "cnt", 0, mostOfAStep),
+		need(p, &s.DepID, "step", "depid", -1, math.MaxInt32),
+		need(p, &s.Deps, "step", "deps", -1, math.MaxInt32),
+		need(p, &hasDep, "step", "hasdep", 0, 1),
+	)
 	s.HasDep = hasDep == 1
-	return s, nil
+	return s, err
 }
 
 func (p *parser) op() (ir.Op, error) {
@@ -305,34 +260,41 @@ func (p *parser) buffer(name string) (collective.Buffer, error) {
 }
 
 // need reads a required number.
-func (p *parser) need(element, name string, low, high int64) (int64, error) {
-	n, err := p.number(element, name, low, high)
-	switch {
-	case err != nil:
-		return 0, err
-	case n == nil:
-		return 0, p.errorf("attribute %s of %s missing", name, element)
-	}
-	return *n, nil
-}
-
-// number reads an integer as C does, where 0x begins a hexadecimal and 0 an octal
-// number. It is nil if the attribute is missing.
-func (p *parser) number(element, name string, low, high int64) (*int64, error) {
+func need[T int | int32 | int64](p *parser, into *T, element, name string, low, high int64) error {
 	v := p.value(name)
 	if v == nil {
-		return nil, nil
+		return p.errorf("attribute %s of %s missing", name, element)
 	}
 	n, ok := integer(v)
 	if !ok {
-		return nil, p.errorf("attribute %s of %s is %q: want an integer", name, element, v)
+		return p.errorf("attribute %s of %s is %q: want an integer", name, element, v)
 	}
 	if n < low || n > high {
-		return nil, p.errorf("attribute %s of %s is %d: want %d to %d", name, element, n, low, high)
+		return p.errorf("attribute %s of %s is %d: want %d to %d", name, element, n, low, high)
 	}
-	return &n, nil
+	*into = T(n)
+	return nil
 }
 
+// number reads a number of algo, if it is there.
+func (p *parser) number(into *int, name string, low, high int64) error {
+	if p.value(name) == nil {
+		return nil
+	}
+	return need(p, into, "algo", name, low, high)
+}
+
+// option reads a number of algo, of 0 to high; it stays nil if it is missing.
+func (p *parser) option(into **int64, name string, high int64) error {
+	if p.value(name) == nil {
+		return nil
+	}
+	*into = new(int64)
+	return need(p, *into, "algo", name, 0, high)
+}
+
+// integer reads an integer as C does, where 0x begins a hexadecimal and 0 an octal
+// number.
 func integer(v []byte) (n int64, ok bool) {
 	negative := len(v) > 0 && v[0] == '-'
 	if negative {

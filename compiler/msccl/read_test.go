@@ -48,13 +48,15 @@ func TestReadErrors(t *testing.T) {
 		{"deep", strings.Replace(whole, "</algo>", strings.Repeat("<x>", 200), 1), "nested more than 100 deep"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Read(strings.NewReader(c.text), Limits{})
+			_, err := Read(strings.NewReader(c.text))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v: want %q", err, c.want)
 			}
 		})
 	}
-	if _, err := Read(strings.NewReader(whole), Limits{Bytes: 100}); err == nil || err.Error() != "file of more than 100 bytes" {
+	defer func(most int) { maxBytes = most }(maxBytes)
+	maxBytes = 100
+	if _, err := Read(strings.NewReader(whole)); err == nil || err.Error() != "file of more than 100 bytes" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -150,7 +152,7 @@ func TestRoundTrip(t *testing.T) {
 		if err := Write(&b, p, o); err != nil || a.String() != b.String() {
 			rt.Fatalf("another file the second time, %v", err)
 		}
-		f, err := Read(&a, Limits{})
+		f, err := Read(&a)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -286,7 +288,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`<!-- x --><algo coll="allgather" nchunksperloop="2"><gpu id="0" i_chunks="1" o_chunks="2" s_chunks="0"/><gpu id="1" i_chunks="0x1" o_chunks="2" s_chunks="0"></gpu></algo>`))
 	f.Add([]byte(`<?xml version='1.0'?><algo coll='custom' nchunksperloop='1048576' ngpus='1'><x><y/></x><gpu id='0' i_chunks='0' o_chunks='0' s_chunks='1048576'/></algo>`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		first, err := Read(bytes.NewReader(b), Limits{})
+		first, err := Read(bytes.NewReader(b))
 		if err != nil {
 			return
 		}
@@ -310,7 +312,7 @@ func rewrite(t *testing.T, f *File) *File {
 		t.Fatal(err)
 	}
 	text := b.String()
-	again, err := Read(&b, Limits{})
+	again, err := Read(&b)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}

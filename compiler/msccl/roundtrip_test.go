@@ -14,7 +14,7 @@ func reread(t testing.TB, p *ir.Program, o WriteOptions) *ir.Program {
 	if err := Write(&b, p, o); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Read(&b, Limits{})
+	f, err := Read(&b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func text(t testing.TB) string {
 
 func read(t testing.TB, text string) *File {
 	t.Helper()
-	f, err := Read(strings.NewReader(text), Limits{})
+	f, err := Read(strings.NewReader(text))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}

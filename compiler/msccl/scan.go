@@ -18,7 +18,6 @@ type scanner struct {
 
 type attr struct {
 	name, value []byte
-	seen        bool
 }
 
 // element is the kind of a tag.
@@ -225,7 +224,6 @@ func (x *scanner) attribute(element []byte) error {
 func (x *scanner) value(name string) []byte {
 	for i := range x.attrs {
 		if string(x.attrs[i].name) == name {
-			x.attrs[i].seen = true
 			return x.attrs[i].value
 		}
 	}

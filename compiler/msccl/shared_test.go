@@ -32,7 +32,7 @@ func load(t testing.TB, path string) *File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Read(bytes.NewReader(text), Limits{})
+	f, err := Read(bytes.NewReader(text))
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
@@ -64,7 +64,7 @@ func TestThirdPartyFilesRoundTrip(t *testing.T) {
 			if _, err := f.WriteTo(&b); err != nil {
 				t.Fatal(err)
 			}
-			again, err := Read(&b, Limits{})
+			again, err := Read(&b)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -112,7 +112,7 @@ func TestStridesAreSplit(t *testing.T) {
 		if err := Write(&b, p, WriteOptions{Runtime: name, Protocol: "LL", MaxBytes: 1 << 20}); err != nil {
 			t.Fatal(err)
 		}
-		f, err := Read(&b, Limits{})
+		f, err := Read(&b)
 		if err != nil {
 			t.Fatal(err)
 		}

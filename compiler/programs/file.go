@@ -52,7 +52,7 @@ func Parse(name string, text []byte) (f *File, err error) {
 		}
 	case first[0] == '<':
 		f.Format = "msccl-xml"
-		if f.XML, err = msccl.Read(bytes.NewReader(text), msccl.Limits{}); err == nil {
+		if f.XML, err = msccl.Read(bytes.NewReader(text)); err == nil {
 			f.Protocol = f.XML.Proto
 			f.Program, _, err = f.XML.Program(f.XML.Placements()[0])
 		}

@@ -37,7 +37,7 @@ func TestMutantsOfThirdPartyFiles(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer r.Close()
-				f, err := msccl.Read(r, msccl.Limits{})
+				f, err := msccl.Read(r)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -106,7 +106,7 @@ func TestExportTakesWhatTheRuntimeRuns(t *testing.T) {
 			}
 		}
 		for i, f := range report.Files {
-			read, err := msccl.Read(strings.NewReader(files[f.Name]), msccl.Limits{})
+			read, err := msccl.Read(strings.NewReader(files[f.Name]))
 			if err != nil {
 				t.Fatalf("%s: %v", f.Name, err)
 			}

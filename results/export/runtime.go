@@ -172,7 +172,7 @@ func (r xmlReader) loaded(p *ir.Program, protocol string) (*ir.Program, error) {
 	if err := msccl.Write(&text, p, msccl.WriteOptions{Runtime: r.Name, Protocol: protocol, MaxBytes: 1, InPlace: p.Collective.InPlace, OutOfPlace: !p.Collective.InPlace, Name: "loaded"}); err != nil {
 		return nil, err
 	}
-	file, err := msccl.Read(&text, msccl.Limits{})
+	file, err := msccl.Read(&text)
 	if err != nil {
 		return nil, err
 	}
