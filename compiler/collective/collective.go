@@ -2,7 +2,8 @@ package collective
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -70,14 +71,7 @@ type Collective struct {
 }
 
 // Names lists every collective, sorted.
-func Names() []string {
-	names := make([]string, 0, len(kinds))
-	for n := range kinds {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return names
-}
+func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // New checks a Spec and derives its pre- and postcondition. The error names the
 // field at fault. Spec.Chunks is the number of chunks in a unit; the collective

@@ -2,6 +2,8 @@ package collective
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 )
 
@@ -64,14 +66,7 @@ func oneEach(ranks int) int   { return ranks }
 func everyPair(ranks int) int { return ranks * ranks }
 
 // VectorForms lists the collectives that take counts, sorted.
-func VectorForms() []string {
-	names := make([]string, 0, len(vectors))
-	for n := range vectors {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return names
-}
+func VectorForms() []string { return slices.Sorted(maps.Keys(vectors)) }
 
 // Plain returns the form of a collective without counts: allgather for
 // allgatherv. It returns any other name unchanged.
@@ -96,11 +91,8 @@ func CountsOf(name string, ranks int) int {
 func dividedByGCD(counts []int) []int {
 	by := 0
 	for _, n := range counts {
-		for a, b := by, n; ; a, b = b, a%b {
-			if b == 0 {
-				by = a
-				break
-			}
+		for n != 0 {
+			by, n = n, by%n
 		}
 	}
 	if by < 2 {

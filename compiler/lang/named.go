@@ -1,6 +1,10 @@
 package lang
 
-import "github.com/colltune/colltune/compiler/collective"
+import (
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
 
 // A program may have several scratch buffers, each under a name of its own:
 //
@@ -15,10 +19,8 @@ import "github.com/colltune/colltune/compiler/collective"
 // Named returns the scratch buffer with the given name, and creates it on first
 // use. It returns an error beyond MaxNamed buffers.
 func (t *Trace) Named(name string) (collective.Buffer, error) {
-	for i, n := range t.named {
-		if n == name {
-			return collective.Scratch + 1 + collective.Buffer(i), nil
-		}
+	if i := slices.Index(t.named, name); i >= 0 {
+		return collective.Scratch + 1 + collective.Buffer(i), nil
 	}
 	if len(t.named) == MaxNamed {
 		return 0, t.errorf("scratch buffer %q: a program has at most %d by names of their own", name, MaxNamed)

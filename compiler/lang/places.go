@@ -2,6 +2,7 @@ package lang
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/colltune/colltune/compiler/collective"
 )
@@ -186,5 +187,5 @@ func chunks(n int) string {
 	case 1:
 		return "1 chunk"
 	}
-	return itoa(n) + " chunks"
+	return strconv.Itoa(n) + " chunks"
 }

@@ -1,10 +1,6 @@
 package lang
 
-import (
-	"strconv"
-
-	"github.com/colltune/colltune/compiler/collective"
-)
+import "github.com/colltune/colltune/compiler/collective"
 
 // Ref is a reference to the values of some chunks at the time it was made. It
 // can be used until one of them is overwritten (GC3 section 3.3).
@@ -210,5 +206,3 @@ func (r *Ref) check() error {
 	}
 	return nil
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

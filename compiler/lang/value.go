@@ -2,9 +2,11 @@ package lang
 
 import (
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -124,11 +126,7 @@ func (vs *values) describe(v value) string {
 		}
 		times[index][rank]++
 	}
-	indices := make([]int, 0, len(times))
-	for i := range times {
-		indices = append(indices, i)
-	}
-	slices.Sort(indices)
+	indices := slices.Sorted(maps.Keys(times))
 	var parts []string
 	for n, i := range indices {
 		if n == 4 {
@@ -143,24 +141,18 @@ func (vs *values) describe(v value) string {
 // rankRanges formats ranks as ranges, and lists those that occur more than
 // once.
 func rankRanges(times map[int]int) string {
-	ranks := make([]int, 0, len(times))
-	for r := range times {
-		ranks = append(ranks, r)
-	}
-	slices.Sort(ranks)
+	ranks := slices.Sorted(maps.Keys(times))
 	var ranges, repeated []string
 	for i := 0; i < len(ranks); {
 		j := i + 1
 		for j < len(ranks) && ranks[j] == ranks[j-1]+1 {
 			j++
 		}
-		switch {
-		case j-i == 1:
-			ranges = append(ranges, itoa(ranks[i]))
-		default:
-			ranges = append(ranges, fmt.Sprintf("%d-%d", ranks[i], ranks[j-1]))
+		text := strconv.Itoa(ranks[i])
+		if j-i > 1 {
+			text = fmt.Sprintf("%d-%d", ranks[i], ranks[j-1])
 		}
-		i = j
+		ranges, i = append(ranges, text), j
 	}
 	for _, r := range ranks {
 		switch n := times[r]; {

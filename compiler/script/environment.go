@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -84,11 +85,7 @@ func (l *library) load(th *starlark.Thread, name string) (starlark.StringDict, e
 	}
 	src, ok := l.sources[name]
 	if !ok {
-		names := make([]string, 0, len(l.sources))
-		for n := range l.sources {
-			names = append(names, n)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(l.sources))
 		if len(names) == 0 {
 			return nil, fmt.Errorf("there are no modules")
 		}

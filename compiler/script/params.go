@@ -3,6 +3,7 @@ package script
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -29,17 +30,13 @@ type Params map[string]any
 // String returns the canonical form, sorted by name: channels=4 order=0,2,1,3.
 // Unfilled holes are omitted. Different parameters have different strings.
 func (p Params) String() string {
-	names := make([]string, 0, len(p))
-	for n, v := range p {
-		if v != nil {
-			names = append(names, n)
+	var words []string
+	for _, n := range slices.Sorted(maps.Keys(p)) {
+		if p[n] != nil {
+			words = append(words, n+"="+FormatValue(p[n]))
 		}
 	}
-	slices.Sort(names)
-	for i, n := range names {
-		names[i] = n + "=" + FormatValue(p[n])
-	}
-	return strings.Join(names, " ")
+	return strings.Join(words, " ")
 }
 
 // FormatValue prints a value as ParseValue reads it.

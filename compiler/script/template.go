@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -105,12 +106,7 @@ func (t *Template) Parameter(name string) (Parameter, error) {
 // the defaults of the other parameters. A value of an unknown parameter, or one that
 // its parameter does not accept, is an error.
 func (t *Template) Bind(given map[string]any) (Params, error) {
-	names := make([]string, 0, len(given))
-	for name := range given {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if _, err := t.Parameter(name); err != nil {
 			return nil, err
 		}

@@ -2,6 +2,8 @@ package verify
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 
@@ -131,25 +133,16 @@ func (v *values) describe(x value) string {
 	if !ok {
 		return "a reduction of very many chunks"
 	}
-	terms := make([]value, 0, len(count))
-	for m := range count {
-		terms = append(terms, m)
-	}
-	sort.Slice(terms, func(i, j int) bool { return terms[i] < terms[j] })
-	var parts []string
+	terms := slices.Sorted(maps.Keys(count))
+	parts := make([]string, len(terms))
 	for n, m := range terms {
-		if n == 8 {
-			parts = append(parts, fmt.Sprintf("%d more", len(terms)-n))
-			break
-		}
 		r, i := v.origin(m)
-		part := fmt.Sprintf("%d of rank %d", i, r)
+		parts[n] = fmt.Sprintf("%d of rank %d", i, r)
 		if count[m] > 1 {
-			part += fmt.Sprintf(" %d times", count[m])
+			parts[n] += fmt.Sprintf(" %d times", count[m])
 		}
-		parts = append(parts, part)
 	}
-	return "the reduction of input chunks " + strings.Join(parts, ", ")
+	return "the reduction of input chunks " + list(parts)
 }
 
 // describeReduction describes how a value differs from the reduction of input
