@@ -17,7 +17,7 @@ func TestBudgetLooksAtEveryFamily(t *testing.T) {
 	}
 	looked, left := map[string]int{}, 0
 	late := func(s stage, _, _ int, part float64) bool { return part < 1 }
-	err = r.eachPlacement(pass{expired: late}, func(p *placement) error {
+	err = r.eachPlacement(nil, late, func(p *placement) error {
 		all, err := p.drafts(t.Context())
 		for _, d := range all.Drafts {
 			if looked[d.Name] == 0 || d.Routing != all.Drafts[0].Routing {
@@ -54,7 +54,7 @@ func TestBudgetBuildsThePromisingFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = r.eachPlacement(pass{expired: func(stage, int, int, float64) bool { return false }}, func(p *placement) error {
+	err = r.eachPlacement(nil, neverLate, func(p *placement) error {
 		chosen, err := p.worthBuilding(t.Context())
 		if err != nil {
 			return err

@@ -26,13 +26,16 @@ import (
 )
 
 // enumerateIn is Enumerate with a cache or a deadline.
-func enumerateIn(ctx context.Context, p Problem, o Options, how pass) (*Space, error) {
+func enumerateIn(ctx context.Context, p Problem, o Options, cache *program.Cache, expired deadline) (*Space, error) {
 	r, err := resolve(p, o)
 	if err != nil {
 		return nil, err
 	}
-	return enumerateOnce(ctx, r, how)
+	return enumerateOnce(ctx, r, cache, expired)
 }
+
+// neverLate is a deadline with time for all.
+func neverLate(stage, int, int, float64) bool { return false }
 
 // listed is what a space has, in its order.
 func listed(s *Space) (all []string) {
@@ -61,18 +64,18 @@ func TestEnumerationInParts(t *testing.T) {
 	}
 	want := listed(whole)
 	for _, step := range []int64{47, 150} {
-		how := pass{cache: inMemory()}
+		cache := inMemory()
 		var parts int
 		for {
 			var asked atomic.Int64
 			at := int64(parts) * step // of what is begun, old and new, this round's last
-			how.expired = func(s stage, placement, of int, _ float64) bool {
+			expired := func(s stage, placement, of int, _ float64) bool {
 				if of != 2 || placement > 1 {
 					t.Errorf("placement %d of %d", placement, of)
 				}
 				return asked.Add(1) > at
 			}
-			part, err := enumerateIn(context.Background(), p, o, how)
+			part, err := enumerateIn(context.Background(), p, o, cache, expired)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,9 +129,9 @@ def program(topo, p):
 	if err != nil {
 		t.Fatal(err)
 	}
-	how := pass{inMemory(), func(stage, int, int, float64) bool { return false }}
+	cache := inMemory()
 	for range 2 {
-		part, err := enumerateIn(context.Background(), p, o, how)
+		part, err := enumerateIn(context.Background(), p, o, cache, neverLate)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +203,7 @@ func TestGoesOnToTheSameTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := enumerateIn(context.Background(), p, o, pass{cache: newCache()})
+	known, err := enumerateIn(context.Background(), p, o, newCache(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +297,7 @@ func TestTracingGoesOn(t *testing.T) {
 	enumerated := func(most int64) *Space {
 		var asked atomic.Int64
 		late := func(s stage, _, _ int, _ float64) bool { return s == tracing && asked.Add(1) > most }
-		space, err := enumerateIn(context.Background(), p, o, pass{newCache(), late})
+		space, err := enumerateIn(context.Background(), p, o, newCache(), late)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -336,7 +339,7 @@ func TestLibraryRingIsCachedApart(t *testing.T) {
 		}
 		_, newCache := aCampaign(t, p, source, o)
 		for range 3 {
-			kept, err := enumerateIn(context.Background(), p, o, pass{cache: newCache()})
+			kept, err := enumerateIn(context.Background(), p, o, newCache(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -370,7 +373,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	asked := 0
 	k := program.NewCache(fullDisk{&asked}, "", true)
-	space, err := enumerateIn(context.Background(), p, o, pass{k, func(stage, int, int, float64) bool { return false }})
+	space, err := enumerateIn(context.Background(), p, o, k, neverLate)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,14 +19,14 @@ func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	return enumerateOnce(ctx, r, pass{})
+	return enumerateOnce(ctx, r, nil, nil)
 }
 
 // enumerateOnce enumerates a request with a cache and as far as there is time.
-func enumerateOnce(ctx context.Context, r *request, how pass) (*Space, error) {
+func enumerateOnce(ctx context.Context, r *request, cache *program.Cache, expired deadline) (*Space, error) {
 	return abandonable(ctx, r, func(r *request) (*Space, error) {
 		var all Space
-		err := r.eachPlacement(how, func(p *placement) error {
+		err := r.eachPlacement(cache, expired, func(p *placement) error {
 			space, err := p.enumerate(ctx)
 			if err == nil {
 				all.add(space)

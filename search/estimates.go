@@ -33,7 +33,7 @@ func Estimates(ctx context.Context, p Problem, o Options) ([]Estimate, error) {
 		return nil, err
 	}
 	return abandonable(ctx, r, func(r *request) (all []Estimate, err error) {
-		err = r.eachPlacement(pass{}, func(p *placement) error {
+		err = r.eachPlacement(nil, nil, func(p *placement) error {
 			some, err := p.estimates(ctx)
 			all = append(all, some...)
 			return err

@@ -61,19 +61,25 @@ func Foresee(ctx context.Context, p Problem, o Options) (*Forecast, error) {
 		return nil, err
 	}
 	return abandonable(ctx, r, func(r *request) (*Forecast, error) {
-		o := &r.options
-		began, f, all := time.Now(), &Forecast{}, workload{jobs: min(o.jobs(), runtime.NumCPU())}
-		all.timed = o.simulates() && cmp.Or(o.Strategy, autotune.Bounded) == autotune.Bounded
-		if err := r.eachPlacement(pass{}, func(p *placement) error { return p.foresee(ctx, f, &all) }); err != nil {
-			return nil, err
-		}
-		f.Enumerated, f.Memory = f.Candidates+len(f.Refusals), all.memory()
-		if all.timed {
-			seconds := time.Since(began).Seconds() + all.seconds()
-			f.Seconds = &seconds
-		}
-		return f, nil
+		f, _, err := r.foresee(ctx)
+		return f, err
 	})
+}
+
+// foresee makes the forecast, and the workload that it is made of.
+func (r *request) foresee(ctx context.Context) (*Forecast, *workload, error) {
+	o := &r.options
+	began, f, all := time.Now(), &Forecast{}, &workload{jobs: min(o.jobs(), runtime.NumCPU())}
+	all.timed = o.simulates() && cmp.Or(o.Strategy, autotune.Bounded) == autotune.Bounded
+	if err := r.eachPlacement(nil, nil, func(p *placement) error { return p.foresee(ctx, f, all) }); err != nil {
+		return nil, nil, err
+	}
+	f.Enumerated, f.Memory = f.Candidates+len(f.Refusals), all.memory()
+	if all.timed {
+		seconds := time.Since(began).Seconds() + all.seconds()
+		f.Seconds = &seconds
+	}
+	return f, all, nil
 }
 
 // foresee adds a placement to a forecast, and to the workload that it is made of.

@@ -27,16 +27,14 @@ func TestForecastIsTheSearch(t *testing.T) {
 	for _, pr := range all {
 		p, source := pr.resolve(t)
 		o := Options{Executor: "sim", Solver: "pb", Memory: 8 << 30}
-		f, err := Foresee(t.Context(), p, o)
+		r, err := resolve(p, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		expected := &workload{jobs: 2}
-		eachOn(t, pr, o, func(p *placement) {
-			if err := p.foresee(t.Context(), &Forecast{}, expected); err != nil {
-				t.Fatal(err)
-			}
-		})
+		f, expected, err := r.foresee(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
 		c, err := results.Create(t.TempDir()+"/campaign", PlanOf(p, o, source, Settings{Version: "test", ExecutorName: "sim"}))
 		if err != nil {
 			t.Fatal(err)

@@ -14,10 +14,13 @@ import (
 // NCCL's algorithms have the times of its cost model as a prior, and what an executor says
 // of its own goes before; an executor that is neither has none.
 func TestPriorsOfNativeAlgorithms(t *testing.T) {
-	p := &Problem{Call: collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, Topology: topotest.Resolve(t, "dgx-a100", 1), InPlace: true}
+	p := &Problem{Call: collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, Topology: topotest.Resolve(t, "dgx-a100", 1), InPlace: true, Sizes: []int64{1 << 10}}
 	priorOf := func(name string, otherLinks bool, a *executor.NativeAlgorithm, channels int) (prior func(int64, topologies.Proto) float64) {
-		r := &request{problem: *p, options: Options{Capabilities: &Capabilities{Name: name, OtherLinks: otherLinks}}}
-		_ = r.eachPlacement(pass{}, func(p *placement) error { prior = p.nativePrior(a, channels); return nil })
+		r, err := resolve(*p, Options{Executor: name, Capabilities: &Capabilities{Name: name, OtherLinks: otherLinks}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.eachPlacement(nil, nil, func(p *placement) error { prior = p.nativePrior(a, channels); return nil })
 		return prior
 	}
 	at := func(algorithm string, channels int, bytes int64, proto topologies.Proto) float64 {

@@ -13,7 +13,6 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
-	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // Every combination is there once, the defaults first; beyond the limit, every
@@ -108,12 +107,10 @@ func TestNativesOf(t *testing.T) {
 		{topologies.LL128, tree, nil}, // it chooses by itself
 		{topologies.LL, ring, []topologies.Proto{topologies.LL}},
 	} {
-		r := &request{problem: Problem{Topology: topotest.Resolve(t, "ring:4", 1)}, options: Options{Protocols: []topologies.Proto{c.proto}}}
-		_ = r.eachPlacement(pass{}, func(p *placement) error {
+		eachOn(t, problem{"ring:4", 1, "allreduce", []int64{1 << 10}}, Options{Protocols: []topologies.Proto{c.proto}}, func(p *placement) {
 			if got, ok := p.nativeProtocols(c.of); ok != (c.want != nil) || !slices.Equal(got, c.want) {
 				t.Errorf("%v of %s: %v, %v", c.proto, c.of.Algorithm, got, ok)
 			}
-			return nil
 		})
 	}
 }

@@ -5,12 +5,6 @@ import (
 	"github.com/colltune/colltune/templates"
 )
 
-// pass says how the candidates of a problem are enumerated, once.
-type pass struct {
-	cache   *program.Cache // nil: none
-	expired deadline       // nil: there is time for all
-}
-
 // placement is one of a request's placements, whose candidates are enumerated.
 type placement struct {
 	*program.Builder
@@ -22,12 +16,13 @@ type placement struct {
 	of      int // the number of placements
 }
 
-// eachPlacement does something with each placement of a request, and ends its solvers.
-func (r *request) eachPlacement(how pass, do func(*placement) error) error {
+// eachPlacement does something with each placement of a request, and ends its solvers. cache is
+// nil where there is none, and expired where there is time for all.
+func (r *request) eachPlacement(cache *program.Cache, expired deadline, do func(*placement) error) error {
 	placements := r.problem.placements()
 	for i := range placements {
 		one := &placements[i]
-		p := &placement{program.New(one.target(), r.options.building(how.cache)), one, &r.options, r.asked, how.expired, i, len(placements)}
+		p := &placement{program.New(one.target(), r.options.building(cache)), one, &r.options, r.asked, expired, i, len(placements)}
 		err := do(p)
 		p.Close()
 		if err != nil {

@@ -69,13 +69,13 @@ func (s *session) run(ctx context.Context) (_ autotune.Summary, err error) {
 // and leaves out the rest.
 func (s *session) enumerate(ctx context.Context) (*Space, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
-	how := pass{cache: s.cache}
+	var expired deadline
 	if s.how.Budget > 0 {
 		limited, cancel = context.WithTimeout(ctx, max(s.left(), 1))
-		how.expired = halfOf(s.left(), time.Now())
+		expired = halfOf(s.left(), time.Now())
 	}
 	defer cancel()
-	space, err := enumerateOnce(limited, s.request, how)
+	space, err := enumerateOnce(limited, s.request, s.cache, expired)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

@@ -19,7 +19,7 @@ func eachOn(t testing.TB, p problem, o Options, do func(*placement)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = r.eachPlacement(pass{}, func(p *placement) error { do(p); return nil })
+	_ = r.eachPlacement(nil, nil, func(p *placement) error { do(p); return nil })
 }
 
 // draftsOf are those of some families, summed up whole or their messages alone.
