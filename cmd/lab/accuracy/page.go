@@ -15,8 +15,7 @@ const (
 	PageEnd   = "<!-- to here -->\n"
 )
 
-// Page prints the tables of errors as Markdown: by zone, by data set, and what is not
-// used.
+// Page prints the tables of errors as Markdown: by zone, and by data set.
 func Page(m *Manifest, compared []Compared) string {
 	var b strings.Builder
 	table, verdicts := Estimate(Residuals(compared)), LeaveOut(compared)
@@ -63,12 +62,6 @@ func Page(m *Manifest, compared []Compared) string {
 		}
 		topology := s.Topology[strings.LastIndexAny(s.Topology, `/\`)+1:]
 		fmt.Fprintf(&b, "| %s: %s | `%s` | %d | %.0f %% | %.0f %% |\n", s.Source, s.Machine, strings.TrimSuffix(topology, ".toml"), c.Rows, 100*c.MedianError, 100*c.Share())
-	}
-	b.WriteString("\n| not used | because |\n|---|---|\n")
-	for _, s := range m.Sets {
-		for _, r := range s.Without {
-			fmt.Fprintf(&b, "| %s: %s | %s |\n", s.Source, r.text(), r.Why)
-		}
 	}
 	return b.String()
 }
@@ -127,25 +120,6 @@ func (z *judgedZone) inside() string {
 		return fmt.Sprintf("**%.0f %% of %d**", 100*z.held.Share(), z.held.Rows-z.held.Unsupported)
 	}
 	return fmt.Sprintf("%.0f %% of %d", 100*z.held.Share(), z.held.Rows-z.held.Unsupported)
-}
-
-// text describes the rows that a rule selects.
-func (r *Rule) text() string {
-	var words []string
-	add := func(format, value string) {
-		if value != "" {
-			words = append(words, fmt.Sprintf(format, value))
-		}
-	}
-	add("`%s`", r.Algo)
-	add("%s", r.Proto)
-	add("%s", strings.Join(r.Collective, ", "))
-	if len(r.GPUs) > 0 {
-		add("%s GPUs", strings.Trim(fmt.Sprint(r.GPUs), "[]"))
-	}
-	add("from %s", r.From)
-	add("below %s", r.Below)
-	return strings.Join(words, ", ")
 }
 
 // Sheet prints, for people, how well intervals hold rows: a line a zone, and the rows that

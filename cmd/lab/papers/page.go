@@ -168,28 +168,36 @@ func (r *Results) figure7(b *strings.Builder) {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\n| panel | of | system | knobs |\n|---|---|---|---|\n")
+	b.WriteString("\n| panel | system | knobs |\n|---|---|---|\n")
 	for _, f := range figure7 {
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", f.name, f.Of.Name, f.Setting, f.Of.knobs())
+		fmt.Fprintf(b, "| %s | %s | %s |\n", f.name, f.Setting, f.Of.knobs())
 	}
 }
 
 // pccl writes PCCL's speedups by size and ranks.
 func (r *Results) pccl(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## PCCL's figures 9 and 11, by size and ranks\n\nSpeedup of PCCL over the library, simulated; below 1 the library is faster. PCCL is %s.\n\n| system | collective | size |", pccl.knobs())
+	var ranks []string
 	for _, n := range scales {
-		fmt.Fprintf(b, " %d |", n)
+		ranks = append(ranks, fmt.Sprint(n))
 	}
-	b.WriteString("\n|---|---|--:|" + strings.Repeat("--:|", len(scales)) + "\n")
+	fmt.Fprintf(b, "\n## PCCL's figures 9 and 11, by size and ranks\n\nSpeedup of PCCL over the library, simulated, on %s ranks; below 1 the library is faster. PCCL is %s.\n\n| system | collective |", strings.Join(ranks, ", "), pccl.knobs())
 	for i := 0; i < len(r.PCCL); i += len(scales) {
 		curves := r.PCCL[i : i+len(scales)]
-		for k, n := range curves[0].Sizes {
-			fmt.Fprintf(b, "| %s | %s | %s |", curves[0].System, curves[0].Collective, bytesText(n))
-			for j := range curves {
-				fmt.Fprintf(b, " %s |", ratioText(curves[j].speedup(k)))
+		if i == 0 {
+			for _, n := range curves[0].Sizes {
+				fmt.Fprintf(b, " %s |", bytesText(n))
 			}
-			b.WriteString("\n")
+			b.WriteString("\n|---|---|" + strings.Repeat("---|", len(curves[0].Sizes)) + "\n")
 		}
+		fmt.Fprintf(b, "| %s | %s |", curves[0].System, curves[0].Collective)
+		for k := range curves[0].Sizes {
+			var cell []string
+			for j := range curves {
+				cell = append(cell, ratioText(curves[j].speedup(k)))
+			}
+			fmt.Fprintf(b, " %s |", strings.Join(cell, ", "))
+		}
+		b.WriteString("\n")
 	}
 }
 
@@ -237,20 +245,24 @@ func (r *Results) library(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |\n", strings.ReplaceAll(first.Set, "_", " "), first.Collective, strings.Join(scales, "; "))
 	}
-	b.WriteString("\nCray MPICH on the same GPUs, measured (github.com/hpcgroup/gpu-benchmarks at 92d5eec), ÷ the simulated library: how far ahead of MPI that is; in brackets ÷ the measured library, where it was measured.\n\n| system | collective | ranks |")
 	sizes := []int64{32 * mib, 256 * mib, 2 * gib}
+	var texts []string
 	for _, n := range sizes {
-		fmt.Fprintf(b, " %s |", bytesText(n))
+		texts = append(texts, bytesText(n))
 	}
-	b.WriteString("\n|---|---|--:|" + strings.Repeat("--:|", len(sizes)) + "\n")
-	for _, m := range r.MPI {
-		if m.Bytes == sizes[0] {
-			fmt.Fprintf(b, "| %s | %s | %d |", systemOf(&m.Row), m.Collective, m.Ranks)
-			for _, n := range sizes {
-				fmt.Fprintf(b, " %s |", r.overMPI(m.Row, n))
+	fmt.Fprintf(b, "\nCray MPICH on the same GPUs, measured (github.com/hpcgroup/gpu-benchmarks at 92d5eec), ÷ the simulated library: how far ahead of MPI that is; in brackets ÷ the measured library, where it was measured.\n\n| system | collective | at %s, by ranks |\n|---|---|---|\n", strings.Join(texts, ", "))
+	for i := 0; i < len(r.MPI); {
+		first, scales := r.MPI[i], []string{}
+		for ; i < len(r.MPI) && systemOf(&r.MPI[i].Row) == systemOf(&first.Row) && r.MPI[i].Collective == first.Collective; i++ {
+			if m := r.MPI[i]; m.Bytes == sizes[0] {
+				var cells []string
+				for _, n := range sizes {
+					cells = append(cells, r.overMPI(m.Row, n))
+				}
+				scales = append(scales, fmt.Sprintf("%d: %s", m.Ranks, strings.Join(cells, ", ")))
 			}
-			b.WriteString("\n")
 		}
+		fmt.Fprintf(b, "| %s | %s | %s |\n", systemOf(&first.Row), first.Collective, strings.Join(scales, "; "))
 	}
 }
 
