@@ -16,10 +16,7 @@ func Check(p *ir.Program, o Options) *Report { return check(p, o, shortSearch) }
 
 // check is Check with a limit on searches, for tests.
 func check(p *ir.Program, o Options, search int) *Report {
-	r := &Report{max: o.MaxFindings}
-	if r.max <= 0 {
-		r.max = 100
-	}
+	r := NewReport(o.MaxFindings)
 	r.measure(p)
 	c := &checker{p: p, o: o, r: r, search: search}
 	for _, row := range stages {

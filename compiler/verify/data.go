@@ -8,17 +8,6 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// memory holds every buffer of every rank, and the messages in flight.
-type memory struct {
-	c      *checker
-	values *values
-	cells  []value
-	base   []int64 // by rank and buffer, three a rank: index of its first cell
-	moving mailbox
-	sum    []value    // scratch for one step
-	read   [2][]value // … for what it reads where chunks lie apart: src, dst
-}
-
 // data executes the steps in the order found by completes and compares the
 // outputs with the postcondition.
 func (c *checker) data() {
@@ -34,43 +23,14 @@ func (c *checker) data() {
 		c.r.findingAt(Lint, Warning, g, t, i, "%s is of memory that nothing wrote", describe(c.step(garbageRead)))
 	}
 	if !c.o.AnyResult {
-		m.checkOutputs()
+		m.CheckOutputs()
 	}
-	m.clobbered()
-}
-
-func (c *checker) newMemory() *memory {
-	m := &memory{c: c, values: newValues(c.col), base: make([]int64, 0, 3*len(c.p.GPUs))}
-	n := int64(0)
-	for g := range c.p.GPUs {
-		for _, b := range [...]collective.Buffer{collective.In, collective.Out, collective.Scratch} {
-			m.base = append(m.base, n)
-			if b == collective.Scratch {
-				n += int64(c.p.GPUs[g].Scratch)
-			} else {
-				n += int64(c.col.BufferChunks(g, b))
-			}
-		}
-	}
-	m.cells = make([]value, n)
-	m.moving = mailbox{queues: make([][]value, len(c.tbGPU)), heads: make([]int, len(c.tbGPU))}
-	for g := range c.p.GPUs {
-		for i := range c.col.InChunks(g) {
-			b, at := c.col.Place(g, collective.In, i)
-			*m.at(g, b, at) = m.values.input(g, i)
-		}
-	}
-	return m
-}
-
-// at returns the cell of a chunk.
-func (m *memory) at(gpu int, b collective.Buffer, index int) *value {
-	return &m.cells[m.base[3*gpu+int(b)]+int64(index)]
+	m.Clobbered()
 }
 
 // fetch returns the values of a place: the memory itself if its chunks are
 // contiguous, otherwise a copy in *room, valid until the next use of room.
-func (m *memory) fetch(gpu int, l ir.Loc, count int32, room *[]value) []value {
+func (m *Memory) fetch(gpu int, l ir.Loc, count int32, room *[]value) []value {
 	cells := m.cells[m.base[3*gpu+int(l.Buf)]:]
 	if l.Contiguous(count) {
 		return cells[l.Off : int64(l.Off)+int64(count)]
@@ -83,7 +43,7 @@ func (m *memory) fetch(gpu int, l ir.Loc, count int32, room *[]value) []value {
 }
 
 // store writes values to a place.
-func (m *memory) store(gpu int, l ir.Loc, chunks []value) {
+func (m *Memory) store(gpu int, l ir.Loc, chunks []value) {
 	cells := m.cells[m.base[3*gpu+int(l.Buf)]:]
 	if l.Contiguous(int32(len(chunks))) {
 		copy(cells[l.Off:], chunks)
@@ -96,7 +56,7 @@ func (m *memory) store(gpu int, l ir.Loc, chunks []value) {
 
 // execute executes step s, reading all chunks before it writes any. It reports
 // whether s used uninitialised memory.
-func (m *memory) execute(s int32) (usedGarbage bool) {
+func (m *Memory) execute(s int32) (usedGarbage bool) {
 	step := m.c.step(s)
 	if step.Op == ir.Nop {
 		return false
@@ -135,8 +95,8 @@ func (m *memory) execute(s int32) (usedGarbage bool) {
 	return usedGarbage
 }
 
-// checkOutputs compares the outputs with the postcondition.
-func (m *memory) checkOutputs() {
+// CheckOutputs compares the outputs with the collective's postcondition.
+func (m *Memory) CheckOutputs() {
 	c := m.c
 	whole := make([]fingerprint, c.col.LoopChunks()) // by index: the reduction over all ranks, once known
 	for g := range c.p.GPUs {
@@ -146,7 +106,7 @@ func (m *memory) checkOutputs() {
 				continue
 			}
 			b, at := c.col.Place(g, collective.Out, i)
-			got := *m.at(g, b, at)
+			got := m.cells[m.At(g, b, at)]
 			right := got != garbage
 			switch {
 			case !right:
@@ -169,7 +129,7 @@ func (m *memory) checkOutputs() {
 
 // reduction returns the fingerprint of the reduction of input chunk index over all
 // ranks.
-func (m *memory) reduction(index int) (p fingerprint) {
+func (m *Memory) reduction(index int) (p fingerprint) {
 	for r := range m.c.col.Ranks {
 		p = p.plus(m.values.print(m.values.input(r, index)))
 	}
@@ -177,7 +137,7 @@ func (m *memory) reduction(index int) (p fingerprint) {
 }
 
 // sumOf returns the fingerprint of the reduction of input chunks.
-func (m *memory) sumOf(of []collective.Place) (p fingerprint) {
+func (m *Memory) sumOf(of []collective.Place) (p fingerprint) {
 	for _, at := range of {
 		p = p.plus(m.values.print(m.values.input(at.Rank, at.Index)))
 	}
@@ -186,11 +146,11 @@ func (m *memory) sumOf(of []collective.Place) (p fingerprint) {
 
 // wrong reports a wrong output chunk, or only counts it once the report is
 // full.
-func (m *memory) wrong(gpu, index int, got value, want collective.Want) {
+func (m *Memory) wrong(gpu, index int, got value, want collective.Want) {
 	v, ranks := m.values, m.c.col.Ranks
 	switch {
 	case m.c.r.full():
-		m.c.r.add(Finding{Kind: WrongResult, Severity: Error})
+		m.c.r.Add(Finding{Kind: WrongResult, Severity: Error})
 	case want.Kind == collective.WantInput:
 		m.c.r.findingAt(WrongResult, Error, gpu, -1, -1, "out[%d] ends as %s; want %s", index, v.describe(got), v.describe(v.input(want.Rank, want.Index)))
 	case want.Kind == collective.WantSum:
@@ -214,16 +174,16 @@ func places(of []collective.Place) string {
 	return "input chunks " + strings.Join(words, ", ")
 }
 
-// clobbered warns of an out-of-place program that writes to its input. NCCL's
+// Clobbered warns of an out-of-place program that writes to its input. NCCL's
 // own collectives preserve the input. The runtimes that load programs do not
 // require it, so this is only a warning.
-func (m *memory) clobbered() {
+func (m *Memory) Clobbered() {
 	if m.c.col.InPlace {
 		return
 	}
 	for g := range m.c.p.GPUs {
 		for i := range m.c.col.InChunks(g) {
-			if *m.at(g, collective.In, i) != m.values.input(g, i) {
+			if m.cells[m.At(g, collective.In, i)] != m.values.input(g, i) {
 				m.c.r.findingAt(Lint, Warning, g, -1, -1, "in[%d] is overwritten, though the call is out of place", i)
 				return
 			}

@@ -128,12 +128,21 @@ func (r *Report) Has(k Kind) bool {
 	return false
 }
 
+// NewReport returns an empty report of at most most findings, or 100 if most is
+// 0.
+func NewReport(most int) *Report {
+	if most <= 0 {
+		most = 100
+	}
+	return &Report{max: most, Instructions: map[string]int{}}
+}
+
 // full reports whether further errors would only be counted.
 func (r *Report) full() bool { return len(r.Findings) >= r.max }
 
-// add adds a finding, or counts it if the report is full. An error replaces the
+// Add adds a finding, or counts it if the report is full. An error replaces the
 // last warning of a full report.
-func (r *Report) add(f Finding) {
+func (r *Report) Add(f Finding) {
 	if f.Severity == Error {
 		r.errors++
 	}
@@ -162,7 +171,7 @@ func (r *Report) clone() *Report {
 
 // findingAt adds a finding about a step, threadblock or GPU; pass -1 for none.
 func (r *Report) findingAt(k Kind, s Severity, gpu, tb, step int, format string, args ...any) {
-	r.add(Finding{Kind: k, Severity: s, GPU: gpu, Threadblock: tb, Step: step, Message: fmt.Sprintf(format, args...)})
+	r.Add(Finding{Kind: k, Severity: s, GPU: gpu, Threadblock: tb, Step: step, Message: fmt.Sprintf(format, args...)})
 }
 
 // measure sets the figures that need no execution.
@@ -176,7 +185,6 @@ func (r *Report) measure(p *ir.Program) {
 			}
 		}
 	}
-	r.Instructions = map[string]int{}
 	for _, op := range ir.Ops() {
 		if n := byOp[op]; n > 0 {
 			r.Instructions[op.String()] = n

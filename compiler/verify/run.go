@@ -31,7 +31,7 @@ func (c *checker) fits() {
 		split = newRun(c, 1)
 		split.finish()
 	}
-	if c.sendsAnything() {
+	if slices.ContainsFunc(c.from, func(send int32) bool { return send >= 0 }) {
 		c.r.SlotsNeeded, c.r.SlotsNeededSplit = whole.slots, split.slots
 	}
 	judged, calls := split, "a call for each chunk"
@@ -52,15 +52,6 @@ func (c *checker) fits() {
 func (c *checker) splits() bool {
 	for s, from := range c.from {
 		if from >= 0 && c.step(int32(s)).Count > 1 {
-			return true
-		}
-	}
-	return false
-}
-
-func (c *checker) sendsAnything() bool {
-	for _, from := range c.from {
-		if from >= 0 {
 			return true
 		}
 	}

@@ -29,7 +29,7 @@ func TestSideBySide(t *testing.T) {
 			mutate(p, rng)
 		}
 		o := Options{Slots: rng.Intn(3), CallChunks: rng.Intn(3), MaxFindings: 1 + rng.Intn(4)}
-		r := &Report{max: o.MaxFindings}
+		r := NewReport(o.MaxFindings)
 		r.measure(p)
 		want := inTurn(&checker{p: p, o: o, r: r, search: shortSearch})
 		for range 2 {
