@@ -64,31 +64,6 @@ func (e *execution) halve(t int32) {
 	}
 }
 
-// communicateHalved is communicate for a halved threadblock.
-func (e *execution) communicateHalved(t int32, s *execStep) (why stop) {
-	left := 1 - e.calls[t]
-	if e.perChunk {
-		left = int64(s.count) - e.calls[t]
-	}
-	if s.get != none {
-		if there := e.sent[s.get] - e.taken[s.get]; there < left {
-			left, why = there, forMessage
-		}
-	}
-	if left > 0 {
-		e.calls[t] += left
-		if s.get != none {
-			e.taken[s.get] += left
-			e.slotFreed(e.putTB[s.get])
-		}
-		if s.put != none {
-			e.pending[t] += left
-			e.sendPending(t)
-		}
-	}
-	return why
-}
-
 // slotFreed resumes threadblock t after a slot of the connection it sends on
 // has become free.
 func (e *execution) slotFreed(t int32) {

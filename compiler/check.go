@@ -157,11 +157,7 @@ func (prog *program) checkThreadblocks() error {
 	if prog.tbs == nil {
 		return nil
 	}
-	at := make([]int, len(prog.ins))
-	for n, i := range prog.seq {
-		at[i] = n
-	}
-	total := 0
+	at, total := prog.orderPositions(), 0
 	for t := range prog.tbs {
 		tb := &prog.tbs[t]
 		total += len(tb.steps)
@@ -177,10 +173,7 @@ func (prog *program) checkThreadblocks() error {
 			}
 		}
 	}
-	for i := range prog.waits.start {
-		if i == len(prog.ins) {
-			break
-		}
+	for i := range max(len(prog.waits.start)-1, 0) {
 		for _, p := range prog.waits.row(int32(i)) {
 			if prog.ins[p].rank != prog.ins[i].rank || !prog.live(p) || !prog.live(int32(i)) || prog.tbOf[p] == prog.tbOf[i] || at[p] >= at[i] {
 				return fmt.Errorf("instruction %d waits for %d", i, p)

@@ -88,6 +88,17 @@ func newIndexTable(prog *program, uses [][3]use, all use) chunkTable[int32] {
 	return chunkTable[int32]{first: first, entries: fill(prog.pool.Take(n), none)}
 }
 
+// newLastWriters returns a table of the operations that write each chunk last, or none.
+// The caller gives its entries back to the pool.
+func newLastWriters(prog *program, uses [][3]use, all use) chunkTable[int32] {
+	last := newIndexTable(prog, uses, all)
+	for n := range prog.ops {
+		_, dst := prog.ops[n].ends()
+		last.set(prog.ops[n].dst, dst, int32(n))
+	}
+	return last
+}
+
 // of returns the entries from the first of the chunks to the last, including
 // those between strided chunks. It is nil if the table is empty or lacks the
 // buffer.

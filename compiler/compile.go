@@ -175,34 +175,34 @@ func (prog *program) compile(first int, skip map[string]bool) (*Result, error) {
 }
 
 // run runs passes from top to bottom.
-func (prog *program) run(passes []pass, skip map[string]bool, res *Result) error {
+func (prog *program) run(passes []Pass, skip map[string]bool, res *Result) error {
 	o := &prog.opt
 	for _, pass := range passes {
 		if o.Context != nil && o.Context.Err() != nil {
-			return fmt.Errorf("stopped before pass %s: %w", pass.name, o.Context.Err())
+			return fmt.Errorf("stopped before pass %s: %w", pass.Name, o.Context.Err())
 		}
-		if !skip[pass.name] {
+		if !skip[pass.Name] {
 			start := time.Now()
 			if err := pass.run(prog); err != nil {
 				var at *lang.Error
 				if errors.As(err, &at) {
 					return at
 				}
-				return fmt.Errorf("%s: %w", pass.name, err)
+				return fmt.Errorf("%s: %w", pass.Name, err)
 			}
 			if len(prog.ops) > manyOps {
 				runtime.GC()
 			}
-			res.addTime(pass.name, time.Since(start))
+			res.addTime(pass.Name, time.Since(start))
 		}
-		prog.after = pass.name
+		prog.after = pass.Name
 		if o.CheckEachPass {
 			if err := prog.check(); err != nil {
-				return fmt.Errorf("after pass %s: %w", pass.name, err)
+				return fmt.Errorf("after pass %s: %w", pass.Name, err)
 			}
 		}
-		if o.Dump != nil && (o.DumpAfter == pass.name || o.DumpAfter == "all") && prog.slotsSuffice() {
-			o.Dump(pass.name, prog.text())
+		if o.Dump != nil && (o.DumpAfter == pass.Name || o.DumpAfter == "all") && prog.slotsSuffice() {
+			o.Dump(pass.Name, prog.text())
 		}
 	}
 	return nil

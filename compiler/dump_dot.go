@@ -141,17 +141,7 @@ func (prog *program) instrArrows(b *bufio.Writer) {
 // opGraph draws the operations, with their dependencies from pass chunk dag on.
 func (prog *program) opGraph(b *bufio.Writer) {
 	for i := range prog.ops {
-		o := &prog.ops[i]
-		kind := "copy"
-		if o.reduce {
-			kind = "reduce"
-		}
-		src, dst := o.ends()
-		label := fmt.Sprintf("%s rank %d %v → rank %d %v", kind, o.src, src, o.dst, dst)
-		if o.withStride > 0 {
-			label += fmt.Sprintf(" with %v", o.with())
-		}
-		fmt.Fprintf(b, "  %d [label=%q];\n", i, label)
+		fmt.Fprintf(b, "  %d [label=%q];\n", i, prog.ops[i].String())
 		if prog.srcDeps.start == nil {
 			continue
 		}

@@ -92,7 +92,7 @@ func readUnit(text string) (*program, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.out, r.program.after = p, passes[len(passes)-1].name
+		r.out, r.program.after = p, passes[len(passes)-1].Name
 		return r.program, nil
 	}
 	if err := r.header(head); err != nil {

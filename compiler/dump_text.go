@@ -81,7 +81,7 @@ func (prog *program) headText(b *strings.Builder) {
 	if prog.cycleBreaks > 0 {
 		fmt.Fprintf(b, "cycles broken %d\n", prog.cycleBreaks)
 	}
-	if prog.instances == 1 && prog.after == passes[0].name {
+	if prog.instances == 1 && prog.after == passes[0].Name {
 		for s := 1; s < len(prog.in.Scopes); s++ {
 			fmt.Fprintf(b, "scope %d in %d by %d\n", s, prog.in.Scopes[s].Parent, prog.in.Scopes[s].Factor)
 		}
@@ -90,10 +90,7 @@ func (prog *program) headText(b *strings.Builder) {
 
 // threadblocksText writes the threadblocks with their instructions.
 func (prog *program) threadblocksText(b *strings.Builder) {
-	at := make([]int, len(prog.ins))
-	for n, i := range prog.seq {
-		at[i] = n
-	}
+	at := prog.orderPositions()
 	for t := range prog.tbs {
 		tb := &prog.tbs[t]
 		fmt.Fprintf(b, "rank %d tb %d", tb.rank, int32(t)-prog.gpuTBs[tb.rank])
@@ -121,21 +118,27 @@ func numbers(b *strings.Builder, list []int32) {
 	}
 }
 
-func (prog *program) opText(b *strings.Builder, i int32) {
-	o := &prog.ops[i]
+// String describes the kind of operation and its places.
+func (o *op) String() string {
 	kind := "copy"
 	if o.reduce {
 		kind = "reduce"
 	}
 	src, dst := o.ends()
-	fmt.Fprintf(b, "%d %s rank %d %v → rank %d %v", i, kind, o.src, src, o.dst, dst)
+	text := fmt.Sprintf("%s rank %d %v → rank %d %v", kind, o.src, src, o.dst, dst)
 	if o.withStride > 0 {
-		fmt.Fprintf(b, " with %v", o.with())
+		text += fmt.Sprintf(" with %v", o.with())
 	}
+	return text
+}
+
+func (prog *program) opText(b *strings.Builder, i int32) {
+	o := &prog.ops[i]
+	fmt.Fprintf(b, "%d %v", i, o)
 	if o.channel != none {
 		fmt.Fprintf(b, " ch %d", o.channel)
 	}
-	if o.scope != 0 && prog.after == passes[0].name {
+	if o.scope != 0 && prog.after == passes[0].Name {
 		fmt.Fprintf(b, " scope %d", o.scope)
 	}
 	if o.instance != 0 {

@@ -69,18 +69,14 @@ type fusedPeers struct{ next, prev int32 }
 // placeChain chooses the channel of a chain and records it in the chain's
 // messages.
 func (b *connPairing) placeChain(prog *program, chain []int32, directive int32) {
-	if directive != none {
-		b.commit(prog, chain, directive)
-		return
-	}
-	if len(chain) == 1 {
-		b.commit(prog, chain, 0)
+	if directive != none || len(chain) == 1 {
+		b.commit(prog, chain, max(directive, 0))
 		return
 	}
 	best, fewest := int32(0), len(chain)
 	for c := range b.limit {
-		clashes := b.try(prog, chain, c)
-		if clashes == 0 {
+		clashes := 0
+		if b.try(prog, chain, c, func(int32) { clashes++ }); clashes == 0 {
 			b.record(prog, chain, c)
 			return
 		}
@@ -123,18 +119,17 @@ func (b *connPairing) undo() {
 	b.added = b.added[:0]
 }
 
-// try pairs the chain's connections on channel c, and counts the places where
+// try pairs the chain's connections on channel c, and calls clash for the messages where
 // that is impossible.
-func (b *connPairing) try(prog *program, chain []int32, c int32) (clashes int) {
+func (b *connPairing) try(prog *program, chain []int32, c int32, clash func(m int32)) {
 	in := b.conn(&prog.msgs[chain[0]], c)
 	for _, m := range chain[1:] {
 		out := b.conn(&prog.msgs[m], c)
 		if !b.bind(in, out) {
-			clashes++
+			clash(m)
 		}
 		in = out
 	}
-	return clashes
 }
 
 // record sets channel c in the messages of a chain whose pairs have been made.
@@ -148,17 +143,8 @@ func (b *connPairing) record(prog *program, chain []int32, c int32) {
 // commit pairs the chain's connections on channel c, and undoes the fusions
 // where that is impossible.
 func (b *connPairing) commit(prog *program, chain []int32, c int32) {
-	if len(chain) == 1 {
-		b.record(prog, chain, c)
-		return
-	}
-	in := b.conn(&prog.msgs[chain[0]], c)
-	for _, m := range chain[1:] {
-		out := b.conn(&prog.msgs[m], c)
-		if !b.bind(in, out) {
-			prog.split(prog.msgs[m].sender)
-		}
-		in = out
+	if len(chain) > 1 {
+		b.try(prog, chain, c, func(m int32) { prog.split(prog.msgs[m].sender) })
 	}
 	b.record(prog, chain, c)
 }

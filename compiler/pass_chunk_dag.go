@@ -161,6 +161,17 @@ func (prog *program) cellBases() (base [][3]int, n int, err error) {
 	return base, n, err
 }
 
+// fromCell returns count chunks of a rank, stride apart, of which the first has a cell's
+// number. It reports false if they run from one buffer into the next.
+func (prog *program) fromCell(base [][3]int, rank, cell, count, stride int32) (c chunks, ok bool) {
+	c = chunks{collective.In, 0, count, stride}
+	for c.buf < collective.Scratch && int(cell) >= base[rank][c.buf+1] {
+		c.buf++
+	}
+	c.off = cell - int32(base[rank][c.buf])
+	return c, int(c.end()) <= prog.size(rank, c.buf)
+}
+
 func (t *cells) at(rank int32, b collective.Buffer, off int32) int {
 	return t.base[rank][b] + int(off)
 }

@@ -75,15 +75,11 @@ func (prog *program) rankByDepth(depth, height []int32) []int32 {
 	for i := range byIndex {
 		byIndex[i] = int32(i)
 	}
-	tallest := int32(0)
-	for _, h := range height {
-		tallest = max(tallest, h)
+	tallest, deepest := int32(0), int32(0)
+	for i, h := range height {
+		tallest, deepest = max(tallest, h), max(deepest, depth[i])
 	}
 	countingSort(byHeight, byIndex, tallest, func(i int32) int32 { return tallest - height[i] })
-	deepest := int32(0)
-	for _, d := range depth {
-		deepest = max(deepest, d)
-	}
 	sorted := byIndex
 	countingSort(sorted, byHeight, deepest, func(i int32) int32 { return depth[i] })
 	prog.pool.Give(byHeight)

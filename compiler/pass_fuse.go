@@ -42,10 +42,7 @@ func (prog *program) fuseSends(from, to ir.Op) error {
 			continue
 		}
 		if best == nil {
-			best = prog.pool.Take(len(prog.ins))
-			for i := range best {
-				best[i] = none
-			}
+			best = fill(prog.pool.Take(len(prog.ins)), none)
 		}
 		if best[a] != none && height == nil {
 			height = prog.computeHeights(prog.pool.Take(len(prog.ins)))

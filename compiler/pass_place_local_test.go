@@ -17,7 +17,7 @@ func placed(t interface{ Fatal(...any) }, p *lang.Program, o Options, homed bool
 	}
 	prog := newProgram(p, o)
 	for _, pass := range passes[:passIndex("synchronise")] {
-		if pass.name == "propagate copies" || pass.name == "sink copies" || pass.name == "place local" && !homed {
+		if pass.Name == "propagate copies" || pass.Name == "sink copies" || pass.Name == "place local" && !homed {
 			continue
 		}
 		if err := pass.run(prog); err != nil {

@@ -116,11 +116,7 @@ func (f *copyPropagation) neverOverwritten(rank int32, c chunks, i int32) bool {
 		return true
 	}
 	if f.lastWriter.first == nil { // few programs need it
-		f.lastWriter = newIndexTable(f.prog, f.uses, copyFromToRead|writes)
-		for n := range f.prog.ops {
-			_, dst := f.prog.ops[n].ends()
-			f.lastWriter.set(f.prog.ops[n].dst, dst, int32(n))
-		}
+		f.lastWriter = newLastWriters(f.prog, f.uses, copyFromToRead|writes)
 	}
 	last := f.lastWriter.of(rank, c)
 	for k := 0; k < len(last); k += int(c.stride) {
@@ -162,12 +158,8 @@ func (f *copyPropagation) original(rank int32, c chunks) (from chunks, ok bool) 
 			return from, false
 		}
 	}
-	for from.buf < collective.Scratch && int(first) >= f.base[rank][from.buf+1] {
-		from.buf++
-	}
-	from.off = first - int32(f.base[rank][from.buf])
-	if int(from.end()) > f.prog.size(rank, from.buf) {
-		return from, false // it would run from one buffer into the next
+	if from, ok = f.prog.fromCell(f.base, rank, first, from.count, from.stride); !ok {
+		return from, false
 	}
 	since, writer := f.copiedBy.of(rank, c), f.chain.writer.of(rank, from)
 	for k := int32(0); k < c.count && writer != nil; k++ {
@@ -185,12 +177,6 @@ func (f *copyPropagation) removeDeadCopies() {
 	f.read = newChunkTable[bool](f.prog, f.uses, copyTo)
 	prog := f.prog
 	markLiveOut(&f.read, prog)
-	mark := func(rank int32, c chunks, is bool) {
-		read := f.read.of(rank, c)
-		for at := 0; at < len(read); at += int(c.stride) {
-			read[at] = is
-		}
-	}
 	dropped := false
 	for i := len(prog.ops) - 1; i >= 0; i-- {
 		o := &prog.ops[i]
@@ -211,11 +197,11 @@ func (f *copyPropagation) removeDeadCopies() {
 			src, dst = src.part(from, o.count), dst.part(from, o.count)
 			o.setPlaces(src, dst)
 		}
-		mark(o.dst, dst, false)
+		f.read.set(o.dst, dst, false)
 		if o.reduce {
-			mark(o.dst, o.with(), true)
+			f.read.set(o.dst, o.with(), true)
 		}
-		mark(o.src, src, true)
+		f.read.set(o.src, src, true)
 	}
 	if dropped {
 		prog.ops = slices.DeleteFunc(prog.ops, func(o op) bool { return o.count == 0 })

@@ -203,11 +203,7 @@ func (d *copySinking) readAtSource() bool {
 			continue
 		}
 		if d.uses[o.src][src.buf]&writes != 0 && last.first == nil {
-			last = newIndexTable(d.prog, d.uses, copyFrom|writes)
-			for n := range d.prog.ops {
-				_, dst := d.prog.ops[n].ends()
-				last.set(d.prog.ops[n].dst, dst, int32(n))
-			}
+			last = newLastWriters(d.prog, d.uses, copyFrom|writes)
 		}
 		overwritten := last.of(o.src, src)
 		for k := range o.count {
@@ -464,24 +460,20 @@ func (d *copySinking) newPlace(rank int32, c chunks, values []int32, step int32)
 		}
 		return c, true
 	}
-	to = chunks{collective.In, 0, c.count, 1}
+	stride := int32(1)
 	if c.count > 1 {
-		to.stride = d.targetOf(values[step]) - at
+		stride = d.targetOf(values[step]) - at
 	}
-	if to.stride < 1 || c.stride == 1 && to.stride != 1 {
+	if stride < 1 || c.stride == 1 && stride != 1 {
 		return c, false
 	}
 	for k := range c.count {
-		if d.targetOf(values[k*step]) != at+k*to.stride {
+		if d.targetOf(values[k*step]) != at+k*stride {
 			return c, false
 		}
 	}
-	for to.buf < collective.Scratch && int(at) >= d.base[rank][to.buf+1] {
-		to.buf++
-	}
-	to.off = at - int32(d.base[rank][to.buf])
-	if int(to.end()) > d.prog.size(rank, to.buf) {
-		return c, false // it would run from one buffer into the next
+	if to, ok = d.prog.fromCell(d.base, rank, at, c.count, stride); !ok {
+		return c, false
 	}
 	return to, true
 }

@@ -20,7 +20,7 @@ func longestChain(t interface{ Fatal(...any) }, p *lang.Program, o Options) int3
 	}
 	prog := newProgram(p, o)
 	for _, pass := range passes[:passIndex("channels")] {
-		if pass.name == "scratch" || skip[pass.name] {
+		if pass.Name == "scratch" || skip[pass.Name] {
 			continue
 		}
 		if err := pass.run(prog); err != nil {

@@ -1,6 +1,10 @@
 package compiler
 
-import "github.com/colltune/colltune/compiler/internal/container"
+import (
+	"slices"
+
+	"github.com/colltune/colltune/compiler/internal/container"
+)
 
 // slots counts the slots that every connection needs, so that the program completes
 // however a runtime divides its steps into calls. Where they do not suffice, the driver
@@ -76,12 +80,7 @@ func (prog *program) relax() {
 
 // manyChunks reports whether any message has more than one chunk.
 func (prog *program) manyChunks() bool {
-	for m := range prog.msgs {
-		if prog.msgs[m].count > 1 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prog.msgs, func(m message) bool { return m.count > 1 })
 }
 
 // execution runs the program's waits and messages, without data. Every
@@ -228,9 +227,7 @@ func (e *execution) restart(perChunk bool) {
 	clear(e.calls)
 	clear(e.waitsMet)
 	clear(e.stop)
-	for i := range e.waiter {
-		e.waiter[i] = none
-	}
+	fill(e.waiter, none)
 	e.full, e.ready = e.full[:0], e.ready[:0]
 	for t := len(e.at) - 1; t >= 0; t-- {
 		e.ready = append(e.ready, int32(t))
@@ -303,11 +300,9 @@ func (e *execution) advance(t int32) {
 }
 
 // communicate makes as many of a step's calls as are possible now. It returns
-// the reason if some are left.
+// the reason if some are left. A halved threadblock sends whenever there is room.
 func (e *execution) communicate(t int32, s *execStep) (why stop) {
-	if e.halved != nil && e.halved[t] {
-		return e.communicateHalved(t, s)
-	}
+	halved := e.halved != nil && e.halved[t]
 	left := 1 - e.calls[t]
 	if e.perChunk {
 		left = int64(s.count) - e.calls[t]
@@ -318,7 +313,7 @@ func (e *execution) communicate(t int32, s *execStep) (why stop) {
 			left, why = there, forMessage
 		}
 	}
-	if to != none {
+	if to != none && !halved {
 		if free := e.slots - (e.sent[to] - e.taken[to]); free < left {
 			left, why = free, forSlot
 		}
@@ -329,7 +324,12 @@ func (e *execution) communicate(t int32, s *execStep) (why stop) {
 			e.taken[from] += left
 			e.slotFreed(e.putTB[from])
 		}
-		if to != none {
+		switch {
+		case to == none:
+		case halved:
+			e.pending[t] += left
+			e.sendPending(t)
+		default:
 			e.sent[to] += left
 			e.wake(e.getTB[to], forMessage)
 		}

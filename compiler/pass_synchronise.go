@@ -190,10 +190,7 @@ func newVectorClocks(prog *program) *vectorClocks {
 	}
 	k.now = make([]uint16, k.off[len(prog.tbs)])
 	k.at, k.storedAt, k.lastReceive = prog.pool.Take(len(prog.seq)), prog.pool.Take(len(prog.ins)), prog.pool.Take(len(prog.ins))
-	k.last, k.announcedAt = make([]int32, len(prog.tbs)), make([]int32, len(prog.tbs))
-	for tb := range k.last {
-		k.last[tb], k.announcedAt[tb] = none, none
-	}
+	k.last, k.announcedAt = fill(make([]int32, len(prog.tbs)), none), fill(make([]int32, len(prog.tbs)), none)
 	k.announced = make([]uint16, len(prog.tbs))
 	k.reached, k.queued, k.budget = make([]int32, len(prog.tbs)), make([]bool, len(prog.tbs)), maxTotalVisits
 	container.Ranges(len(prog.seq), len(prog.seq), func(from, to int) {

@@ -154,10 +154,7 @@ type place struct {
 // connection. It returns for each connection the threadblock that sends on it
 // and the one that receives.
 func (prog *program) createThreadblocks() (putTB, getTB []int32) {
-	putTB, getTB = make([]int32, len(prog.conns)), make([]int32, len(prog.conns))
-	for q := range prog.conns {
-		putTB[q], getTB[q] = none, none
-	}
+	putTB, getTB = fill(make([]int32, len(prog.conns)), none), fill(make([]int32, len(prog.conns)), none)
 	prog.tbs = make([]threadblock, 0, 2*len(prog.conns)+prog.col.Ranks)
 	create := func(rank, put, get, key int32) {
 		tb := threadblock{rank: rank, put: put, get: get, instance: key}

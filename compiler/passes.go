@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// pass is one row of the pipeline.
-type pass struct {
-	name     string
-	doc      string
-	required bool // without it the IR would be wrong or missing
+// Pass is one row of the pipeline.
+type Pass struct {
+	Name     string
+	Doc      string
+	Required bool // without it the IR would be wrong or missing
 	run      func(*program) error
 }
 
 // passes is the pipeline, from top to bottom.
-var passes = [...]pass{
+var passes = [...]Pass{
 	{"expand", "turn references into operations, and split those whose source and destination overlap", true, expand},
 	{"parallelize", "replicate the operations of parallelize scopes, each instance on its part of the chunks", true, parallelize},
 	{"instances", "replicate the whole program, each instance on its part of the chunks", true, instances},
@@ -73,10 +73,10 @@ var passOrder = [...]struct{ before, after, why string }{
 func init() {
 	at := map[string]int{}
 	for i, p := range passes {
-		if _, twice := at[p.name]; twice {
-			panic("pass " + p.name + " is listed twice")
+		if _, twice := at[p.Name]; twice {
+			panic("pass " + p.Name + " is listed twice")
 		}
-		at[p.name] = i
+		at[p.Name] = i
 	}
 	for _, o := range passOrder {
 		i, ok := at[o.before]
@@ -87,35 +87,22 @@ func init() {
 	}
 }
 
-// Pass describes a pass for listing, timing and disabling it.
-type Pass struct {
-	Name     string
-	Doc      string
-	Required bool
-}
-
 // Passes lists the pipeline in order.
-func Passes() []Pass {
-	all := make([]Pass, len(passes))
-	for i, p := range passes {
-		all[i] = Pass{p.name, p.doc, p.required}
-	}
-	return all
-}
+func Passes() []Pass { return slices.Clone(passes[:]) }
 
 // passIndex returns the index of the named pass, or none.
 func passIndex(name string) int {
-	return slices.IndexFunc(passes[:], func(p pass) bool { return p.name == name })
+	return slices.IndexFunc(passes[:], func(p Pass) bool { return p.Name == name })
 }
 
 // find returns the named pass.
-func find(name string) (*pass, error) {
+func find(name string) (*Pass, error) {
 	if i := passIndex(name); i != none {
 		return &passes[i], nil
 	}
 	names := make([]string, len(passes))
 	for i := range passes {
-		names[i] = passes[i].name
+		names[i] = passes[i].Name
 	}
 	return nil, fmt.Errorf("unknown pass %q: want one of %s", name, strings.Join(names, ", "))
 }
@@ -128,7 +115,7 @@ func disabled(names []string) (map[string]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.required {
+		if p.Required {
 			return nil, fmt.Errorf("pass %q cannot be left out", n)
 		}
 		skip[n] = true

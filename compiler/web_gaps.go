@@ -43,7 +43,7 @@ func (w *webs) closeGaps(base []int32) {
 			}
 		}
 		grown := false
-		w.eachTouch(func(v, rank int32, c chunks) {
+		w.eachTouch(func(_, v, rank int32, c chunks, _ bool) {
 			last := int32(0)
 			for n := range c.count {
 				p := painted[base[rank]+c.nth(n).off]
@@ -67,7 +67,7 @@ func (w *webs) closeGaps(base []int32) {
 func (w *webs) stridedExtents() (open []extent) {
 	at := map[int32]int{} // by root: 1 + index into open
 	for _, strided := range [2]bool{true, false} {
-		w.eachTouch(func(v, rank int32, c chunks) {
+		w.eachTouch(func(_, v, rank int32, c chunks, _ bool) {
 			if strided && c.stride == 1 {
 				return
 			}
@@ -92,20 +92,20 @@ func (w *webs) stridedExtents() (open []extent) {
 	return open
 }
 
-// eachTouch calls do for every place in scratch that an operation accesses,
-// with the value of the place's first chunk.
-func (w *webs) eachTouch(do func(v, rank int32, c chunks)) {
+// eachTouch calls do for every place in scratch that operation i accesses, with the value
+// of the place's first chunk, and whether the place is written without being read.
+func (w *webs) eachTouch(do func(i, v, rank int32, c chunks, anew bool)) {
 	for i := range w.prog.ops {
-		o := &w.prog.ops[i]
+		o, id := &w.prog.ops[i], int32(i)
 		src, dst := o.ends()
 		if v := w.src[i]; v != none {
-			do(v, o.src, src)
+			do(id, v, o.src, src, false)
 		}
 		if v := w.withOf(i); v != none {
-			do(v, o.dst, o.with())
+			do(id, v, o.dst, o.with(), false)
 		}
 		if v := w.dst[i]; v != none {
-			do(v, o.dst, dst)
+			do(id, v, o.dst, dst, o.overwrites())
 		}
 	}
 }

@@ -53,8 +53,8 @@ func (w *webs) lowestPlace(all []web, n int) int32 {
 		if k == n || k > n && !v.pinned {
 			continue
 		}
-		at := run{v.from + v.delta, v.to + v.delta}
-		if k < n && slices.ContainsFunc(free, func(f run) bool { return f.from <= at.from && at.to <= f.to }) {
+		at := reach{v.from + v.delta, v.to + v.delta}
+		if k < n && slices.ContainsFunc(free, func(f reach) bool { return f.from <= at.from && at.to <= f.to }) {
 			continue
 		}
 		if tried < maxTried && v.touches[len(v.touches)-1] < x.touches[0] {
@@ -66,7 +66,7 @@ func (w *webs) lowestPlace(all []web, n int) int32 {
 		}
 		taken = append(taken, at)
 	}
-	slices.SortFunc(taken, func(a, b run) int { return cmp.Compare(a.from, b.from) })
+	slices.SortFunc(taken, func(a, b reach) int { return cmp.Compare(a.from, b.from) })
 	at, width := int32(0), x.to-x.from
 	for _, t := range taken {
 		if t.from-at >= width {

@@ -15,7 +15,7 @@ type webs struct {
 	counts   []int   // webs on each rank
 	spent    int     // operations examined so far
 
-	taken, free []run // buffers of lowestPlace
+	taken, free []reach // buffers of lowestPlace
 
 	// State of reachesAll. Each call has a number, so that nothing needs clearing.
 	query  int32
@@ -23,9 +23,6 @@ type webs struct {
 	sought []int32 // by node: the last call that searched for it
 	queue  []int32
 }
-
-// run is a range of chunks.
-type run struct{ from, to int32 }
 
 // web is a set of values that keep their positions relative to each other.
 type web struct {
@@ -112,8 +109,8 @@ func (w *webs) join(rank, a, b int32) {
 	}
 }
 
-// add records that operation i accesses chunks of v's web.
-func (w *webs) add(v, rank int32, c chunks, i int32, writes bool) {
+// add records that operation i accesses chunks of v's web, and whether it writes them anew.
+func (w *webs) add(i, v, rank int32, c chunks, anew bool) {
 	root := w.root(v)
 	if w.of[root] == none {
 		w.of[root] = int32(len(w.webs))
@@ -124,30 +121,15 @@ func (w *webs) add(v, rank int32, c chunks, i int32, writes bool) {
 	if n := len(x.touches); n == 0 || x.touches[n-1] != i {
 		x.touches = append(x.touches, i)
 	}
-	if writes {
+	if anew {
 		x.begins = append(x.begins, i)
 	}
 }
 
 // collectRanges collects the range and the operations of every web.
 func (w *webs) collectRanges() {
-	w.of = make([]int32, len(w.parent))
-	for v := range w.of {
-		w.of[v] = none
-	}
-	for i := range w.prog.ops {
-		o := &w.prog.ops[i]
-		src, dst := o.ends()
-		if v := w.src[i]; v != none {
-			w.add(v, o.src, src, int32(i), false)
-		}
-		if v := w.withOf(i); v != none {
-			w.add(v, o.dst, o.with(), int32(i), false)
-		}
-		if v := w.dst[i]; v != none {
-			w.add(v, o.dst, dst, int32(i), o.overwrites())
-		}
-	}
+	w.of = fill(make([]int32, len(w.parent)), none)
+	w.eachTouch(w.add)
 	for v, unknown := range w.unknown {
 		if unknown {
 			w.webs[w.of[w.root(int32(v))]].pinned = true
