@@ -103,3 +103,19 @@ func headings(page string) (all []string) {
 	}
 	return all
 }
+
+// TestPagesAreOnAShelf holds docs/README.md and that of measurements to the pages there are.
+func TestPagesAreOnAShelf(t *testing.T) {
+	listed := map[string]bool{"docs/README.md": true}
+	for _, shelf := range []string{"docs/README.md", "docs/measurements/README.md"} {
+		for _, m := range link.FindAllStringSubmatch(read(t, shelf), -1) {
+			path, _, _ := strings.Cut(m[1], "#")
+			listed[filepath.ToSlash(filepath.Join(filepath.Dir(shelf), path))] = true
+		}
+	}
+	for _, file := range textFiles(t) {
+		if file = filepath.ToSlash(file); strings.HasPrefix(file, "docs/") && strings.HasSuffix(file, ".md") && !listed[file] {
+			t.Errorf("%s is on no shelf: docs/README.md lists the pages", file)
+		}
+	}
+}
