@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/colltune/colltune/internal/child"
@@ -49,25 +48,19 @@ type KindSettings struct {
 	Launches string
 }
 
-var configurations = struct {
-	sync.Mutex
-	by    map[string]Configured
-	kinds map[string]KindSettings
-}{by: map[string]Configured{}, kinds: map[string]KindSettings{}}
+var (
+	configurations registry[Configured]
+	kinds          registry[KindSettings]
+)
 
 // RegisterSettings registers the settings of a built-in executor, which it reads with
 // Setting and Launcher. Call it beside RegisterBuiltin.
-func RegisterSettings(kind string, s KindSettings) {
-	configurations.Lock()
-	defer configurations.Unlock()
-	configurations.kinds[kind] = s
-}
+func RegisterSettings(kind string, s KindSettings) { kinds.set(kind, s) }
 
 // SettingsOf returns the settings of a kind; the zero value if it has none of its own.
 func SettingsOf(kind string) KindSettings {
-	configurations.Lock()
-	defer configurations.Unlock()
-	return configurations.kinds[kind]
+	settings, _ := kinds.get(kind)
+	return settings
 }
 
 // Configure makes an executor known under a name, from then on. One that has a built-in's
@@ -91,23 +84,8 @@ func Configure(name string, c Configured) error {
 			return fmt.Errorf("executor %s: %s has no setting %q", name, c.Kind, s)
 		}
 	}
-	configurations.Lock()
-	defer configurations.Unlock()
-	configurations.by[name] = c
+	configurations.set(name, c)
 	return nil
-}
-
-func configured(name string) (Configured, bool) {
-	configurations.Lock()
-	defer configurations.Unlock()
-	c, ok := configurations.by[name]
-	return c, ok
-}
-
-func configuredNames() []string {
-	configurations.Lock()
-	defer configurations.Unlock()
-	return slices.Sorted(maps.Keys(configurations.by))
 }
 
 // remote reports whether the executor runs at the far end of its launcher.

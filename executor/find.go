@@ -31,12 +31,12 @@ type Found struct {
 func List(dirs ...string) []Found {
 	var all []Found
 	seen := map[string]bool{}
-	for _, n := range configuredNames() {
+	for _, n := range configurations.names() {
 		seen[n] = true
-		c, _ := configured(n)
+		c, _ := configurations.get(n)
 		all = append(all, Found{Name: n, Kind: "configured", Of: c.Kind, Launcher: strings.Join(c.Launcher, " "), Remote: c.remote()})
 	}
-	for _, n := range builtinNames() {
+	for _, n := range builtins.names() {
 		if !seen[n] {
 			seen[n] = true
 			all = append(all, Found{Name: n, Kind: "built-in"})
@@ -67,7 +67,7 @@ func Lookup(name string, dirs ...string) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	if as, ok := configured(name); ok {
+	if as, ok := configurations.get(name); ok {
 		return Found{Name: name, Kind: "configured", Of: as.Kind, Launcher: strings.Join(as.Launcher, " "), Remote: as.remote()}, nil
 	}
 	if c.builtin {
@@ -95,7 +95,7 @@ func WouldRun(name string, dirs ...string) (Runs, error) {
 	}
 	r := Runs{Name: cmd.Name}
 	ours := cmd.builtin || cmd.Remote
-	if c, set := configured(name); set {
+	if c, set := configurations.get(name); set {
 		r.Configured = &c
 		ours = ours || Builtin(c.Kind) != nil
 	}
@@ -125,7 +125,7 @@ type Command struct {
 // Find turns a name into a command: that of a configured executor; a path, where the name
 // has a slash; a built-in; or a plugin in dirs or on PATH. ErrNotFound: there is none.
 func Find(name string, dirs []string) (Command, error) {
-	if c, ok := configured(name); ok {
+	if c, ok := configurations.get(name); ok {
 		return c.command(name, dirs)
 	}
 	return findKind(name, dirs)
@@ -167,7 +167,7 @@ func findKind(name string, dirs []string) (Command, error) {
 // configured executor, nor like a built-in: other packages know the built-ins by name.
 func pluginName(path string) string {
 	short := strings.TrimPrefix(filepath.Base(path), pluginPrefix)
-	if _, taken := configured(short); taken || short == "" || Builtin(short) != nil {
+	if _, taken := configurations.get(short); taken || short == "" || Builtin(short) != nil {
 		return "plugin:" + short
 	}
 	return short

@@ -44,7 +44,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	// A file with a built-in's name is not taken for it.
-	for _, name := range []string{builtinNames()[0], pluginPrefix + builtinNames()[0], pluginPrefix} {
+	for _, name := range []string{builtins.names()[0], pluginPrefix + builtins.names()[0], pluginPrefix} {
 		f, err := Lookup(write(path, name, 0o755))
 		if err != nil || f.Kind != "plugin" || Builtin(f.Name) != nil || f.Name == "" {
 			t.Errorf("%s: found as %+v, %v", name, f, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
+	"github.com/colltune/colltune/results/tuning"
 )
 
 // chooser chooses the program to export at each size of a campaign: the fastest one that
@@ -45,12 +46,8 @@ func newChooser(c *results.Campaign, o Options, name string, r reader, refuses f
 	if err != nil {
 		return nil, err
 	}
-	x := &chooser{campaign: c, name: name, reader: r, refuses: refuses, clock: o.Clock, slower: o.KeepSlower,
-		places: table.Cells(c.Plan()), all: all, table: winners, rows: map[table.Cell]*table.Row{}}
-	for i := range winners.Rows {
-		x.rows[table.Cell{Placement: winners.Rows[i].Placement, Bytes: winners.Rows[i].Bytes}] = &winners.Rows[i]
-	}
-	return x, nil
+	return &chooser{campaign: c, name: name, reader: r, refuses: refuses, clock: o.Clock, slower: o.KeepSlower,
+		places: table.Cells(c.Plan()), all: all, table: winners, rows: winners.ByCell()}, nil
 }
 
 // servedRange is a run of sizes that one file serves. Its evidence is of all of them.
@@ -172,7 +169,7 @@ func namesFor(p results.Plan) *fileNames { return &fileNames{p, map[string]int{}
 // next is the name of the next piece's file, without its ending.
 func (n *fileNames) next(s *servedRange) string {
 	n.made[s.Placement]++
-	return fmt.Sprintf("colltune-%s-%02d-%s-%s-%s", callName(n.plan, s.Placement), n.made[s.Placement], s.sizes(), fileWord(s.Algorithm), s.Protocol)
+	return fmt.Sprintf("colltune-%s-%02d-%s-%s-%s", callName(n.plan, s.Placement), n.made[s.Placement], s.sizes(), tuning.FileWord(s.Algorithm), s.Protocol)
 }
 
 // pick chooses the export at each place, and gives the reason where that is not the winner.

@@ -25,7 +25,7 @@ import (
 //	colltune-allreduce-8r-in-01-1K-2K-ring-LL.xml
 //	         ^^^^^^^^^^^^^^^
 func callName(p results.Plan, placement string) string {
-	return fmt.Sprintf("%s-%dr-%s", fileWord(p.Collective), p.Topology.Ranks, placement)
+	return fmt.Sprintf("%s-%dr-%s", tuning.FileWord(p.Collective), p.Topology.Ranks, placement)
 }
 
 // folder is where an export writes its files, all of them or none. Files of an
@@ -39,44 +39,41 @@ type folder struct {
 	made map[string][]byte
 }
 
-// newFolder describes an export's folder, which is only made once all its files
-// are known. tail is a pattern for the part of this format's file names that comes
-// after the calls.
+// newFolder describes an export's folder. tail is a pattern for the part of this format's
+// file names that comes after the calls.
 func newFolder(dir string, p results.Plan, tail string) *folder {
 	var served []string
 	for _, placement := range p.Placements() {
 		served = append(served, regexp.QuoteMeta(callName(p, placement)))
 	}
-	name := `colltune-(?:` + strings.Join(served, "|") + `)-` + tail
+	return folderOf(dir, `colltune-(?:`+strings.Join(served, "|")+`)-`+tail)
+}
+
+// folderOf describes the folder of an export whose files' names are pattern's. It is only
+// made once all its files are known.
+func folderOf(dir, pattern string) *folder {
 	return &folder{
 		dir: dir, made: map[string][]byte{},
-		ours: regexp.MustCompile(`^` + name + `$`), torn: regexp.MustCompile(`^\.` + name + `[0-9]+$`), // as package atomicfile names them
+		ours: regexp.MustCompile(`^` + pattern + `$`), torn: regexp.MustCompile(`^\.` + pattern + `[0-9]+$`), // as package atomicfile names them
 	}
 }
 
 // add keeps a file for write to write.
 func (f *folder) add(name string, text []byte) { f.made[name] = text }
 
-// folderReport lists the other files that an export finds in its folder.
-type folderReport struct {
-	removed []string // of an earlier export of the same calls
-	alike   []string // named as one, and not made by colltune
-	others  []string
-}
-
 // write writes the files, removes those that an earlier export of the same calls
-// left and this one did not replace, and lists other people's. If it would replace
-// one of those, it is a *ForeignFileError, and nothing is written.
-func (f *folder) write() (folderReport, error) {
+// left and this one did not replace, and notes these and other people's. If it would
+// replace one of those, it is a *ForeignFileError, and nothing is written.
+func (f *folder) write() (notes []string, err error) {
 	if err := os.MkdirAll(f.dir, 0o755); err != nil {
-		return folderReport{}, fmt.Errorf("export folder: %w", err)
+		return nil, fmt.Errorf("export folder: %w", err)
 	}
 	defer f.lockDir()()
 	names := slices.Sorted(maps.Keys(f.made))
 	for _, name := range names {
 		path := filepath.Join(f.dir, name)
 		if info, err := os.Lstat(path); err == nil && !isExport(path, info, false) {
-			return folderReport{}, &ForeignFileError{path}
+			return nil, &ForeignFileError{path}
 		}
 	}
 	// All are written before the first takes its name, so that a full disk leaves none.
@@ -89,16 +86,16 @@ func (f *folder) write() (folderReport, error) {
 	for _, name := range names {
 		w, err := atomicfile.New(filepath.Join(f.dir, name), 0o644)
 		if err != nil {
-			return folderReport{}, err
+			return nil, err
 		}
 		written = append(written, w)
 		if _, err := w.Write(f.made[name]); err != nil {
-			return folderReport{}, err
+			return nil, err
 		}
 	}
 	for _, w := range written {
 		if err := w.Commit(); err != nil {
-			return folderReport{}, err
+			return nil, err
 		}
 	}
 	return f.tidy()
@@ -108,15 +105,11 @@ func (f *folder) write() (folderReport, error) {
 // place of those of an earlier one, whose names are pattern's. The notes say what else is
 // there. The error may be a *ForeignFileError.
 func WriteFiles(dir, pattern string, files []tuning.File) (notes []string, err error) {
-	f := &folder{
-		dir: dir, made: map[string][]byte{},
-		ours: regexp.MustCompile(`^` + pattern + `$`), torn: regexp.MustCompile(`^\.` + pattern + `[0-9]+$`),
-	}
+	f := folderOf(dir, pattern)
 	for _, file := range files {
 		f.add(file.Name, file.Text)
 	}
-	there, err := f.write()
-	return there.notes(), err
+	return f.write()
 }
 
 // Check returns a *ForeignFileError if dir has a file that is named as an export of the plan's
@@ -124,9 +117,7 @@ func WriteFiles(dir, pattern string, files []tuning.File) (notes []string, err e
 func Check(dir string, p results.Plan) error { return newFolder(dir, p, `.*`).check() }
 
 // CheckFiles is Check for names of a pattern.
-func CheckFiles(dir, pattern string) error {
-	return (&folder{dir: dir, ours: regexp.MustCompile(`^` + pattern + `$`)}).check()
-}
+func CheckFiles(dir, pattern string) error { return folderOf(dir, pattern).check() }
 
 func (f *folder) check() error {
 	entries, err := os.ReadDir(f.dir)
@@ -145,11 +136,14 @@ func (f *folder) check() error {
 // Provenance begins the provenance of every file that WriteFiles writes.
 func Provenance(version string) string { return madeBy + version }
 
-// tidy removes what the export did not replace.
-func (f *folder) tidy() (there folderReport, err error) {
+// tidy removes what the export did not replace. It notes what it removed, and which files
+// it found. Files of other exports belong there and are not mentioned.
+func (f *folder) tidy() (notes []string, err error) {
+	var alike, others []string
+	defer func() { notes = slices.Concat(notes, alike, others) }()
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
-		return there, err
+		return nil, err
 	}
 	for _, e := range entries {
 		name := e.Name()
@@ -158,20 +152,22 @@ func (f *folder) tidy() (there folderReport, err error) {
 			continue
 		}
 		if !torn && !f.ours.MatchString(name) {
-			there.others = append(there.others, name)
+			if !strings.HasPrefix(name, "colltune-") {
+				others = append(others, name+" is in the folder too, and is not of an export")
+			}
 			continue
 		}
 		path := filepath.Join(f.dir, name)
 		if info, err := os.Lstat(path); err != nil || !isExport(path, info, torn) {
-			there.alike = append(there.alike, name)
+			alike = append(alike, name+" stays: it is named as an export for the same calls, but colltune did not write it")
 			continue
 		}
 		if err := os.Remove(path); err != nil {
-			return there, err
+			return notes, err
 		}
-		there.removed = append(there.removed, name)
+		notes = append(notes, name+" is removed: an earlier export for the same calls left it")
 	}
-	return there, nil
+	return notes, nil
 }
 
 // ForeignFileError reports that an export would replace a file that is not colltune's.
@@ -220,21 +216,4 @@ func (f *folder) lockDir() (release func()) {
 	}
 	_ = filelock.Wait(dir)
 	return func() { dir.Close() }
-}
-
-// notes reports what was removed, and which files were found there. Files of other
-// exports belong there and are not mentioned.
-func (f folderReport) notes() (notes []string) {
-	for _, name := range f.removed {
-		notes = append(notes, fmt.Sprintf("%s is removed: an earlier export for the same calls left it", name))
-	}
-	for _, name := range f.alike {
-		notes = append(notes, fmt.Sprintf("%s stays: it is named as an export for the same calls, but colltune did not write it", name))
-	}
-	for _, name := range f.others {
-		if !strings.HasPrefix(name, "colltune-") {
-			notes = append(notes, fmt.Sprintf("%s is in the folder too, and is not of an export", name))
-		}
-	}
-	return notes
 }

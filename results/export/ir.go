@@ -12,9 +12,11 @@ import (
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
+	"github.com/colltune/colltune/results/tuning"
 )
 
-// irReader is colltune itself, which runs every program as it was measured.
+// irReader is colltune itself, which runs every program as it was measured, of any number of
+// files.
 type irReader struct{}
 
 func (irReader) Runs(t *results.Trial, _ int64) string {
@@ -33,12 +35,12 @@ func (irReader) tileAt(t *results.Trial, _ int64) int64              { return t.
 func (irReader) granularity(t *results.Trial) int64                  { return t.Granularity }
 func (irReader) passes(*results.Trial, int64) bool                   { return false }
 func (irReader) fileKey(t *results.Trial) fileKey                    { return fileKey{t.Program, t.Protocol, t.TileBytes} }
-func (r irReader) refuses(m *table.Measured) (string, error)         { return r.Runs(m.Trial, 0), nil }
 
 // exportIR writes the program of every range in colltune's own form, and a file
 // for each placement that lists the ranges.
 func exportIR(c *results.Campaign, o Options, report *Report) error {
-	choice, err := newChooser(c, o, "colltune", irReader{}, irReader{}.refuses)
+	refuses := func(m *table.Measured) (string, error) { return irReader{}.Runs(m.Trial, 0), nil }
+	choice, err := newChooser(c, o, "colltune", irReader{}, refuses)
 	if err != nil {
 		return err
 	}
@@ -53,8 +55,8 @@ func exportIR(c *results.Campaign, o Options, report *Report) error {
 			return err
 		}
 	}
-	there, err := e.folder.write()
-	report.note(there.notes()...)
+	left, err := e.folder.write()
+	report.note(left...)
 	return err
 }
 
@@ -95,7 +97,7 @@ func (e *irExport) placed(placement string, served []servedRange) error {
 		s := &served[i]
 		name, known := files[s.Program]
 		if !known {
-			name = fmt.Sprintf("colltune-%s-%02d-%s.ir.json", callName(e.plan, placement), len(files)+1, fileWord(s.Algorithm))
+			name = fmt.Sprintf("colltune-%s-%02d-%s.ir.json", callName(e.plan, placement), len(files)+1, tuning.FileWord(s.Algorithm))
 			files[s.Program] = name
 			if err := e.program(name, s.Program, behind[s.Program]); err != nil {
 				return err
@@ -129,14 +131,4 @@ func (e *irExport) program(name, hash string, behind table.Evidence) error {
 	}
 	e.folder.add(name, text.Bytes())
 	return nil
-}
-
-// fileWord makes a name fit for a part of a file's name.
-func fileWord(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, s)
 }

@@ -46,15 +46,9 @@ func exportMCRDL(c *results.Campaign, o Options, report *Report) error {
 	if err != nil {
 		return err
 	}
-	winners := map[table.Cell]*table.Row{}
-	for i := range built.Rows {
-		winners[table.Cell{Placement: built.Rows[i].Placement, Bytes: built.Rows[i].Bytes}] = &built.Rows[i]
-	}
-	points := map[table.Cell]results.Point{}
+	winners := built.ByCell()
 	tally, _ := c.Tally()
-	for _, p := range tally.Points {
-		points[table.Cell{Placement: p.Placement, Bytes: p.Bytes}] = p
-	}
+	points := table.Points(tally)
 	executor, _ := c.Executor()
 	placement := plan.Placements()[0] // MCR-DL's calls don't say which placement theirs is
 	var rows []mcrdlRow
@@ -177,7 +171,7 @@ func (e *xmlExport) writeTable(out string, scope tuning.Scope, placement string,
 	name := fmt.Sprintf("colltune-%s-mcr-dl.csv", callName(e.plan, placement))
 	f.add(name, text)
 	report.Files = append(report.Files, File{Name: name, Placement: placement, Unchecked: behind.Unchecked > 0})
-	there, err := f.write()
+	left, err := f.write()
 	if err != nil {
 		return err
 	}
@@ -190,7 +184,7 @@ func (e *xmlExport) writeTable(out string, scope tuning.Scope, placement string,
 	if len(e.plan.Placements()) > 1 {
 		report.note("a table is not told whether a call is in place: the times in place decide")
 	}
-	report.note(there.notes()...)
+	report.note(left...)
 	if programs {
 		report.Load = []string{"sccl needs its programs: colltune export CAMPAIGN --to msccl-xml --runtime " + e.runtime.Name + " --out FOLDER"}
 	}

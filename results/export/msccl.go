@@ -9,6 +9,7 @@ import (
 	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
+	"github.com/colltune/colltune/results/tuning"
 )
 
 // exportMSCCL writes an XML file for every run of sizes that one program and
@@ -99,7 +100,7 @@ func (e *xmlExport) write(o Options, served []servedRange, report *Report) error
 		err = msccl.Write(&text, p, msccl.WriteOptions{
 			Runtime: e.runtime.Name, Protocol: s.Protocol, MinBytes: s.min, MaxBytes: s.max,
 			InPlace: s.Placement == "in", OutOfPlace: s.Placement == "out",
-			Name: fmt.Sprintf("%s_%s_%s", e.plan.Collective, fileWord(s.Algorithm), s.sizes()), Comments: comments,
+			Name: fmt.Sprintf("%s_%s_%s", e.plan.Collective, tuning.FileWord(s.Algorithm), s.sizes()), Comments: comments,
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -109,7 +110,7 @@ func (e *xmlExport) write(o Options, served []servedRange, report *Report) error
 		report.Files = append(report.Files, File{Name: name, Placement: s.Placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
 			MinBytes: s.min, MaxBytes: s.max, Granularity: s.Granularity, TileBytes: s.TileBytes, IR: s.Program, Unchecked: s.Unchecked > 0})
 	}
-	there, err := f.write()
+	left, err := f.write()
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (e *xmlExport) write(o Options, served []servedRange, report *Report) error
 	if e.runtime.Name == "msccl" && !o.LL128 && slices.ContainsFunc(served, func(s servedRange) bool { return s.Protocol == "LL128" }) {
 		report.note("msccl takes files of LL128 over NVLink of V100s and A100s alone, unless NCCL_PROTO names it: elsewhere its own algorithms run")
 	}
-	report.note(there.notes()...)
+	report.note(left...)
 	if len(served) == 0 {
 		return nil
 	}

@@ -160,11 +160,11 @@ func (e *planExport) write(out string, served []servedRange, report *Report) err
 		report.Files = append(report.Files, File{Name: name + ".plan.json", Placement: s.Placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
 			MinBytes: s.min, MaxBytes: int64(plan.MaxBytes), Granularity: planReader{}.granularity(s.Trial), TileBytes: s.TileBytes, IR: s.Program, Unchecked: s.Unchecked > 0})
 	}
-	there, err := f.write()
+	left, err := f.write()
 	if err != nil {
 		return err
 	}
-	report.note(there.notes()...)
+	report.note(left...)
 	if len(served) == 0 {
 		return nil
 	}

@@ -3,7 +3,6 @@ package export
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -225,8 +224,9 @@ func (r xmlReader) lacks(coll string) string {
 	return fmt.Sprintf("%s has no %s: of the runtimes that read MSCCL XML %s can be given it", r.Name, name, strings.Join(others, ", "))
 }
 
-// planReader is MSCCL++, which reads execution plans.
-type planReader struct{}
+// planReader is MSCCL++, which reads any number of execution plans: the caller chooses one,
+// and a plan refuses sizes that it is not for.
+type planReader struct{ irReader }
 
 // planTypes are the element types for which MSCCL++ has kernels.
 var planTypes = []string{"bf16", "f16", "f32", "i32", "u32", "u8"}
@@ -245,8 +245,6 @@ func (r planReader) Runs(t *results.Trial, _ int64) string {
 	return ""
 }
 
-func (planReader) files() int { return math.MaxInt }
-
 // fileKey leaves out the tile of packets, which have none.
 func (planReader) fileKey(t *results.Trial) fileKey {
 	if t.Protocol == "Simple" {
@@ -254,8 +252,6 @@ func (planReader) fileKey(t *results.Trial) fileKey {
 	}
 	return fileKey{t.Program, t.Protocol, 0}
 }
-
-func (planReader) loaded(p *ir.Program, _ string) (*ir.Program, error) { return p, nil }
 
 // tileAt is at least a chunk with packets, which are not sent in tiles.
 func (planReader) tileAt(t *results.Trial, bytes int64) int64 {
@@ -268,9 +264,6 @@ func (planReader) tileAt(t *results.Trial, bytes int64) int64 {
 func (planReader) granularity(t *results.Trial) int64 {
 	return int64(t.LoopChunks) * mscclpp.Alignment
 }
-
-// passes reports false: the caller chooses the plan, which refuses such sizes.
-func (planReader) passes(*results.Trial, int64) bool { return false }
 
 func (planReader) Accepts(p *ir.Program, protocol string) string {
 	return strings.Join(mscclpp.Lacks(p, "", protocol), "; ")
@@ -286,5 +279,3 @@ func (planReader) Computes(op, dtype string) string {
 	}
 	return ""
 }
-
-func (planReader) Tile(string) (int64, bool) { return 0, true }

@@ -3,12 +3,10 @@ package export
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
@@ -54,8 +52,8 @@ func exportTuner(c *results.Campaign, o Options, report *Report) error {
 		return err
 	}
 	if len(rows) == 0 {
-		there, err := tunerFolder(o.Out, plan).write()
-		report.note(there.notes()...)
+		left, err := tunerFolder(o.Out, plan).write()
+		report.note(left...)
 		return err
 	}
 	return writeTuner(c, o, placement, rows, report)
@@ -82,19 +80,11 @@ func (c *chooser) notFaster(m *table.Measured) string {
 }
 
 // tunerReader is the example plugin: a file holds any number of rows.
-type tunerReader struct{ reader }
-
-func (tunerReader) files() int { return math.MaxInt }
+type tunerReader struct{ irReader }
 
 func (tunerReader) fileKey(t *results.Trial) fileKey {
 	return fileKey{program: fmt.Sprint(tunerConfig(&table.Measured{Trial: t})), protocol: t.Protocol}
 }
-
-func (tunerReader) passes(*results.Trial, int64) bool { return false }
-
-func (tunerReader) loaded(p *ir.Program, _ string) (*ir.Program, error) { return p, nil }
-
-func (tunerReader) tileAt(t *results.Trial, _ int64) int64 { return t.TileBytes }
 
 func (tunerReader) granularity(*results.Trial) int64 { return 1 }
 
@@ -151,12 +141,12 @@ func writeTuner(c *results.Campaign, o Options, placement string, rows []servedR
 	}
 	told := tuning.LeftTold(all)
 	f.add(name, tuning.TunerText(all, append(provenance(c, behind), told...)))
-	there, err := f.write()
+	left, err := f.write()
 	if err != nil {
 		return err
 	}
 	report.note(told...)
-	report.note(there.notes()...)
+	report.note(left...)
 	report.Load = []string{
 		fmt.Sprintf("export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE=%s", safe.Shell(filepath.Join(o.Out, name))),
 		"libnccl-tuner-example.so is built from NCCL's plugins/tuner/example, and found by LD_LIBRARY_PATH; NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING shows what it matches",

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -63,27 +64,21 @@ func Differ(before, after *results.Campaign, tolerance float64) (*Differences, e
 	for _, v := range Verdicts {
 		d.Counts[v] = 0
 	}
-	var places []Cell
-	for _, at := range slices.Concat(Cells(a), Cells(b)) {
-		if !slices.Contains(places, at) {
-			places = append(places, at)
-		}
-	}
-	slices.SortStableFunc(places, func(x, y Cell) int {
-		if x.Placement != y.Placement {
-			return slices.Index([]string{"in", "out"}, x.Placement) - slices.Index([]string{"in", "out"}, y.Placement)
-		}
-		return int(min(max(x.Bytes-y.Bytes, -1), 1))
+	places := slices.Concat(Cells(a), Cells(b))
+	slices.SortFunc(places, func(x, y Cell) int {
+		return cmp.Or(cmp.Compare(x.Placement, y.Placement), cmp.Compare(x.Bytes, y.Bytes))
 	})
+	places = slices.Compact(places)
 	for _, note := range first.evidenceNotes() {
 		d.Notes = append(d.Notes, "before: "+note)
 	}
 	for _, note := range second.evidenceNotes() {
 		d.Notes = append(d.Notes, "after: "+note)
 	}
+	winners, theirs := first.ByCell(), second.ByCell()
 	logs, both := 0.0, 0
 	for _, at := range places {
-		row := Difference{Bytes: at.Bytes, Placement: at.Placement, Before: first.lookup(at), After: second.lookup(at)}
+		row := Difference{Bytes: at.Bytes, Placement: at.Placement, Before: winners[at], After: theirs[at]}
 		switch {
 		case row.Before == nil && row.After == nil:
 			continue
@@ -118,16 +113,6 @@ func verdict(before, after *Row, tolerance float64) string {
 		return Faster
 	}
 	return Same
-}
-
-// lookup returns the winner of a cell; nil: none.
-func (t *Table) lookup(at Cell) *Row {
-	for i := range t.Rows {
-		if r := &t.Rows[i]; r.Bytes == at.Bytes && r.Placement == at.Placement {
-			return r
-		}
-	}
-	return nil
 }
 
 // Title names a winner with its knobs, in a line that people read.

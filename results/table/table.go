@@ -144,10 +144,7 @@ func Build(c *results.Campaign) (*Table, error) {
 	executor, _ := c.Executor()
 	tally, _ := c.Tally()
 	trials := c.Trials()
-	points := map[Cell]results.Point{}
-	for _, p := range tally.Points {
-		points[Cell{p.Placement, p.Bytes}] = p
-	}
+	points := Points(tally)
 	t := &Table{Schema: "colltune.results/v1", Rows: []Row{}, Candidates: candidatesOf(tally), Campaign: spentOn(plan, trials, tally, executor)}
 	t.nodes, t.ranks = plan.Topology.Nodes, plan.Topology.Ranks
 	t.place = executor.PlaceNote(plan.Topology.Ranks, plan.Topology.Name)
@@ -181,6 +178,24 @@ func Build(c *results.Campaign) (*Table, error) {
 	t.Ranges = ranges(t.Rows, Cells(plan))
 	t.addNotes()
 	return t, nil
+}
+
+// ByCell returns the rows by the sizes and placements that they are of.
+func (t *Table) ByCell() map[Cell]*Row {
+	rows := map[Cell]*Row{}
+	for i := range t.Rows {
+		rows[Cell{t.Rows[i].Placement, t.Rows[i].Bytes}] = &t.Rows[i]
+	}
+	return rows
+}
+
+// Points returns what a tally knows of every size and placement.
+func Points(tally results.Tally) map[Cell]results.Point {
+	points := map[Cell]results.Point{}
+	for _, p := range tally.Points {
+		points[Cell{p.Placement, p.Bytes}] = p
+	}
+	return points
 }
 
 // candidatesOf is what a tally says of the candidates.

@@ -66,8 +66,8 @@ func variables(name string, text []byte) (map[string]string, error) {
 	return values, nil
 }
 
-// fileWord makes a text fit for a file's name.
-func fileWord(s string) string {
+// FileWord makes a text fit for a part of a file's name.
+func FileWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
 			return r
@@ -77,4 +77,4 @@ func fileWord(s string) string {
 }
 
 // scopeWord names a scope in a file's name.
-func scopeWord(s Scope) string { return fileWord(s.Collective) + "-" + strconv.Itoa(s.Ranks) + "r" }
+func scopeWord(s Scope) string { return FileWord(s.Collective) + "-" + strconv.Itoa(s.Ranks) + "r" }

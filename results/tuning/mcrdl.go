@@ -61,7 +61,7 @@ var mcrdl = Format{
 				n++
 			}
 			text, without := MCRDLText(rules[:n], o.Head, "")
-			files = append(files, File{"colltune-table-" + fileWord(rules[0].Collective) + "-mcr-dl.csv", text})
+			files = append(files, File{"colltune-table-" + FileWord(rules[0].Collective) + "-mcr-dl.csv", text})
 			for _, bytes := range without {
 				told = append(told, fmt.Sprintf("%s: at %d bytes a rank's part is no whole number of bytes of its own", rules[0].Collective, bytes))
 			}
