@@ -108,8 +108,10 @@ func (t *Topology) encoding(names bool) encoding {
 }
 
 // Encode writes the topology as canonical JSON: equal topologies give equal bytes.
-func (t *Topology) Encode() []byte {
-	b, err := json.Marshal(t.encoding(true))
+func (t *Topology) Encode() []byte { return t.encode(true) }
+
+func (t *Topology) encode(names bool) []byte {
+	b, err := json.Marshal(t.encoding(names))
 	if err != nil {
 		panic(err) // can't fail: it has only finite numbers
 	}
@@ -163,11 +165,7 @@ func Decode(text []byte) (*Topology, error) {
 // messages: the graph and the protocols. Files that differ only in names and
 // sources have equal hashes.
 func (t *Topology) Hash() string {
-	b, err := json.Marshal(t.encoding(false))
-	if err != nil {
-		panic(err)
-	}
-	sum := sha256.Sum256(b)
+	sum := sha256.Sum256(t.encode(false))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -2,6 +2,7 @@ package topologies
 
 import (
 	"cmp"
+	"slices"
 	"sync"
 )
 
@@ -101,13 +102,10 @@ func (t *Topology) NodeRanks(node int) []int {
 // MinSMs returns the number of streaming multiprocessors of the smallest GPU,
 // which is the number of threadblocks that can be resident on every GPU.
 func (t *Topology) MinSMs() int {
-	least := 0
-	for i, r := range t.Ranks {
-		if i == 0 || r.SMs < least {
-			least = r.SMs
-		}
+	if len(t.Ranks) == 0 {
+		return 0
 	}
-	return least
+	return slices.MinFunc(t.Ranks, func(a, b Rank) int { return cmp.Compare(a.SMs, b.SMs) }).SMs
 }
 
 // compareEdges orders Topology.Edges.

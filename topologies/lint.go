@@ -37,8 +37,17 @@ func Lint(arg string, o Options) (*Topology, []Finding, error) {
 		all = append(append(r.unmeasured(), r.strayCables(b, t.Nodes)...), r.narrowBuses(b)...)
 	}
 	for _, rule := range lints {
-		for _, msg := range rule(t) {
-			all = append(all, Finding{Msg: msg})
+		first, count := "", 0
+		rule(t, func(format string, args ...any) {
+			if count++; count == 1 {
+				first = fmt.Sprintf(format, args...)
+			}
+		})
+		if count > 1 {
+			first += fmt.Sprintf("; %d more are like this", count-1)
+		}
+		if count > 0 {
+			all = append(all, Finding{Msg: first})
 		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Line < all[j].Line })
@@ -97,30 +106,26 @@ func (r *reader) narrowBuses(b *blueprint) (all []Finding) {
 	return all
 }
 
-// lints is the table of rules for a system as a whole.
-var lints = []func(*Topology) []string{lopsided, uneven, overMemory, idleSwitches}
+// lints is the table of rules for a system as a whole. A rule calls found for each fault.
+var lints = []func(t *Topology, found func(format string, args ...any)){lopsided, uneven, overMemory, idleSwitches}
 
 // lopsided finds GPUs whose links carry more one way than the other.
-func lopsided(t *Topology) []string {
+func lopsided(t *Topology, found func(format string, args ...any)) {
 	rate := map[[2]int]units.Bandwidth{}
 	for _, e := range t.Edges {
 		if max(e.From, e.To) < len(t.Ranks) {
 			rate[[2]int{e.From, e.To}] += e.Bandwidth
 		}
 	}
-	first, count := "", 0
 	for _, e := range t.Edges {
 		a, b := e.From, e.To
 		if max(a, b) >= len(t.Ranks) {
 			continue
 		}
 		if back := rate[[2]int{b, a}]; rate[[2]int{a, b}] > back {
-			if count++; count == 1 {
-				first = fmt.Sprintf("%s sends %s %v, and gets %v back", t.name(a), t.name(b), rate[[2]int{a, b}], back)
-			}
+			found("%s sends %s %v, and gets %v back", t.name(a), t.name(b), rate[[2]int{a, b}], back)
 		}
 	}
-	return andMore(first, count)
 }
 
 // inside returns the bandwidth of each rank within its node, out and in.
@@ -141,52 +146,30 @@ func (t *Topology) inside() (out, in []units.Bandwidth) {
 }
 
 // uneven finds GPUs that can send more than others of their node.
-func uneven(t *Topology) []string {
+func uneven(t *Topology, found func(format string, args ...any)) {
 	out, _ := t.inside()
-	first, count := "", 0
 	for r := 1; r < len(out); r++ {
 		if t.Ranks[r].Node == t.Ranks[r-1].Node && out[r] != out[r-1] {
-			if count++; count == 1 {
-				first = fmt.Sprintf("%s can send %v inside its node, and %s %v", t.name(r), out[r], t.name(r-1), out[r-1])
-			}
+			found("%s can send %v inside its node, and %s %v", t.name(r), out[r], t.name(r-1), out[r-1])
 		}
 	}
-	return andMore(first, count)
 }
 
 // overMemory finds GPUs whose links carry more than their memory.
-func overMemory(t *Topology) []string {
+func overMemory(t *Topology, found func(format string, args ...any)) {
 	out, in := t.inside()
-	first, count := "", 0
 	for r, rank := range t.Ranks {
 		if rank.Memory > 0 && out[r]+in[r] > rank.Memory {
-			if count++; count == 1 {
-				first = fmt.Sprintf("the links of %s carry %v both ways, and its memory %v", t.name(r), out[r]+in[r], rank.Memory)
-			}
+			found("the links of %s carry %v both ways, and its memory %v", t.name(r), out[r]+in[r], rank.Memory)
 		}
 	}
-	return andMore(first, count)
 }
 
 // idleSwitches finds switches that join nothing.
-func idleSwitches(t *Topology) []string {
-	first, count := "", 0
+func idleSwitches(t *Topology, found func(format string, args ...any)) {
 	for v, x := range t.Vertices {
 		if x.Kind == Switch && len(t.Out(v))+len(t.In(v)) < 4 {
-			if count++; count == 1 {
-				first = fmt.Sprintf("%s joins fewer than two things", t.name(v))
-			}
+			found("%s joins fewer than two things", t.name(v))
 		}
 	}
-	return andMore(first, count)
-}
-
-func andMore(first string, count int) []string {
-	switch count {
-	case 0:
-		return nil
-	case 1:
-		return []string{first}
-	}
-	return []string{fmt.Sprintf("%s; %d more are like this", first, count-1)}
 }

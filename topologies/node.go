@@ -4,36 +4,44 @@ package topologies
 // and fabric, with ranks numbered from 0. It returns nil if there is no such
 // node.
 func (t *Topology) Node(node int) *Topology {
-	ranks := t.NodeRanks(node)
-	if len(ranks) == 0 {
+	if len(t.NodeRanks(node)) == 0 {
 		return nil
 	}
-	one := Topology{Name: t.Name, Nodes: 1, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, NoMSCCLFiles: t.NoMSCCLFiles, Protocols: t.Protocols}
-	number := make(map[int]int) // from a vertex of t to its number in the node
-	keep := func(v int) {
-		number[v] = len(one.Vertices)
-		vertex := t.Vertices[v]
-		vertex.Node = 0
-		one.Vertices = append(one.Vertices, vertex)
+	return t.part(1, node, func(v Vertex) bool { return v.Node == node && (v.Kind == GPU || v.Kind == Switch) })
+}
+
+// FirstNodes returns the first n nodes of the system, with the fabric, as a topology of
+// their own; t itself if it has no more. n is 1 at least.
+func (t *Topology) FirstNodes(n int) *Topology {
+	if n >= t.Nodes {
+		return t
 	}
-	for _, r := range ranks {
-		keep(r)
-		rank := t.Ranks[r]
-		rank.Node = 0
-		one.Ranks = append(one.Ranks, rank)
-	}
-	for v := len(t.Ranks); v < len(t.Vertices); v++ {
-		if t.Vertices[v].Node == node && t.Vertices[v].Kind == Switch {
-			keep(v)
+	return t.part(n, 0, func(v Vertex) bool { return v.Node < n })
+}
+
+// part returns the vertices that has takes, and the links between them, as a topology of
+// their own of so many nodes, of which first is node 0.
+func (t *Topology) part(nodes, first int, has func(Vertex) bool) *Topology {
+	some := &Topology{Name: t.Name, Nodes: nodes, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, NoMSCCLFiles: t.NoMSCCLFiles, Protocols: t.Protocols}
+	number := make([]int, len(t.Vertices)) // from a vertex of t to its number in some; -1: left out
+	for v, vertex := range t.Vertices {
+		number[v] = -1
+		if !has(vertex) {
+			continue
+		}
+		number[v] = len(some.Vertices)
+		vertex.Node -= first
+		some.Vertices = append(some.Vertices, vertex)
+		if v < len(t.Ranks) {
+			rank := t.Ranks[v]
+			rank.Node -= first
+			some.Ranks = append(some.Ranks, rank)
 		}
 	}
 	for _, e := range t.Edges {
-		from, inside := number[e.From]
-		to, both := number[e.To]
-		if inside && both {
-			e.From, e.To = from, to
-			one.Edges = append(one.Edges, e)
+		if e.From, e.To = number[e.From], number[e.To]; e.From >= 0 && e.To >= 0 {
+			some.Edges = append(some.Edges, e)
 		}
 	}
-	return &one // edges are sorted, because vertices kept their order
+	return some // edges are sorted, because vertices kept their order
 }

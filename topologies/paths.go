@@ -182,9 +182,7 @@ func (t *Topology) follow(edges []int, from, to int32, s scope) []int {
 		edges = append(edges, int(e))
 		at = int32(t.Edges[e].From)
 	}
-	for i, j := start, len(edges)-1; i < j; i, j = i+1, j-1 {
-		edges[i], edges[j] = edges[j], edges[i]
-	}
+	slices.Reverse(edges[start:])
 	return edges
 }
 

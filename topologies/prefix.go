@@ -55,31 +55,3 @@ func (t *Topology) Alike() bool {
 	}
 	return true
 }
-
-// FirstNodes returns the first n nodes of the system, with the fabric, as a topology of
-// their own; t itself if it has no more. n is 1 at least.
-func (t *Topology) FirstNodes(n int) *Topology {
-	if n >= t.Nodes {
-		return t
-	}
-	some := &Topology{Name: t.Name, Nodes: n, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, NoMSCCLFiles: t.NoMSCCLFiles, Protocols: t.Protocols}
-	number := make([]int, len(t.Vertices)) // from a vertex of t to its number in some; -1: left out
-	for v, vertex := range t.Vertices {
-		number[v] = -1
-		if vertex.Node < n {
-			number[v] = len(some.Vertices)
-			some.Vertices = append(some.Vertices, vertex)
-		}
-	}
-	for _, r := range t.Ranks {
-		if r.Node < n {
-			some.Ranks = append(some.Ranks, r)
-		}
-	}
-	for _, e := range t.Edges {
-		if e.From, e.To = number[e.From], number[e.To]; e.From >= 0 && e.To >= 0 {
-			some.Edges = append(some.Edges, e)
-		}
-	}
-	return some // edges are sorted, because vertices kept their order
-}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/colltune/colltune/internal/safe"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -20,7 +21,7 @@ const matrixGPUs = 16
 // between nodes. An error is w's.
 func Text(w io.Writer, t *topologies.Topology) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s on %s, %s, runtime %s\n", safe.Line(t.Name), many(len(t.Ranks), "rank"), many(t.Nodes, "node"), t.Arch, t.Runtime)
+	fmt.Fprintf(&b, "%s: %s on %s, %s, runtime %s\n", safe.Line(t.Name), units.Count(len(t.Ranks), "rank"), units.Count(t.Nodes, "node"), t.Arch, t.Runtime)
 	links := linksOf(t)
 	for _, nodes := range kinds(t) {
 		b.WriteString("\n" + nodeTitle(t, nodes) + "\n")
@@ -39,13 +40,6 @@ func Text(w io.Writer, t *topologies.Topology) error {
 	return err
 }
 
-func many(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func nodeTitle(t *topologies.Topology, nodes []int) string {
 	first := t.Ranks[t.NodeRanks(nodes[0])[0]]
 	s := "the node"
@@ -57,7 +51,7 @@ func nodeTitle(t *topologies.Topology, nodes []int) string {
 	case t.Nodes > 1:
 		s = fmt.Sprintf("node %d", nodes[0])
 	}
-	s += fmt.Sprintf(": %s of %d SMs", many(len(t.NodeRanks(nodes[0])), "GPU"), first.SMs)
+	s += fmt.Sprintf(": %s of %d SMs", units.Count(len(t.NodeRanks(nodes[0])), "GPU"), first.SMs)
 	if first.Memory > 0 {
 		s += fmt.Sprintf(", memory %v", first.Memory)
 	}

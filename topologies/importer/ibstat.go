@@ -84,38 +84,25 @@ func (m *machine) rated(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("ibstat: %w", err)
 	}
-	var down, unknown []string
-	m.nics = slices.DeleteFunc(m.nics, func(d device) bool {
-		i := slices.IndexFunc(all, func(a adapter) bool { return a.name == d.id })
-		switch {
-		case i < 0:
-			unknown = append(unknown, d.id)
-		case all[i].bandwidth == 0:
-			down = append(down, d.id)
+	var names []string
+	rates := map[string]units.Bandwidth{}
+	for _, a := range all {
+		if names = append(names, a.name); !slices.Contains(names[:len(names)-1], a.name) {
+			rates[a.name] = a.bandwidth
 		}
-		return i < 0 || all[i].bandwidth == 0
+	}
+	m.leaveOut(", as no port of them is active", func(d device) bool {
+		rate, known := rates[d.id]
+		return known && rate == 0
 	})
+	m.leaveOut(", as ibstat does not know them", func(d device) bool { return rates[d.id] == 0 })
 	for i := range m.nics {
-		at := slices.IndexFunc(all, func(a adapter) bool { return a.name == m.nics[i].id })
-		m.nics[i].bandwidth, m.nics[i].from, m.nics[i].guess = all[at].bandwidth, "ibstat", ""
-	}
-	if len(down) > 0 {
-		m.note("left out, as no port of them is active: %s", some(down))
-	}
-	if len(unknown) > 0 {
-		m.note("left out, as ibstat does not know them: %s", some(unknown))
+		m.nics[i].bandwidth, m.nics[i].from, m.nics[i].guess = rates[m.nics[i].id], "ibstat", ""
 	}
 	if len(m.nics) == 0 {
-		return fmt.Errorf("ibstat: none of the NICs is up: it has %s", some(names(all)))
+		return fmt.Errorf("ibstat: none of the NICs is up: it has %s", some(names))
 	}
 	return nil
-}
-
-func names(all []adapter) (names []string) {
-	for _, a := range all {
-		names = append(names, a.name)
-	}
-	return names
 }
 
 // HCA selects NICs in the syntax of NCCL_IB_HCA: mlx5 takes those whose name
@@ -151,33 +138,26 @@ func (h HCA) takes(id string) bool {
 
 // only drops the NICs that the selection does not include.
 func (m *machine) only(h HCA) error {
-	var had, out []string
-	m.nics = slices.DeleteFunc(m.nics, func(d device) bool {
+	var had []string
+	for _, d := range m.nics {
 		had = append(had, d.id)
-		if !h.takes(d.id) {
-			out = append(out, d.id)
-			return true
-		}
-		return false
-	})
+	}
 	for _, name := range h.names {
 		one := HCA{exact: h.exact, names: []string{name}}
 		if !slices.ContainsFunc(had, one.takes) {
 			return fmt.Errorf("--hca: no NIC is called %s: it has %s", cut(name), some(had))
 		}
 	}
+	m.leaveOut(", as asked", func(d device) bool { return !h.takes(d.id) })
 	if len(m.nics) == 0 {
 		return fmt.Errorf("--hca leaves out all NICs: want --nic none for that")
-	}
-	if len(out) > 0 {
-		m.note("left out, as asked: %s", some(out))
 	}
 	return nil
 }
 
-// apart notes NICs that are close to no GPU: they are often for storage or
+// noteApart notes NICs that are close to no GPU: they are often for storage or
 // management and should not carry collectives.
-func (m *machine) apart() {
+func (m *machine) noteApart() {
 	home := map[*place]bool{}
 	for _, g := range m.gpus {
 		if g.up != nil {

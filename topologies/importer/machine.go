@@ -171,17 +171,7 @@ func (m *machine) chooseNICs(o Options) error {
 			return err
 		}
 	}
-	var slow []string
-	m.nics = slices.DeleteFunc(m.nics, func(d device) bool {
-		if d.bandwidth > 0 && d.bandwidth < slowest {
-			slow = append(slow, d.id)
-			return true
-		}
-		return false
-	})
-	if len(slow) > 0 {
-		m.note("left out as slower than 10 Gb/s: %s", some(slow))
-	}
+	m.leaveOut(" as slower than 10 Gb/s", func(d device) bool { return d.bandwidth > 0 && d.bandwidth < slowest })
 	if o.NIC.Bandwidth > 0 {
 		if o.NIC.Count > 0 && o.NIC.Count != len(m.nics) || len(m.nics) == 0 {
 			m.placeNICs(max(o.NIC.Count, 0), o.NIC.Bandwidth)
@@ -196,11 +186,26 @@ func (m *machine) chooseNICs(o Options) error {
 			return fmt.Errorf("it does not say how fast NIC %s is: want --nic with a bandwidth such as 25GB/s, or none to leave NICs out, or --ibstat with what ibstat prints", d.id)
 		}
 	}
-	m.apart()
+	m.noteApart()
 	if o.Nodes > 1 && len(m.nics) == 0 {
 		return fmt.Errorf("%d nodes and no NIC between them: want --nic with a bandwidth such as 25GB/s, or 4x25GB/s for four a node", o.Nodes)
 	}
 	return nil
+}
+
+// leaveOut drops the NICs that are out, and notes them.
+func (m *machine) leaveOut(why string, out func(device) bool) {
+	var left []string
+	m.nics = slices.DeleteFunc(m.nics, func(d device) bool {
+		if out(d) {
+			left = append(left, d.id)
+			return true
+		}
+		return false
+	})
+	if len(left) > 0 {
+		m.note("left out%s: %s", why, some(left))
+	}
 }
 
 // placeNICs replaces the NICs by count new ones, or one for each GPU if count is
@@ -227,31 +232,16 @@ func (m *machine) placeNICs(count int, bandwidth units.Bandwidth) {
 
 // linked reports whether direct links and switches connect all GPUs, without PCIe.
 func (m *machine) linked() bool {
-	boss := make([]int, len(m.gpus)+1) // union-find over the GPUs; the last entry is the switch
-	for i := range boss {
-		boss[i] = i
-	}
-	find := func(i int) int {
-		for boss[i] != i {
-			boss[i] = boss[boss[i]]
-			i = boss[i]
-		}
-		return i
-	}
+	group := apart(len(m.gpus) + 1) // the last is the switch
 	for p := range m.links {
-		boss[find(p[0])] = find(p[1])
+		merge(group, p[0], p[1])
 	}
 	for g, c := range m.hub {
 		if c > 0 {
-			boss[find(g)] = find(len(m.gpus))
+			merge(group, g, len(m.gpus))
 		}
 	}
-	for g := range m.gpus {
-		if find(g) != find(0) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(group[:len(m.gpus)], func(of int) bool { return of != group[0] })
 }
 
 // some lists names, abbreviated if there are many.

@@ -98,23 +98,14 @@ func maker(c *element) string {
 	return "intel"
 }
 
-// lane returns the bandwidth NCCL assumes for one PCIe lane, in 100 Mb/s
-// (graph/topo.cc). Like NCCL, it takes an unknown speed for the third generation.
+// lanes are the bandwidths NCCL assumes for one PCIe lane, in 100 Mb/s (graph/topo.cc).
+var lanes = map[string]int{"2.5": 15, "5": 30, "16": 120, "32": 240, "64": 480}
+
+// lane returns the bandwidth of one PCIe lane. Like NCCL, it takes an unknown speed for the
+// third generation.
 func lane(speed string) int {
 	number, _, _ := strings.Cut(strings.TrimSpace(speed), " ")
-	switch strings.TrimSuffix(number, ".0") {
-	case "2.5":
-		return 15
-	case "5":
-		return 30
-	case "16":
-		return 120
-	case "32":
-		return 240
-	case "64":
-		return 480
-	}
-	return 60
+	return cmp.Or(lanes[strings.TrimSuffix(number, ".0")], 60)
 }
 
 // pcie returns the bandwidth of a device's link upwards.

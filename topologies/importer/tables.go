@@ -2,6 +2,7 @@ package importer
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -93,7 +94,8 @@ var nvLinks = lazyregexp.New(`^NV([0-9]{1,3})$`)
 func readNVIDIA(_ string, text []byte, m *machine) error {
 	lines := linesOf(text)
 	at := slices.IndexFunc(lines, func(f []string) bool { return len(f) > 0 && f[0] == "GPU0" })
-	if at+1 < len(lines) && len(lines[at]) > 1 && !gpuLabel().MatchString(lines[at][1]) && lines[at][1] != "CPU" && !isHeader(lines[at]) {
+	// A row, unlike the header, has an X on the diagonal.
+	if at+1 < len(lines) && len(lines[at]) > 1 && !gpuLabel().MatchString(lines[at][1]) && lines[at][1] != "CPU" && slices.Contains(lines[at], "X") {
 		return errors.New("the header of the table is missing: want the whole text of nvidia-smi topo -m")
 	}
 	table, err := readMatrix(lines, at)
@@ -118,11 +120,7 @@ func readNVIDIA(_ string, text []byte, m *machine) error {
 		m.gpus = append(m.gpus, device{id: table.names[i], up: places[i]})
 	}
 	for _, i := range nics {
-		id := table.names[i]
-		if name, ok := names[id]; ok {
-			id = name
-		}
-		m.nics = append(m.nics, device{id: id, up: places[i]})
+		m.nics = append(m.nics, device{id: cmp.Or(names[table.names[i]], table.names[i]), up: places[i]})
 	}
 	m.joined = true
 	return nil
@@ -162,12 +160,6 @@ func pairs(table *matrix, gpus []int, m *machine) (far [][]int, err error) {
 	return far, nil
 }
 
-// isHeader tells a header from a row of the table: every row has an X on the
-// diagonal.
-func isHeader(fields []string) bool {
-	return !slices.Contains(fields, "X")
-}
-
 // nicNames reads the legend of NICs, whose lines look like NIC0: mlx5_0.
 func nicNames(lines [][]string) map[string]string {
 	names := map[string]string{}
@@ -185,10 +177,7 @@ func nicNames(lines [][]string) map[string]string {
 // devices.
 func cluster(far [][]int) []*place {
 	up := make([]*place, len(far))
-	group := make([]int, len(far))
-	for i := range group {
-		group[i] = i
-	}
+	group := apart(len(far))
 	for level := range nearness[:len(nearness)-1] {
 		if nearness[level] == "PHB" {
 			continue // there is no switch to add for a host bridge
@@ -205,6 +194,15 @@ func cluster(far [][]int) []*place {
 		group = merged
 	}
 	return up
+}
+
+// apart returns the groups of n devices before any merge.
+func apart(n int) []int {
+	group := make([]int, n)
+	for i := range group {
+		group[i] = i
+	}
+	return group
 }
 
 // merge joins the groups of two devices. A group is identified by its first
@@ -240,13 +238,7 @@ func addLevel(up []*place, before, merged []int, last bool) {
 		}
 		if up[i] == nil {
 			up[i] = p
-			continue
-		}
-		top := up[i]
-		for top.up != nil {
-			top = top.up
-		}
-		if top != p {
+		} else if top := up[i].processor(); top != p {
 			top.up = p
 		}
 	}
