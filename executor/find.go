@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/internal/child"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/suggest"
 )
 
@@ -156,10 +157,7 @@ func findKind(name string, dirs []string) (Command, error) {
 			return Command{Name: name, Path: path}, nil
 		}
 	}
-	var known []string
-	for _, f := range List(dirs...) {
-		known = append(known, f.Name)
-	}
+	known := lists.Map(List(dirs...), func(f Found) string { return f.Name })
 	return Command{}, fmt.Errorf("%w: %q%s: want one of %s, or the path of a plugin", ErrNotFound, name, suggest.DidYouMean(name, known), strings.Join(known, ", "))
 }
 

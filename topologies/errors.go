@@ -3,6 +3,8 @@ package topologies
 import (
 	"fmt"
 	"strings"
+
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // Error is one fault of a topology file.
@@ -32,18 +34,10 @@ type ErrorList []*Error
 
 // Error gives all errors, a line each.
 func (l ErrorList) Error() string {
-	lines := make([]string, len(l))
-	for i, e := range l {
-		lines[i] = e.Error()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lists.Map(l, (*Error).Error), "\n")
 }
 
 // Unwrap returns the errors, for errors.As.
 func (l ErrorList) Unwrap() []error {
-	all := make([]error, len(l))
-	for i, e := range l {
-		all[i] = e
-	}
-	return all
+	return lists.Map(l, func(e *Error) error { return e })
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/internal/units"
 )
@@ -113,11 +114,7 @@ func generatorKind(kind string) bool {
 
 // generatorKinds lists the kinds of generator.
 func generatorKinds() []string {
-	names := make([]string, len(generators))
-	for i, g := range generators {
-		names[i] = g.kind
-	}
-	return names
+	return lists.Map(generators, func(g generator) string { return g.kind })
 }
 
 // generate makes the blueprint of KIND:rest.

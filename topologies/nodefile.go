@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/suggest"
 )
 
@@ -90,15 +91,10 @@ func (n *nodePlan) readLinks(t *table) bool {
 
 // wire reads what links and switches have in common.
 func (t *table) wire() wire {
-	names := make([]string, len(nodeLinks))
-	for i, k := range nodeLinks {
-		names[i] = k.String()
-	}
+	names := lists.Map(nodeLinks, LinkKind.String)
 	kind := nodeLinks[slices.Index(names, t.choice("kind", names...))]
-	w := wire{kind: kind, count: 1, bandwidth: t.bandwidth("bandwidth"), latency: t.duration("latency")}
-	if t.has("count") {
-		w.count = t.whole("count", 1, maxCount)
-	}
+	w := t.netWire()
+	w.kind = kind
 	return w
 }
 
@@ -168,10 +164,7 @@ func (n *nodePlan) switchNamed(t *table, key, name string) (int, bool) {
 		return i, false
 	}
 	if i < 0 {
-		names := make([]string, len(n.switches))
-		for j, s := range n.switches {
-			names[j] = s.name
-		}
+		names := lists.Map(n.switches, func(s switchPlan) string { return s.name })
 		t.fail(key, "unknown switch %s%s: want the name of a [[%s]]", shown(name), suggest.DidYouMean(name, names), n.at("switch"))
 	}
 	return i, i >= 0

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/internal/units"
 )
@@ -229,9 +230,5 @@ func (c *Protocol) check(p Proto) error {
 }
 
 func list[T fmt.Stringer](all []T) string {
-	names := make([]string, len(all))
-	for i, x := range all {
-		names[i] = x.String()
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(lists.Map(all, T.String), ", ")
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/colltune/colltune/executor/host"
 	"github.com/colltune/colltune/executor/protocol"
 	"github.com/colltune/colltune/executor/wire"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -135,10 +136,7 @@ var checks = []checkRow{
 		if len(x.desc.Fingerprint) == 0 {
 			return "", errors.New("none: a measurement always depends on something")
 		}
-		var pairs []string
-		for _, name := range slices.Sorted(maps.Keys(x.desc.Fingerprint)) {
-			pairs = append(pairs, name+"="+x.desc.Fingerprint[name])
-		}
+		pairs := lists.Map(slices.Sorted(maps.Keys(x.desc.Fingerprint)), func(name string) string { return name + "=" + x.desc.Fingerprint[name] })
 		return strings.Join(pairs, " "), nil
 	}},
 	{"traits", nil, checkDescription},

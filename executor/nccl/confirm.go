@@ -11,6 +11,7 @@ import (
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/nccl/debuglog"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // debugEnvironment makes the library log the variables it reads and the algorithms it
@@ -109,9 +110,6 @@ func countNames(all []string) string {
 	for _, name := range all {
 		count[name]++
 	}
-	var texts []string
-	for _, name := range slices.Sorted(maps.Keys(count)) {
-		texts = append(texts, fmt.Sprintf("%d × %s", count[name], name))
-	}
+	texts := lists.Map(slices.Sorted(maps.Keys(count)), func(name string) string { return fmt.Sprintf("%d × %s", count[name], name) })
 	return strings.Join(texts, ", ")
 }

@@ -4,6 +4,8 @@ import (
 	"html"
 	"strconv"
 	"strings"
+
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // CSV is s as the contents of a cell, before the quotes of CSV. Hidden characters,
@@ -27,11 +29,7 @@ func isNumber(s string) bool {
 
 // CSVRow is a row with every cell as CSV makes it.
 func CSVRow(cells []string) []string {
-	row := make([]string, len(cells))
-	for i, c := range cells {
-		row[i] = CSV(c)
-	}
-	return row
+	return lists.Map(cells, CSV)
 }
 
 // markup are the characters that Markdown takes for markup within a line.

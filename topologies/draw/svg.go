@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/internal/safe"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -62,7 +63,7 @@ func SVG(w io.Writer, t *topologies.Topology) error {
 }
 
 func (p *picture) caption() string {
-	s := fmt.Sprintf("%s: %s on %s", p.t.Name, many(len(p.t.Ranks), "rank"), many(p.t.Nodes, "node"))
+	s := fmt.Sprintf("%s: %s on %s", p.t.Name, units.Count(len(p.t.Ranks), "rank"), units.Count(p.t.Nodes, "node"))
 	if p.t.Nodes > svgNodes {
 		s += fmt.Sprintf(", the first %d drawn", svgNodes)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/internal/lazyregexp"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -138,10 +139,7 @@ func (h HCA) takes(id string) bool {
 
 // only drops the NICs that the selection does not include.
 func (m *machine) only(h HCA) error {
-	var had []string
-	for _, d := range m.nics {
-		had = append(had, d.id)
-	}
+	had := lists.Map(m.nics, device.name)
 	for _, name := range h.names {
 		one := HCA{exact: h.exact, names: []string{name}}
 		if !slices.ContainsFunc(had, one.takes) {

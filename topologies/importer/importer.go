@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -103,10 +104,7 @@ func Import(file string, text []byte, o Options) (*Result, error) {
 		r.Topology = t
 		return r, nil
 	}
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.name
-	}
+	names := lists.Map(formats, func(f format) string { return f.name })
 	return fail(fmt.Errorf("unknown format: want the text of %s", strings.Join(names, ", ")))
 }
 

@@ -46,6 +46,8 @@ type device struct {
 	serves    []int           // GPUs of a NIC that --nic added; nil for NICs of the text
 }
 
+func (d device) name() string { return d.id }
+
 // place is an inner vertex of the PCIe tree: a PCIe switch, or a processor at a
 // root.
 type place struct {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -57,13 +58,7 @@ func (m *model) runtime() string {
 }
 
 // ModelNames lists the values of --gpu.
-func ModelNames() []string {
-	names := make([]string, len(models))
-	for i := range models {
-		names[i] = models[i].name
-	}
-	return names
-}
+func ModelNames() []string { return lists.Map(models, func(m model) string { return m.name }) }
 
 func modelNamed(name string) *model {
 	i := slices.IndexFunc(models, func(m model) bool { return strings.EqualFold(m.name, name) })

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -124,10 +125,7 @@ func (w *writer) links() {
 		counts := slices.Sorted(maps.Keys(group))
 		slices.Reverse(counts)
 		for _, c := range counts {
-			var pairs []string
-			for _, p := range group[c] {
-				pairs = append(pairs, fmt.Sprintf("[%d, %d]", p[0], p[1]))
-			}
+			pairs := lists.Map(group[c], func(p [2]int) string { return fmt.Sprintf("[%d, %d]", p[0], p[1]) })
 			keys := []string{"pairs", "[" + strings.Join(pairs, ", ") + "]", "kind", quote(kind.String()), "count", fmt.Sprint(c),
 				"bandwidth", quote(speed), "latency", quote(latency)}
 			if i == 1 {
@@ -196,10 +194,7 @@ func (w *writer) far(nic device, gpus []int, bus units.Bandwidth) {
 
 // nicSources returns the sources of the NICs' bandwidth and latencies.
 func (w *writer) nicSources(nics []device, bus bool) []string {
-	var names []string
-	for _, d := range nics {
-		names = append(names, d.id)
-	}
+	names := lists.Map(nics, device.name)
 	speed := w.m.file + ", " + some(names)
 	if from := nics[0].from; from != "" {
 		speed = from + ", " + some(names)

@@ -1,0 +1,11 @@
+// Package lists has what package slices lacks.
+package lists
+
+// Map returns what f makes of each element, in order.
+func Map[T, U any](all []T, f func(T) U) []U {
+	made := make([]U, len(all))
+	for i, x := range all {
+		made[i] = f(x)
+	}
+	return made
+}
