@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/units"
 )
@@ -272,7 +273,7 @@ func (m *Map) planIn(name string) (Plan, error) {
 		return Plan{}, err
 	}
 	defer folder.Close()
-	text, err := readPlan(folder)
+	text, err := readLimited(folder, planFile)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -355,9 +356,5 @@ func nodesText(nodes []int) string {
 }
 
 func joinInts(all []int) string {
-	words := make([]string, len(all))
-	for i, n := range all {
-		words[i] = strconv.Itoa(n)
-	}
-	return strings.Join(words, ",")
+	return strings.Join(lists.Map(all, strconv.Itoa), ",")
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -67,14 +66,7 @@ func (l mapList) without(nodes int) mapList {
 func (l mapList) encode() []byte {
 	var b strings.Builder
 	b.WriteString("# A colltune map: its numbers of nodes, each a campaign in nodes-N. `colltune resume` goes on with it.\n")
-	fmt.Fprintf(&b, "schema = %s\nnodes = [", tomlString(MapSchema))
-	for i, n := range l.nodes {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(strconv.Itoa(n))
-	}
-	b.WriteString("]\n")
+	fmt.Fprintf(&b, "schema = %s\nnodes = %s\n", tomlString(MapSchema), tomlNumbers(l.nodes))
 	for _, n := range slices.Sorted(maps.Keys(l.unmade)) {
 		fmt.Fprintf(&b, "\n# A campaign that is still to be made.\n[[unmade]]\nplan = %s\n", tomlString(string(l.unmade[n].encode())))
 	}
@@ -90,17 +82,9 @@ func sumLine(text string) string {
 // readMapList reads map.toml. The error wraps fs.ErrNotExist if there is none, and is a
 // *LineError if it was changed.
 func readMapList(folder *os.Root) (mapList, error) {
-	f, err := openRegular(folder, mapFile, os.O_RDONLY)
+	text, err := readLimited(folder, mapFile)
 	if err != nil {
 		return mapList{}, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxPlan+1))
-	if err != nil {
-		return mapList{}, err
-	}
-	if len(text) > maxPlan {
-		return mapList{}, &LineError{mapFile, 0, fmt.Sprintf("more than %d bytes", maxPlan)}
 	}
 	l, err := parseMapList(string(text))
 	if err != nil {

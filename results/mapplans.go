@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // NotOneMapError reports two campaigns that differ in more than their numbers of nodes.
@@ -60,11 +61,7 @@ func (p Plan) anyNodes() Plan {
 
 // MapCommand returns the command line that makes the plans, as Plan.Command does for one.
 func MapCommand(plans []Plan) string {
-	var nodes []int
-	for _, p := range plans {
-		nodes = append(nodes, p.Topology.Nodes)
-	}
-	return commandOn(plans, nodes)
+	return commandOn(plans, lists.Map(plans, func(p Plan) int { return p.Topology.Nodes }))
 }
 
 // commandOn is the command line of a map of numbers of nodes, some of whose plans these are.

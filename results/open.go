@@ -166,7 +166,7 @@ func openFolder(folder *os.Root, write bool) (c *Campaign, err error) {
 
 // open reads the folder. held is its lock, or nil for reading only.
 func open(folder *os.Root, held *os.File) (*Campaign, error) {
-	text, err := readPlan(folder)
+	text, err := readLimited(folder, planFile)
 	if err != nil {
 		return nil, err
 	}

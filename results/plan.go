@@ -66,6 +66,14 @@ func (p Plan) Placements() []string {
 	return []string{p.Placement}
 }
 
+// PlacementText is a placement in words.
+func PlacementText(placement string) string {
+	if placement == "in" {
+		return "in place"
+	}
+	return "out of place"
+}
+
 // normal is the plan with its lists in a fixed order.
 func (p Plan) normal() Plan {
 	p.Sizes = slices.Clone(p.Sizes)

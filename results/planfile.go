@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/tomlfile"
 	"github.com/colltune/colltune/internal/units"
@@ -72,14 +73,7 @@ func (p Plan) encode() []byte {
 	text("op", p.Op)
 	text("dtype", p.DType)
 	text("placement", p.Placement)
-	b.WriteString("sizes = [")
-	for i, n := range p.Sizes {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(strconv.FormatInt(n, 10))
-	}
-	b.WriteString("]\n")
+	fmt.Fprintf(&b, "sizes = %s\n", tomlNumbers(p.Sizes))
 	number("iters", int64(p.Iters))
 	number("warmup_iters", int64(p.Warmup))
 	number("seed", p.Seed)
@@ -108,6 +102,11 @@ func (p Plan) encode() []byte {
 	return []byte(b.String())
 }
 
+// tomlNumbers is a list of numbers.
+func tomlNumbers[N int | int64](all []N) string {
+	return "[" + strings.Join(lists.Map(all, func(n N) string { return strconv.FormatInt(int64(n), 10) }), ", ") + "]"
+}
+
 // tomlString quotes a string. A text of several lines stays as it is, if TOML has
 // a way to write it; all else is escaped.
 func tomlString(s string) string {
@@ -119,16 +118,16 @@ func tomlString(s string) string {
 	return safe.TOML(s)
 }
 
-// readPlan reads the bytes of a campaign.toml.
-func readPlan(folder *os.Root) ([]byte, error) {
-	f, err := openRegular(folder, planFile, os.O_RDONLY)
+// readLimited reads the bytes of a campaign.toml or map.toml.
+func readLimited(folder *os.Root, file string) ([]byte, error) {
+	f, err := openRegular(folder, file, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxPlan+1))
 	if err == nil && len(text) > maxPlan {
-		err = &LineError{planFile, 0, fmt.Sprintf("more than %d bytes", maxPlan)}
+		err = &LineError{file, 0, fmt.Sprintf("more than %d bytes", maxPlan)}
 	}
 	return text, err
 }

@@ -3,6 +3,8 @@ package results
 import (
 	"math"
 	"slices"
+
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // Significant is the probability of chance (RankSum) below which two times differ.
@@ -71,9 +73,5 @@ func Apart(a, b [][]float64) bool {
 
 // medians are those of the trials.
 func medians(trials [][]float64) []float64 {
-	all := make([]float64, len(trials))
-	for i := range trials {
-		all[i] = Median(trials[i])
-	}
-	return all
+	return lists.Map(trials, Median)
 }

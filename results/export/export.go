@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
@@ -115,11 +116,7 @@ var formats = []format{
 
 // Formats lists the formats that Write can write.
 func Formats() []string {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.name
-	}
-	return names
+	return lists.Map(formats, func(f format) string { return f.name })
 }
 
 // Write writes a campaign's winners into a folder, without folders below it.
@@ -230,7 +227,7 @@ func (r Report) Print(w io.Writer) error {
 			continue
 		}
 		fmt.Fprintf(&b, "%s: %s to %s bytes, multiples of %d, %s\n",
-			f.Name, units.Bytes(f.MinBytes).String(), units.Bytes(f.MaxBytes).String(), f.Granularity, placementText(f.Placement))
+			f.Name, units.Bytes(f.MinBytes).String(), units.Bytes(f.MaxBytes).String(), f.Granularity, results.PlacementText(f.Placement))
 	}
 	for _, l := range r.Losses {
 		if l.Percent < 0.05 {
@@ -265,14 +262,6 @@ func exportable(c *results.Campaign) (map[table.Cell][]table.Measured, error) {
 
 func nothingMeasured(c *results.Campaign) error {
 	return fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
-}
-
-// placementText is a placement in words.
-func placementText(placement string) string {
-	if placement == "in" {
-		return "in place"
-	}
-	return "out of place"
 }
 
 // provenance returns the lines in every exported file about its origin and the

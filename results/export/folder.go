@@ -15,6 +15,7 @@ import (
 
 	"github.com/colltune/colltune/internal/atomicfile"
 	"github.com/colltune/colltune/internal/filelock"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/tuning"
 )
@@ -42,10 +43,7 @@ type folder struct {
 // newFolder describes an export's folder. tail is a pattern for the part of this format's
 // file names that comes after the calls.
 func newFolder(dir string, p results.Plan, tail string) *folder {
-	var served []string
-	for _, placement := range p.Placements() {
-		served = append(served, regexp.QuoteMeta(callName(p, placement)))
-	}
+	served := lists.Map(p.Placements(), func(placement string) string { return regexp.QuoteMeta(callName(p, placement)) })
 	return folderOf(dir, `colltune-(?:`+strings.Join(served, "|")+`)-`+tail)
 }
 

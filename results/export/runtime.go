@@ -10,6 +10,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/compiler/mscclpp"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
@@ -56,11 +57,8 @@ func Runtimes() []Runtime {
 }
 
 // RuntimeNames lists the names of Runtimes, in their order.
-func RuntimeNames() (names []string) {
-	for _, r := range Runtimes() {
-		names = append(names, r.Name)
-	}
-	return names
+func RuntimeNames() []string {
+	return lists.Map(Runtimes(), func(r Runtime) string { return r.Name })
 }
 
 // RuntimeNamed returns one of Runtimes, or an error that lists the names.

@@ -3,6 +3,7 @@ package intervals
 import (
 	"strings"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -47,10 +48,12 @@ func (z Zone) String() string {
 const oneNode = "none"
 
 // bands are the bands of sizes, with where they end.
-var bands = []struct {
+type zoneBand struct {
 	name string
 	end  int64
-}{
+}
+
+var bands = []zoneBand{
 	{"below 64K", 64 << 10},
 	{"64K to 1M", 1 << 20},
 	{"1M to 16M", 16 << 20},
@@ -60,11 +63,8 @@ var bands = []struct {
 const lastBand = "from 16M"
 
 // Bands lists the bands of sizes, rising.
-func Bands() (names []string) {
-	for _, b := range bands {
-		names = append(names, b.name)
-	}
-	return append(names, lastBand)
+func Bands() []string {
+	return append(lists.Map(bands, func(b zoneBand) string { return b.name }), lastBand)
 }
 
 // BandOf returns the band of a size in bytes.

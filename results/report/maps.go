@@ -1,16 +1,14 @@
 package report
 
 import (
-	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
 	"math"
 	"slices"
-	"strings"
 
-	"github.com/colltune/colltune/internal/safe"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // Maps is a page of maps of who is the fastest where.
@@ -108,34 +106,17 @@ func (m *Maps) Write(w io.Writer) error {
 	for i := range m.Maps {
 		drawn.Maps = append(drawn.Maps, m.Maps[i].draw())
 	}
-	var b strings.Builder
-	if err := templateOf("maps", mapsText, chartText).Execute(&b, drawn); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	_, err := io.WriteString(w, safe.Terminal(b.String()))
-	return err
-}
-
-// winners counts at how many calls each is the fastest, the most often first.
-func (m *Map) winners() (names []string, wins map[string]int) {
-	wins = map[string]int{}
-	for _, r := range m.Rows {
-		for _, c := range r.Cells {
-			if wins[c.Winner]++; wins[c.Winner] == 1 {
-				names = append(names, c.Winner)
-			}
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(wins[b], wins[a]), strings.Compare(a, b)) })
-	return names, wins
+	return write(w, templateOf("maps", mapsText, chartText), drawn)
 }
 
 // draw gives each that wins a colour, as far as there are colours, and then the others.
 func (m *Map) draw() drawnMap {
-	names, wins := m.winners()
-	calls := 0
-	for _, n := range wins {
-		calls += n
+	wins, calls := map[string]int{}, 0 // how many calls each is the fastest at
+	for _, r := range m.Rows {
+		for _, c := range r.Cells {
+			wins[c.Winner]++
+			calls++
+		}
 	}
 	d := drawnMap{Title: clip(m.Title, nameRoom), Number: m.Number}
 	if d.Number == "" {
@@ -151,7 +132,7 @@ func (m *Map) draw() drawnMap {
 		}
 		return of[name]
 	}
-	for _, n := range names {
+	for _, n := range byCount(wins) {
 		d.Legend = append(d.Legend, legendItem{colour(n), clip(n, nameRoom), fmt.Sprintf("%d of %d", wins[n], calls)})
 	}
 	sizes := m.sizes()
@@ -239,11 +220,7 @@ func (c *MapCell) text(row string) string {
 func (r *MapRow) draw(sizes []int64, colour func(string) string) drawnRow {
 	d := drawnRow{Label: clip(r.Label, wordRoom), Head: r.Head}
 	for _, line := range r.Table {
-		cells := make([]string, len(line))
-		for i, text := range line {
-			cells[i] = clip(text, nameRoom)
-		}
-		d.Table = append(d.Table, cells)
+		d.Table = append(d.Table, lists.Map(line, func(text string) string { return clip(text, nameRoom) }))
 	}
 	if r.Mixing > 0 {
 		d.Mixing = brief(r.Mixing)

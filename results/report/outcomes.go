@@ -57,12 +57,8 @@ func candidates(c table.Candidates) (parts, refused []count) {
 	for i := range parts {
 		parts[i].Width = percent(parts[i].N, total)
 	}
-	names := slices.Collect(maps.Keys(c.Refused))
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(c.Refused[b], c.Refused[a]), strings.Compare(a, b))
-	})
 	rest := count{Name: "others"}
-	for i, name := range names {
+	for i, name := range byCount(c.Refused) {
 		if i >= mostCounts {
 			rest.N += c.Refused[name]
 			continue
@@ -147,8 +143,7 @@ func outcomes(trials []results.Trial) (counts []count, failures []failure, more 
 			counts = append(counts, count{Name: string(m.outcome), N: n, Meaning: m.meaning})
 		}
 	}
-	kinds := slices.Collect(maps.Keys(groups))
-	slices.SortFunc(kinds, func(a, b kind) int {
+	kinds := slices.SortedFunc(maps.Keys(groups), func(a, b kind) int {
 		return cmp.Or(cmp.Compare(rank(a.outcome), rank(b.outcome)), cmp.Compare(groups[b].n, groups[a].n), strings.Compare(a.note, b.note))
 	})
 	for i, k := range kinds {

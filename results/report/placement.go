@@ -1,11 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
@@ -53,18 +50,11 @@ const palette = 8
 // goes to the one that wins most.
 func colours(t *table.Table) map[string]string {
 	wins := map[string]int{}
-	var names []string
 	for i := range t.Rows {
-		if wins[t.Rows[i].Algorithm] == 0 {
-			names = append(names, t.Rows[i].Algorithm)
-		}
 		wins[t.Rows[i].Algorithm]++
 	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(wins[b], wins[a]), strings.Compare(a, b))
-	})
 	of := map[string]string{}
-	for i, n := range names {
+	for i, n := range byCount(wins) {
 		of[n] = fmt.Sprintf("c%d", i%palette+1)
 	}
 	return of
@@ -81,7 +71,7 @@ func newPlacement(name string, sizes []int64, t *table.Table, curves []table.Cur
 	if len(rows) == 0 {
 		return nil
 	}
-	p := &placement{Name: name, Title: placementText(name)}
+	p := &placement{Name: name, Title: results.PlacementText(name)}
 	for _, r := range rows {
 		p.Interval = p.Interval || r.TimeCIUS[0] != r.TimeCIUS[1]
 		p.Compared = p.Compared || r.Speedup != nil

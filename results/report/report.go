@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -105,11 +104,16 @@ func Write(w io.Writer, c *results.Campaign, t *table.Table, explain Explain) er
 	p.Parts, p.Refused = candidates(t.Candidates)
 	p.Counts, p.Failures, p.MoreFailed = outcomes(trials)
 	p.Warnings = warnings(t, plan, trials)
-	var b bytes.Buffer
-	if err := templateOf("page", pageText, chartText, programText).Execute(&b, &p); err != nil {
+	return write(w, templateOf("page", pageText, chartText, programText), &p)
+}
+
+// write fills in a template.
+func write(w io.Writer, t *template.Template, data any) error {
+	var b strings.Builder
+	if err := t.Execute(&b, data); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	_, err := io.WriteString(w, safe.Terminal(b.String())) // covers all text in the templates' data
+	_, err := io.WriteString(w, safe.Terminal(b.String())) // covers all text in the data
 	return err
 }
 

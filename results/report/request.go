@@ -75,7 +75,7 @@ func collectiveText(plan results.Plan) string {
 	if plan.Placement == "both" {
 		return s + ", in place and out of place"
 	}
-	return s + ", " + placementText(plan.Placement)
+	return s + ", " + results.PlacementText(plan.Placement)
 }
 
 func sizesText(plan results.Plan) string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -64,11 +65,8 @@ func sizeTicks(s scale, sizes []int64, most int) []tick {
 		}
 		break
 	}
-	var marks []tick
-	for _, n := range slices.Compact([]int64{sizes[0], sizes[len(sizes)-1]}) {
-		marks = append(marks, tick{s.at(float64(n)), units.Bytes(n).String()})
-	}
-	return marks
+	ends := slices.Compact([]int64{sizes[0], sizes[len(sizes)-1]})
+	return lists.Map(ends, func(n int64) tick { return tick{s.at(float64(n)), units.Bytes(n).String()} })
 }
 
 // valueScale is a scale that holds all values, from the pixel bottom upwards to

@@ -1,16 +1,17 @@
 package report
 
 import (
-	"encoding/json"
-	"fmt"
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results/table"
 )
 
 // clip makes a text fit for a page, and cuts it to length: a journal may hold any
@@ -64,27 +65,15 @@ func bandText(b *[2]float64) string {
 // parametersText prints parameters as the winning table does: a=1 b=ring, and only
 // the beginning of long ones.
 func parametersText(parameters map[string]any) string {
-	var words []string
-	for _, name := range slices.Sorted(maps.Keys(parameters)) {
-		value, ok := parameters[name].(string)
-		if !ok {
-			text, err := json.Marshal(parameters[name])
-			if err != nil {
-				text = []byte(fmt.Sprint(parameters[name]))
-			}
-			value = string(text)
-		}
-		words = append(words, clip(name+"="+value, wordRoom))
-	}
+	words := lists.Map(table.ParametersWords(parameters), func(word string) string { return clip(word, wordRoom) })
 	return clip(strings.Join(words, " "), noteRoom)
 }
 
-// placementText is a placement in words.
-func placementText(placement string) string {
-	if placement == "in" {
-		return "in place"
-	}
-	return "out of place"
+// byCount lists the names that are counted, the most frequent first.
+func byCount(counts map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
+	})
 }
 
 // capital is a text with a capital letter first.

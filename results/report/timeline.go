@@ -9,6 +9,7 @@ import (
 
 	_ "embed"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/safe"
 )
 
@@ -122,11 +123,7 @@ func (t *Timeline) WritePage(w io.Writer) error {
 	for _, table := range t.Tables {
 		safeTable := TextTable{Title: safe.Line(table.Title), Columns: table.Columns}
 		for _, row := range table.Rows {
-			cells := make([]string, len(row))
-			for i, cell := range row {
-				cells[i] = safe.Line(cell)
-			}
-			safeTable.Rows = append(safeTable.Rows, cells)
+			safeTable.Rows = append(safeTable.Rows, lists.Map(row, safe.Line))
 		}
 		page.Tables = append(page.Tables, safeTable)
 	}

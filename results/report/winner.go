@@ -73,7 +73,7 @@ func winners(c *results.Campaign, t *table.Table, explain Explain) (all []winner
 		if len(w.Wins) == mostWins {
 			w.Wins = append(w.Wins, win{"…", ""})
 		} else if len(w.Wins) < mostWins {
-			w.Wins = append(w.Wins, win{rangeText(r.MinBytes, lastMeasured(t, r)) + " " + placementText(r.Placement), knobs(r.Protocol, r.TileBytes)})
+			w.Wins = append(w.Wins, win{rangeText(r.MinBytes, lastMeasured(t, r)) + " " + results.PlacementText(r.Placement), knobs(r.Protocol, r.TileBytes)})
 			if len(w.Wins) > mostExplained {
 				continue
 			}

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
@@ -35,11 +36,7 @@ var formats = []format{
 
 // Formats lists the formats that Write knows, the default first.
 func Formats() []string {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.name
-	}
-	return names
+	return lists.Map(formats, func(f format) string { return f.name })
 }
 
 // Write prints the table in one of Formats. The error is about an unknown format, or
@@ -271,11 +268,7 @@ func (t *Table) grid(safely func(string) string) (heads []column, cells [][]stri
 		}
 	}
 	for i := range t.Rows {
-		line := make([]string, len(heads))
-		for j, c := range heads {
-			line[j] = safely(c.brief(&t.Rows[i]))
-		}
-		cells = append(cells, line)
+		cells = append(cells, lists.Map(heads, func(c column) string { return safely(c.brief(&t.Rows[i])) }))
 	}
 	return heads, cells
 }
@@ -309,11 +302,7 @@ func (t *Table) writeText(w io.Writer) error {
 		fmt.Fprintln(out, strings.TrimRight(b.String(), " "))
 	}
 	if len(cells) > 0 {
-		names := make([]string, len(heads))
-		for j, c := range heads {
-			names[j] = c.short
-		}
-		print(names)
+		print(lists.Map(heads, func(c column) string { return c.short }))
 		for _, line := range cells {
 			print(line)
 		}
@@ -350,10 +339,7 @@ func (t *Table) writeMarkdown(w io.Writer) error {
 func (t *Table) writeCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	all := t.columns()
-	line := make([]string, len(all))
-	for j, c := range all {
-		line[j] = c.head
-	}
+	line := lists.Map(all, func(c column) string { return c.head })
 	if err := out.Write(line); err != nil {
 		return err
 	}

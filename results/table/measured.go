@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 )
@@ -134,23 +135,23 @@ func Tie(a, b *results.Trial) int {
 }
 
 // ParametersText prints parameters as in a cell of the table: a=1 b=ring.
-func ParametersText(p map[string]any) string {
-	names := slices.Sorted(maps.Keys(p))
-	words := make([]string, len(names))
-	for i, n := range names {
-		value, ok := p[n].(string)
+func ParametersText(p map[string]any) string { return strings.Join(ParametersWords(p), " ") }
+
+// ParametersWords is ParametersText, a word for each parameter.
+func ParametersWords(p map[string]any) []string {
+	return lists.Map(slices.Sorted(maps.Keys(p)), func(name string) string {
+		value, ok := p[name].(string)
 		if !ok {
 			// Encoded and decoded, so that a value has the type that the journal
 			// would give it.
-			text, err := json.Marshal(p[n])
+			text, err := json.Marshal(p[name])
 			if err != nil {
-				text = []byte(fmt.Sprint(p[n]))
+				text = []byte(fmt.Sprint(p[name]))
 			}
 			value = string(text)
 		}
-		words[i] = n + "=" + value
-	}
-	return strings.Join(words, " ")
+		return name + "=" + value
+	})
 }
 
 // briefParameters prints parameters for a line that people read, and only the

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // Format is a kind of file.
@@ -104,12 +106,7 @@ var Formats = []Format{
 }
 
 // Names lists the formats' names.
-func Names() (names []string) {
-	for _, f := range Formats {
-		names = append(names, f.Name)
-	}
-	return names
-}
+func Names() []string { return lists.Map(Formats, func(f Format) string { return f.Name }) }
 
 // Named returns the format of a name.
 func Named(name string) (*Format, error) {
@@ -121,16 +118,35 @@ func Named(name string) (*Format, error) {
 }
 
 // scopes splits rules into those of each scope, in order.
-func scopes(rules []Rule) (all [][]Rule) {
+func scopes(rules []Rule) [][]Rule {
+	return groups(rules, func(a, b Rule) bool { return a.Scope == b.Scope })
+}
+
+// groups splits rules into runs of those that are alike.
+func groups(rules []Rule, alike func(a, b Rule) bool) (all [][]Rule) {
 	for len(rules) > 0 {
 		n := 1
-		for n < len(rules) && rules[n].Scope == rules[0].Scope {
+		for n < len(rules) && alike(rules[n], rules[0]) {
 			n++
 		}
 		all = append(all, rules[:n])
 		rules = rules[n:]
 	}
 	return all
+}
+
+// generations are names of the generations of GPUs, by what is in a system's name; the first
+// that fits counts.
+type generations []struct{ system, name string }
+
+// of returns a system's generation; "": it is not known.
+func (g generations) of(system string) string {
+	for _, row := range g {
+		if strings.Contains(strings.ToLower(system), row.system) {
+			return row.name
+		}
+	}
+	return ""
 }
 
 // String is the scope as people read it.

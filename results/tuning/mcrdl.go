@@ -55,17 +55,12 @@ var mcrdl = Format{
 	Each: true,
 	Write: func(rules []Rule, o Options) (files []File, told []string) {
 		slices.SortStableFunc(rules, func(a, b Rule) int { return strings.Compare(a.Collective, b.Collective) })
-		for len(rules) > 0 {
-			n := 1
-			for n < len(rules) && rules[n].Collective == rules[0].Collective {
-				n++
-			}
-			text, without := MCRDLText(rules[:n], o.Head, "")
-			files = append(files, File{"colltune-table-" + FileWord(rules[0].Collective) + "-mcr-dl.csv", text})
+		for _, of := range groups(rules, func(a, b Rule) bool { return a.Collective == b.Collective }) {
+			text, without := MCRDLText(of, o.Head, "")
+			files = append(files, File{"colltune-table-" + FileWord(of[0].Collective) + "-mcr-dl.csv", text})
 			for _, bytes := range without {
-				told = append(told, fmt.Sprintf("%s: at %d bytes a rank's part is no whole number of bytes of its own", rules[0].Collective, bytes))
+				told = append(told, fmt.Sprintf("%s: at %d bytes a rank's part is no whole number of bytes of its own", of[0].Collective, bytes))
 			}
-			rules = rules[n:]
 		}
 		return files, told
 	},

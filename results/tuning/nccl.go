@@ -11,12 +11,14 @@ import (
 // NCCL's algorithms and protocols as its example tuner and NCCLX spell them, by our names.
 // The example silently takes a name that it does not know for another.
 var (
-	algorithmNames = []struct{ ours, theirs string }{
+	algorithmNames = spellings{
 		{"tree", "tree"}, {"ring", "ring"}, {"collnetdirect", "collnet_direct"}, {"collnetchain", "collnet_chain"},
 		{"nvls", "nvls"}, {"nvlstree", "nvls_tree"}, {"pat", "pat"},
 	}
-	protocolNames = []struct{ ours, theirs string }{{"LL", "ll"}, {"LL128", "ll128"}, {"Simple", "simple"}}
+	protocolNames = spellings{{"LL", "ll"}, {"LL128", "ll128"}, {"Simple", "simple"}}
 )
+
+type spellings []struct{ ours, theirs string }
 
 // TunerCollectives are the collectives for which NCCL asks a tuner.
 var TunerCollectives = []string{"broadcast", "reduce", "allgather", "reducescatter", "allreduce"}
@@ -46,18 +48,9 @@ func Tunable(kernel, protocol string) bool {
 	return tunerAlgorithm(kernel) != "" && tunerProtocol(protocol) != ""
 }
 
-// theirAlgorithm and theirProtocol spell theirs as ours; ok: the name is known.
-func theirAlgorithm(name string) (string, bool) {
-	for _, n := range algorithmNames {
-		if n.theirs == name {
-			return n.ours, true
-		}
-	}
-	return "", false
-}
-
-func theirProtocol(name string) (string, bool) {
-	for _, n := range protocolNames {
+// ours spells theirs as ours; ok: the name is known.
+func (s spellings) ours(name string) (_ string, ok bool) {
+	for _, n := range s {
 		if n.theirs == name {
 			return n.ours, true
 		}
@@ -105,8 +98,8 @@ func tunerLacks(s Scope, c Config, library string, channels bool) string {
 
 func tunerSame(c Config) Config {
 	same := Config{Library: c.Library, Channels: c.Channels}
-	same.Kernel, _ = theirAlgorithm(tunerAlgorithm(c.Kernel))
-	same.Protocol, _ = theirProtocol(tunerProtocol(c.Protocol))
+	same.Kernel, _ = algorithmNames.ours(tunerAlgorithm(c.Kernel))
+	same.Protocol, _ = protocolNames.ours(tunerProtocol(c.Protocol))
 	return same
 }
 
@@ -186,10 +179,10 @@ func readTuner(text []byte, library string, channels int) Reader {
 		if !slices.Contains(TunerCollectives, row.collective) {
 			row.collective = "allreduce"
 		}
-		if name, ok := theirAlgorithm(fields[3]); ok {
+		if name, ok := algorithmNames.ours(fields[3]); ok {
 			row.algorithm = name
 		}
-		if name, ok := theirProtocol(fields[4]); ok {
+		if name, ok := protocolNames.ours(fields[4]); ok {
 			row.protocol = name
 		}
 		if len(fields) > 8 && whole(fields[8]) != -1 && whole(fields[8]) != 1 || len(fields) > 9 && whole(fields[9]) != -1 && whole(fields[9]) != 0 {

@@ -195,8 +195,8 @@ func ncclxRowOf(fields []string) (row ncclxRow, ok bool) {
 		return v
 	}
 	row.collective, row.part, row.nodes, row.local = fields[0], bounds(fields[1]), bounds(fields[5]), bounds(fields[6])
-	algorithm, known := theirAlgorithm(fields[2])
-	protocol, spelt := theirProtocol(fields[3])
+	algorithm, known := algorithmNames.ours(fields[2])
+	protocol, spelt := protocolNames.ours(fields[3])
 	row.config = Config{Library: "nccl", Kernel: algorithm, Protocol: protocol}
 	if fields[4] != "" {
 		n, ok := stoll(fields[4])

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // rcclConf is the file of the CSV tuner that RCCL has built in since ROCm 7.13 (2.28.3,
@@ -22,22 +21,15 @@ var rcclConf = Format{
 	Read:  func(name string, text []byte) (Reader, error) { return readTuner(text, "rccl", 0), nil },
 }
 
-// architectures of AMD, by what is in a system's name; the first that fits counts.
-var architectures = []struct{ name, gfx string }{
+// architectures of AMD.
+var architectures = generations{
 	{"gfx950", "gfx950"}, {"mi350", "gfx950"}, {"mi355", "gfx950"},
 	{"gfx942", "gfx942"}, {"mi300", "gfx942"}, {"mi308", "gfx942"}, {"mi325", "gfx942"},
 	{"gfx90a", "gfx90a"}, {"mi210", "gfx90a"}, {"mi250", "gfx90a"}, {"gfx908", "gfx908"}, {"mi100", "gfx908"},
 }
 
 // gfxOf returns a system's architecture; "": it is not known.
-func gfxOf(system string) string {
-	for _, a := range architectures {
-		if strings.Contains(strings.ToLower(system), a.name) {
-			return a.gfx
-		}
-	}
-	return ""
-}
+func gfxOf(system string) string { return architectures.of(system) }
 
 // rcclShipped are AMD's own rows, in their order: of one node from ROCm/rocm-systems#4503, of
 // two from #9442. There are none for other architectures.

@@ -40,21 +40,13 @@ const vllmMost = 8 << 20
 
 var vllmRanks = []int{2, 4, 6, 8}
 
-// capabilities are the compute capabilities of GPUs, by what is in a system's name; the first
-// that fits counts.
-var capabilities = []struct{ name, capability string }{
+// capabilities are the compute capabilities of GPUs.
+var capabilities = generations{
 	{"b300", "10.3"}, {"b200", "10.0"}, {"h100", "9.0"}, {"h200", "9.0"}, {"h20", "9.0"}, {"l40", "8.9"}, {"a100", "8.0"}, {"v100", "7.0"},
 }
 
 // capabilityOf returns a system's compute capability; "": it is not known.
-func capabilityOf(system string) string {
-	for _, c := range capabilities {
-		if strings.Contains(strings.ToLower(system), c.name) {
-			return c.capability
-		}
-	}
-	return ""
-}
+func capabilityOf(system string) string { return capabilities.of(system) }
 
 // vllmShipped is vLLM's own limits (00d618aab) in KiB, by capability, for vllmRanks: below the
 // first its custom kernels run, up to the second those of symmetric memory. GPUs of other
