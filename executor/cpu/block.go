@@ -174,7 +174,6 @@ func (b *block) step(s *ir.Step, lo, hi int64) bool {
 // callSimple makes a call slice by slice, and posts each as soon as it is complete.
 func (b *block) callSimple(op ir.Op, size int) bool {
 	at := 0
-	announced := !op.Sends()
 	for i, end := range [sliceCount]int{firstSlice(size), size} {
 		taken, put := b.received*sliceCount+uint64(i)+1, b.sent*sliceCount+uint64(i)+1
 		if op.Receives() && !b.in.tail.reached(taken) && !b.await(&b.in.tail, taken, forMessage, ir.Dep{}) {
@@ -182,9 +181,6 @@ func (b *block) callSimple(op ir.Op, size int) bool {
 		}
 		if op.Sends() && !b.free(put, sliceCount*b.out.slots) {
 			return false
-		}
-		if !announced {
-			announced = true
 		}
 		if !b.pieces(op, at, end) {
 			return false

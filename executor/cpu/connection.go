@@ -18,12 +18,11 @@ import (
 // The receiver of LL and LL128 polls the flags alone; the tail wakes it if it went to sleep
 // over them.
 type connection struct {
-	proto    topologies.Proto
-	slots    uint64
-	slotSize int // bytes of data in a slot
-	stride   int // bytes, or words, from slot to slot
-	bytes    []byte
-	words    []uint64
+	proto  topologies.Proto
+	slots  uint64
+	stride int // bytes, or words, from slot to slot
+	bytes  []byte
+	words  []uint64
 
 	tail counter // Simple: slices sent, else calls
 	head counter // the same, received
@@ -54,7 +53,6 @@ func slotMemory(proto topologies.Proto, data int64) int64 {
 }
 
 func (c *connection) allocate(slotSize int64) {
-	c.slotSize = int(slotSize)
 	all := slotMemory(c.proto, slotSize)
 	if c.proto == topologies.Simple {
 		c.stride = int(all)

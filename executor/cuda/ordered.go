@@ -115,7 +115,6 @@ func (c clock) join(other clock) {
 //	        received: known to a receiver of its whole message, since a step that
 //	        forwards has received all that it has sent
 type clocks struct {
-	p      *ir.Program
 	first  []int // threadblock of a rank, among all
 	blocks []*ir.Threadblock
 	rank   []int
@@ -127,7 +126,7 @@ type clocks struct {
 // newClocks matches sends with receives. It returns nil if they don't match, or the program
 // is too large.
 func newClocks(p *ir.Program) *clocks {
-	c := &clocks{p: p}
+	c := &clocks{}
 	steps := 0
 	for r := range p.GPUs {
 		c.first = append(c.first, len(c.blocks))

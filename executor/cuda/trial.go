@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -247,7 +248,7 @@ func (r *running) checked(ctx context.Context, start func() error) (int64, error
 		if err := r.m.read(i, r.base[i]+uint64(r.p.devices[i].wrong), count[:]); err != nil {
 			return 0, err
 		}
-		wrong += int64(number(count[:]))
+		wrong += int64(binary.LittleEndian.Uint64(count[:]))
 		damaged, err := r.damaged(i)
 		if err != nil {
 			return 0, err
@@ -255,14 +256,6 @@ func (r *running) checked(ctx context.Context, start func() error) (int64, error
 		wrong += damaged
 	}
 	return wrong, nil
-}
-
-func number(b []byte) uint64 {
-	n := uint64(0)
-	for i, x := range b[:8] {
-		n |= uint64(x) << (8 * i)
-	}
-	return n
 }
 
 // damaged counts the bytes of guards that the program has overwritten.

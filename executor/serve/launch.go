@@ -17,7 +17,6 @@ import (
 	"syscall"
 	"time"
 
-	hclog "github.com/hashicorp/go-hclog"
 	plugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -57,14 +56,7 @@ func launch(kind, command, settings string, launcher []string) {
 		fmt.Fprintln(os.Stderr, "launcher:", err)
 		os.Exit(1)
 	}
-	stderr := os.Stderr
-	os.Stdout = hostLine
-	plugin.Serve(&plugin.ServeConfig{
-		HandshakeConfig:  wire.Handshake,
-		VersionedPlugins: wire.Versions(l),
-		GRPCServer:       wire.NewServer,
-		Logger:           hclog.New(&hclog.LoggerOptions{Output: stderr, Level: hclog.Warn}),
-	})
+	serveHost(l)
 	l.shutdown()
 	os.Exit(0)
 }

@@ -10,6 +10,7 @@ import (
 	plugin "github.com/hashicorp/go-plugin"
 
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/protocol"
 	"github.com/colltune/colltune/executor/wire"
 	"github.com/colltune/colltune/internal/child"
 )
@@ -50,17 +51,22 @@ func serveBuiltin(name string) {
 // which the host keeps: standard output belongs to the handshake.
 func Main(impl executor.Executor) {
 	prepare()
-	stderr := os.Stderr
+	serveHost(newServer(impl))
+	closeExecutor(impl)
+}
+
+// serveHost answers the host's calls until it ends.
+func serveHost(server protocol.ExecutorServer) {
+	stderr := os.Stderr // taken now, because plugin.Serve replaces it
 	if hostLine != nil {
 		os.Stdout = hostLine // where go-plugin prints its one line
 	}
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig:  wire.Handshake,
-		VersionedPlugins: wire.Versions(newServer(impl)),
+		VersionedPlugins: wire.Versions(server),
 		GRPCServer:       wire.NewServer,
 		Logger:           hclog.New(&hclog.LoggerOptions{Output: stderr, Level: hclog.Warn}),
 	})
-	closeExecutor(impl)
 }
 
 var (

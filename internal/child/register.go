@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -45,12 +46,7 @@ func work(args []string) int {
 	}
 	serve, known := registry[args[0]]
 	if !known {
-		names := make([]string, 0, len(registry))
-		for n := range registry {
-			names = append(names, n)
-		}
-		sort.Strings(names)
-		fmt.Fprintf(os.Stderr, "unknown child %q: want one of %s\n", args[0], strings.Join(names, ", "))
+		fmt.Fprintf(os.Stderr, "unknown child %q: want one of %s\n", args[0], strings.Join(slices.Sorted(maps.Keys(registry)), ", "))
 		return 2
 	}
 	memory, err := strconv.ParseInt(args[1], 10, 64)
