@@ -388,7 +388,7 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// BenchmarkTACOS is the table of docs/measurements/greedy.md: every row with TACOS's
+// BenchmarkTACOS makes the table of which docs/measurements/greedy.md has a part: every row with TACOS's
 // number of chunks, and with the best number.
 func BenchmarkTACOS(b *testing.B) {
 	for _, r := range rows {
