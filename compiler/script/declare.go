@@ -183,16 +183,11 @@ func betweenBuiltin(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 
 // orHoles lists the functions that declare holes, as the end of a sentence.
 func orHoles() string {
-	var list strings.Builder
-	for i, k := range holeKinds {
-		if i < len(holeKinds)-1 {
-			list.WriteString(", ")
-		} else {
-			list.WriteString(" or ")
-		}
-		list.WriteString(k.declare + "()")
+	list, last := "", len(holeKinds)-1
+	for _, k := range holeKinds[:last] {
+		list += ", " + k.declare + "()"
 	}
-	return list.String()
+	return list + " or " + holeKinds[last].declare + "()"
 }
 
 // holeBuiltin declares a hole of a kind, as in ring_order(doc="").
@@ -231,15 +226,9 @@ func starlarkValue(v any) starlark.Value {
 	case bool:
 		return starlark.Bool(v)
 	case [][]int:
-		lists := make([]starlark.Value, len(v))
-		for i, list := range v {
-			numbers := make([]starlark.Value, len(list))
-			for j, n := range list {
-				numbers[j] = starlark.MakeInt(n)
-			}
-			lists[i] = starlark.NewList(numbers)
-		}
-		return starlark.NewList(lists)
+		return listOf(len(v), func(i int) starlark.Value {
+			return listOf(len(v[i]), func(j int) starlark.Value { return starlark.MakeInt(v[i][j]) })
+		})
 	}
 	return starlark.None
 }

@@ -107,21 +107,13 @@ func (p Parameter) Mismatch(value any, m Machine) string {
 	if !ok || p.Hole == "" {
 		return ""
 	}
-	if why := kindOfHole(p.Hole).mismatch(lists, m); why != "" {
-		return fmt.Sprintf("parameter %s has %s", p.Name, why)
-	}
-	return ""
-}
-
-// mismatch says why lists do not fit a machine, if so.
-func (k *holeKind) mismatch(lists [][]int, m Machine) string {
-	want, of := m.Ranks(), "the machine"
+	k, want, of := kindOfHole(p.Hole), m.Ranks(), "the machine"
 	if k.ofNode {
 		want, of = m.gpus(), "every node"
 	}
 	for _, list := range lists {
 		if len(list) != want {
-			return fmt.Sprintf("a %s of %d, for %d GPUs of %s", k.list, len(list), want, of)
+			return fmt.Sprintf("parameter %s has a %s of %d, for %d GPUs of %s", p.Name, k.list, len(list), want, of)
 		}
 	}
 	return ""

@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
@@ -32,11 +33,7 @@ func NewMachine(gpusPerNode []int, linked func(a, b int) bool) Machine {
 
 // Even returns a machine of nodes nodes with gpus GPUs each, fully linked.
 func Even(nodes, gpus int) Machine {
-	m := Machine{Nodes: nodes, GPUsPerNode: make([]int, nodes)}
-	for n := range m.GPUsPerNode {
-		m.GPUsPerNode[n] = gpus
-	}
-	return m
+	return Machine{Nodes: nodes, GPUsPerNode: slices.Repeat([]int{gpus}, nodes)}
 }
 
 // Ranks returns the number of GPUs.
@@ -53,12 +50,10 @@ func (m Machine) Ranks() int {
 
 // gpus returns the number of GPUs in every node, or 0 if nodes differ.
 func (m Machine) gpus() int {
-	for _, g := range m.GPUsPerNode {
-		if g != m.GPUsPerNode[0] {
-			return 0
-		}
+	if first := m.GPUsPerNode[0]; !slices.ContainsFunc(m.GPUsPerNode, func(g int) bool { return g != first }) {
+		return first
 	}
-	return m.GPUsPerNode[0]
+	return 0
 }
 
 // first returns the rank of GPU 0 of a node.
@@ -153,21 +148,12 @@ func (q Request) counts(ranks int) starlark.Value {
 		}
 		return starlark.MakeInt(1)
 	}
-	row := func(from int) starlark.Value {
-		list := make([]starlark.Value, ranks)
-		for i := range list {
-			list[i] = at(from + i)
-		}
-		return starlark.NewList(list)
-	}
 	if collective.Plain(q.Collective) != "alltoall" {
-		return row(0)
+		return listOf(ranks, at)
 	}
-	rows := make([]starlark.Value, ranks)
-	for r := range rows {
-		rows[r] = row(r * ranks)
-	}
-	return starlark.NewList(rows)
+	return listOf(ranks, func(r int) starlark.Value {
+		return listOf(ranks, func(i int) starlark.Value { return at(r*ranks + i) })
+	})
 }
 
 // nodeRanks implements topo.node(n): the ranks of a node.
@@ -179,33 +165,48 @@ func (m *Machine) nodeRanks(_ *starlark.Thread, b *starlark.Builtin, args starla
 	if _, err := m.rank(n, 0); err != nil {
 		return nil, fmt.Errorf("node: %d: there are %d nodes", n, m.Nodes)
 	}
-	ranks := make([]starlark.Value, m.GPUsPerNode[n])
-	for i, first := 0, m.first(n); i < len(ranks); i++ {
-		ranks[i] = starlark.MakeInt(first + i)
+	first := m.first(n)
+	return listOf(m.GPUsPerNode[n], func(i int) starlark.Value { return starlark.MakeInt(first + i) }), nil
+}
+
+// listOf returns a list of n values.
+func listOf(n int, at func(i int) starlark.Value) *starlark.List {
+	list := make([]starlark.Value, n)
+	for i := range list {
+		list[i] = at(i)
 	}
-	return starlark.NewList(ranks), nil
+	return starlark.NewList(list)
 }
 
 // linkedRanks implements topo.linked(a, b): whether rank a can send to rank b.
-func (m *Machine) linkedRanks(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (m *Machine) linkedRanks(_ *starlark.Thread, fn *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var from, to starlark.Value
 	if len(args) == 2 && len(kwargs) == 0 { // the form that programs call millions of times
 		from, to = args[0], args[1]
-	} else if err := starlark.UnpackArgs(b.Name(), args, kwargs, "a", &from, "b", &to); err != nil {
+	} else if err := starlark.UnpackArgs(fn.Name(), args, kwargs, "a", &from, "b", &to); err != nil {
 		return nil, err
 	}
-	ranks := [2]int{}
-	for i, v := range [...]starlark.Value{from, to} {
-		r, err := m.asRank(v)
-		if err != nil {
-			return nil, fmt.Errorf("linked: %w", err)
-		}
-		if r < 0 || r >= m.Ranks() {
-			return nil, fmt.Errorf("linked: rank %d is out of range: there are %d ranks", r, m.Ranks())
-		}
-		ranks[i] = r
+	a, err := m.rankOf("linked", from)
+	if err != nil {
+		return nil, err
 	}
-	return starlark.Bool(m.links(ranks[0], ranks[1])), nil
+	b, err := m.rankOf("linked", to)
+	if err != nil {
+		return nil, err
+	}
+	return starlark.Bool(m.links(a, b)), nil
+}
+
+// rankOf reads a rank that there is, for the function fn.
+func (m *Machine) rankOf(fn string, v starlark.Value) (int, error) {
+	r, err := m.asRank(v)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", fn, err)
+	}
+	if r < 0 || r >= m.Ranks() {
+		return 0, fmt.Errorf("%s: rank %d is out of range: there are %d ranks", fn, r, m.Ranks())
+	}
+	return r, nil
 }
 
 // unlinkedRanks implements topo.unlinked(among=None, pairs=None): the first pair of ranks
@@ -237,14 +238,11 @@ func (m *Machine) unlinkedAmong(th *starlark.Thread, among, pairs *starlark.List
 	if among == nil || pairs == nil {
 		return nil, errors.New("unlinked: want both a list of ranks and pairs of places in it, or neither")
 	}
-	ranks, size := make([]int, among.Len()), m.Ranks()
+	ranks := make([]int, among.Len())
 	for i := range ranks {
 		var err error
-		if ranks[i], err = m.asRank(among.Index(i)); err != nil {
-			return nil, fmt.Errorf("unlinked: %w", err)
-		}
-		if ranks[i] < 0 || ranks[i] >= size {
-			return nil, fmt.Errorf("unlinked: rank %d is out of range: there are %d ranks", ranks[i], size)
+		if ranks[i], err = m.rankOf("unlinked", among.Index(i)); err != nil {
+			return nil, err
 		}
 	}
 	countSteps(th, len(ranks)+pairs.Len())

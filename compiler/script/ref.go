@@ -121,11 +121,7 @@ func (r *ref) split(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.
 	if err != nil {
 		return nil, err
 	}
-	list := make([]starlark.Value, len(parts))
-	for i, p := range parts {
-		list[i] = (*ref)(p)
-	}
-	return starlark.NewList(list), nil
+	return listOf(len(parts), func(i int) starlark.Value { return (*ref)(parts[i]) }), nil
 }
 
 // group implements c.group(d): one reference to the chunks of both.
