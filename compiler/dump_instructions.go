@@ -15,11 +15,7 @@ import (
 func (r *dumpReader) instructionLines() error {
 	most := 2 * r.contentLines()
 	r.ins = make([]instr, most)
-	r.known, r.results = make([]bool, most), make([]bool, most)
-	r.alias, r.keys = make([]int32, most), make([]int32, most)
-	r.channels, r.peers = make([][2]int32, most), make([][2]int32, most)
-	r.after, r.waitsFor = make([][]int32, most), make([][]int32, most)
-	r.positions = make([]int, most)
+	r.alias, r.said = make([]int32, most), make([]dumpInstr, most)
 	if r.stage >= passIndex("depths") {
 		r.depth, r.height = make([]int32, most), make([]int32, most)
 	}
@@ -84,14 +80,14 @@ func (r *dumpReader) instructionLine(f *fields) {
 	if f.err != nil {
 		return
 	}
-	r.channels[i], r.peers[i] = [2]int32{none, none}, [2]int32{none, none}
+	r.said[i].channels, r.said[i].peers = [2]int32{none, none}, [2]int32{none, none}
 	for f.more() {
 		r.mark(f, i, in.op)
 	}
 	if f.err != nil {
 		return
 	}
-	r.known[i], r.alias[i], r.ins[i] = true, i, in
+	r.said[i].known, r.alias[i], r.ins[i] = true, i, in
 	if in.fused != none {
 		r.fusedSend(i)
 	}
@@ -132,7 +128,7 @@ func (r *dumpReader) instruction(f *fields) (i int32, in instr) {
 	if isFused != (in.op.Sends() && in.op.Receives()) || in.op == ir.Nop {
 		f.fail(fmt.Errorf("%v: want ID+ID where it receives and sends, and no nop", in.op))
 	}
-	if f.err == nil && (r.known[i] || isFused && r.known[in.fused]) {
+	if f.err == nil && (r.said[i].known || isFused && r.said[in.fused].known) {
 		f.fail(fmt.Errorf("instruction %d is there twice", i))
 	}
 	return i, in
@@ -140,31 +136,31 @@ func (r *dumpReader) instruction(f *fields) (i int32, in instr) {
 
 // mark reads one of the marks that follow an instruction's places.
 func (r *dumpReader) mark(f *fields, i int32, op ir.Op) {
-	switch w := f.word(); {
+	switch w, said := f.word(), &r.said[i]; {
 	case w == "←" && op.Receives():
-		r.peers[i][0] = f.count(0, r.col.Ranks-1)
+		said.peers[0] = f.count(0, r.col.Ranks-1)
 	case w == "→" && op.Sends():
-		r.peers[i][1] = f.count(0, r.col.Ranks-1)
+		said.peers[1] = f.count(0, r.col.Ranks-1)
 	case w == "ch":
 		got, sent, two := strings.Cut(f.word(), "|")
 		if !two {
 			sent = got
 		}
-		r.channels[i] = [2]int32{f.channel(got), f.channel(sent)}
+		said.channels = [2]int32{f.channel(got), f.channel(sent)}
 	case w == "instance":
-		r.keys[i] = f.count(0, int(r.program.instances)-1)
+		said.instance = f.count(0, int(r.program.instances)-1)
 	case w == "result" && r.depth == nil:
-		r.results[i] = true
+		said.result = true
 	case w == "depth" && r.depth != nil:
 		r.depth[i] = f.count(0, len(r.ins))
 		f.expect("of")
 		r.height[i] = f.count(int(r.depth[i]), len(r.ins)) - r.depth[i]
 	case w == "after":
-		r.after[i] = f.counts(int(i) - 1)
+		said.after = f.counts(int(i) - 1)
 	case w == "waits" && r.stage >= passIndex("synchronise"):
-		r.waitsFor[i] = f.counts(len(r.ins) - 1)
+		said.waits = f.counts(len(r.ins) - 1)
 	case w == "at" && r.gpuTBs != nil:
-		r.positions[i] = int(f.count(0, len(r.ins)))
+		said.position = int(f.count(0, len(r.ins)))
 	default:
 		f.fail(fmt.Errorf("%.20q is not for %v after %s", w, op, r.program.after))
 	}
@@ -176,9 +172,12 @@ func (r *dumpReader) fusedSend(i int32) {
 	b := in.fused
 	r.ins[b] = instr{op: ir.Send, rank: in.rank, srcBuf: in.dstBuf, srcOff: in.dstOff, count: in.count,
 		srcStride: in.dstStride, dstStride: 1, get: none, put: none, fused: none, of: none}
-	r.known[b], r.alias[b] = true, i
-	r.channels[b], r.peers[b] = [2]int32{none, r.channels[i][1]}, [2]int32{none, r.peers[i][1]}
-	r.keys[b], r.after[b] = r.keys[i], []int32{i}
+	said := &r.said[i]
+	r.alias[b] = i
+	r.said[b] = dumpInstr{
+		known: true, channels: [2]int32{none, said.channels[1]}, peers: [2]int32{none, said.peers[1]},
+		instance: said.instance, after: []int32{i},
+	}
 	if r.depth != nil {
 		r.depth[b], r.height[b] = r.depth[i]+1, r.height[i]
 	}
@@ -188,10 +187,10 @@ func (r *dumpReader) fusedSend(i int32) {
 // operations: the message of send n is received by n+1.
 func (r *dumpReader) number() error {
 	n := len(r.ins)
-	for n > 0 && !r.known[n-1] {
+	for n > 0 && !r.said[n-1].known {
 		n--
 	}
-	if missing := slices.Index(r.known[:n], false); missing >= 0 {
+	if missing := slices.IndexFunc(r.said[:n], func(s dumpInstr) bool { return !s.known }); missing >= 0 {
 		return fmt.Errorf("instruction %d is missing", missing)
 	}
 	r.ins, r.alias = r.ins[:n], r.alias[:n]
@@ -202,12 +201,12 @@ func (r *dumpReader) number() error {
 	for i := 0; i < n; i++ {
 		s := &r.ins[i]
 		o := op{
-			reduce: s.op.Reduces(), src: s.rank, dst: s.rank, channel: none, instance: r.keys[i],
+			reduce: s.op.Reduces(), src: s.rank, dst: s.rank, channel: none, instance: r.said[i].instance,
 		}
 		o.setPlaces(s.src(), s.dst())
 		s.of = int32(len(r.ops))
 		r.storeDeps(i)
-		final := r.results[i]
+		final := r.said[i].result
 		switch {
 		case s.op.Receives():
 			return fmt.Errorf("instruction %d receives what none before it sends", i)
@@ -218,10 +217,11 @@ func (r *dumpReader) number() error {
 			d := &r.ins[i]
 			m := message{
 				from: s.rank, to: d.rank, sender: r.alias[i-1], receiver: int32(i),
-				count: s.count, channel: r.channels[i][0], instance: r.keys[i], conn: none,
+				count: s.count, channel: r.said[i].channels[0], instance: r.said[i].instance, conn: none,
 			}
-			if !d.op.Receives() || d.rank == s.rank || d.count != s.count || r.peers[i][0] != s.rank || r.peers[i-1][1] != d.rank ||
-				r.channels[i-1][1] != m.channel || r.keys[i-1] != m.instance {
+			from, to := &r.said[i-1], &r.said[i]
+			if !d.op.Receives() || d.rank == s.rank || d.count != s.count || to.peers[0] != s.rank || from.peers[1] != d.rank ||
+				from.channels[1] != m.channel || from.instance != m.instance {
 				return fmt.Errorf("instruction %d is not the receiver of what %d sends: peers, counts, channels and instances must be the same", i, i-1)
 			}
 			s.put, d.get, d.of = int32(len(r.msgs)), int32(len(r.msgs)), s.of
@@ -232,7 +232,7 @@ func (r *dumpReader) number() error {
 			o.setPlaces(s.src(), d.dst())
 			o.dst, o.channel, o.reduce = d.rank, m.channel, d.op.Reduces()
 			r.storeDeps(i)
-			final = r.results[i]
+			final = to.result
 		}
 		r.ops, r.writesResult = append(r.ops, o), append(r.writesResult, final)
 	}
@@ -241,7 +241,7 @@ func (r *dumpReader) number() error {
 
 // storeDeps stores the dependencies of instruction i.
 func (r *dumpReader) storeDeps(i int) {
-	r.preds.list = append(r.preds.list, r.after[i]...)
+	r.preds.list = append(r.preds.list, r.said[i].after...)
 	r.preds.end()
 }
 
@@ -272,7 +272,7 @@ func (r *dumpReader) schedule() error {
 	if r.gpuTBs == nil {
 		return nil
 	}
-	slices.SortStableFunc(r.seq, func(a, b int32) int { return r.positions[a] - r.positions[b] })
+	slices.SortStableFunc(r.seq, func(a, b int32) int { return r.said[a].position - r.said[b].position })
 	ids := make(map[conn]int32, len(r.conns))
 	for q, c := range r.conns {
 		ids[c] = int32(q)
@@ -299,7 +299,7 @@ func (r *dumpReader) schedule() error {
 		}
 		// A threadblock may also execute local instructions of other instances.
 		if n := slices.IndexFunc(tb.steps, func(i int32) bool { return !r.ins[i].local() }); n != none {
-			tb.instance = r.keys[tb.steps[n]]
+			tb.instance = r.said[tb.steps[n]].instance
 		}
 	}
 	for rank := range r.col.Ranks {
@@ -310,12 +310,12 @@ func (r *dumpReader) schedule() error {
 	}
 	r.waits = newCSR(len(r.ins))
 	for i := range r.ins {
-		for _, p := range r.waitsFor[i] {
+		for _, p := range r.said[i].waits {
 			if int(p) >= len(r.ins) {
 				return fmt.Errorf("instruction %d waits for %d, which is not there", i, p)
 			}
 		}
-		r.waits.list = append(r.waits.list, r.waitsFor[i]...)
+		r.waits.list = append(r.waits.list, r.said[i].waits...)
 		r.waits.end()
 	}
 	return nil

@@ -68,16 +68,17 @@ type dumpReader struct {
 	at    int // index of the current line
 	stage int // index of the pass that the dump was taken after
 
-	// Indexed by instruction.
-	known     []bool
-	channels  [][2]int32 // of the message received and of the one sent
-	peers     [][2]int32
-	keys      []int32
-	results   []bool
-	after     [][]int32
-	waitsFor  [][]int32
-	positions []int // positions in the global order
-	order     []int32
+	said  []dumpInstr // by instruction
+	order []int32
+}
+
+// dumpInstr is what a dump says of an instruction, beside its operation and places.
+type dumpInstr struct {
+	known, result   bool
+	channels, peers [2]int32 // of the message received and of the one sent
+	instance        int32
+	after, waits    []int32
+	position        int // in the global order
 }
 
 func readUnit(text string) (*program, error) {

@@ -50,8 +50,7 @@ func (d *decoder) short(key string, most int) (string, error) {
 	at := d.pos
 	s, err := d.str()
 	if err == nil && len(s) > most {
-		d.pos = at
-		return "", d.errorf("%s of %d bytes: want at most %d", key, len(s), most)
+		err = d.errorAt(at, "%s of %d bytes: want at most %d", key, len(s), most)
 	}
 	return s, err
 }
@@ -71,8 +70,7 @@ func (d *decoder) program(p *Program) error {
 			at := d.pos
 			var s string
 			if s, err = d.str(); err == nil && s != Schema {
-				d.pos = at
-				err = d.errorf("schema %q: want %q", s, Schema)
+				err = d.errorAt(at, "schema %q: want %q", s, Schema)
 			}
 		case "name":
 			p.Name, err = d.short("name", maxName)
@@ -110,8 +108,7 @@ func (d *decoder) protocol() (string, error) {
 	at := d.pos
 	name, err := d.str()
 	if err == nil && !slices.Contains(Protocols, name) {
-		d.pos = at
-		return "", d.errorf("protocol %.40q: want one of %s", name, strings.Join(Protocols, ", "))
+		return "", d.errorAt(at, "protocol %.40q: want one of %s", name, strings.Join(Protocols, ", "))
 	}
 	return name, err
 }
@@ -126,15 +123,13 @@ func (d *decoder) collective(s *collective.Spec) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(s); err != nil {
-		d.pos = at
 		if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) && kind.Field != "" {
-			return d.errorf("collective: %s is a JSON %s: want %s", kind.Field, kind.Value, kind.Type)
+			return d.errorAt(at, "collective: %s is a JSON %s: want %s", kind.Field, kind.Value, kind.Type)
 		}
-		return d.errorf("collective: %v", err)
+		return d.errorAt(at, "collective: %v", err)
 	}
 	if s.Ranks < 1 || s.Ranks > maxRanks {
-		d.pos = at
-		return d.errorf("collective over %d ranks: want 1 to %d", s.Ranks, maxRanks)
+		return d.errorAt(at, "collective over %d ranks: want 1 to %d", s.Ranks, maxRanks)
 	}
 	return nil
 }
@@ -219,8 +214,7 @@ func (d *decoder) step(s *Step) error {
 	})
 	s.Src, s.Dst = s.Src.Normal(s.Count), s.Dst.Normal(s.Count)
 	if err == nil && (src != s.Op.ReadsSrc() || dst != s.Op.WritesDst()) {
-		d.pos = start
-		err = d.errorf("%s with src %t and dst %t: want %t and %t", s.Op, src, dst, s.Op.ReadsSrc(), s.Op.WritesDst())
+		err = d.errorAt(start, "%s with src %t and dst %t: want %t and %t", s.Op, src, dst, s.Op.ReadsSrc(), s.Op.WritesDst())
 	}
 	return err
 }
@@ -237,8 +231,7 @@ func (d *decoder) op() (Op, error) {
 			return Op(o), nil
 		}
 	}
-	d.pos = at
-	return 0, d.errorf("op %q: want one of %s", name, opNames())
+	return 0, d.errorAt(at, "op %q: want one of %s", name, opNames())
 }
 
 // loc reads ["in",3], or with a stride ["in",3,8].
@@ -252,15 +245,11 @@ func (d *decoder) loc() (l Loc, err error) {
 	if err != nil {
 		return l, err
 	}
-	found := false
-	for b := collective.In; b <= collective.Scratch; b++ {
-		if b.String() == string(name) {
-			l.Buf, found = b, true
-		}
+	for l.Buf <= collective.Scratch && l.Buf.String() != string(name) {
+		l.Buf++
 	}
-	if !found {
-		d.pos = at
-		return l, d.errorf("buffer %q: want one of in, out, sc", name)
+	if l.Buf > collective.Scratch {
+		return l, d.errorAt(at, "buffer %q: want one of in, out, sc", name)
 	}
 	if err = d.punct(','); err != nil {
 		return l, err
@@ -300,12 +289,9 @@ func (d *decoder) pair() (a, b int32, err error) {
 }
 
 func opNames() string {
-	all := ""
+	names := make([]string, len(ops))
 	for o := range ops {
-		if o > 0 {
-			all += ", "
-		}
-		all += ops[o].name
+		names[o] = ops[o].name
 	}
-	return all
+	return strings.Join(names, ", ")
 }

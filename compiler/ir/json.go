@@ -18,8 +18,10 @@ type reader struct {
 const maxNesting = 16
 
 // errorf returns an error at the current position.
-func (r *reader) errorf(format string, args ...any) error {
-	before := r.text[:min(r.pos, len(r.text))]
+func (r *reader) errorf(format string, args ...any) error { return r.errorAt(r.pos, format, args...) }
+
+func (r *reader) errorAt(pos int, format string, args ...any) error {
+	before := r.text[:min(pos, len(r.text))]
 	line := 1 + bytes.Count(before, []byte{'\n'})
 	col := len(before) - bytes.LastIndexByte(before, '\n')
 	return fmt.Errorf("%d:%d: %s", line, col, fmt.Sprintf(format, args...))
@@ -88,11 +90,10 @@ func (r *reader) object(known keys, read func(key string) error) error {
 			i++
 		}
 		if i == len(known) || seen&(1<<i) != 0 {
-			r.pos = at
 			if i == len(known) {
-				return r.errorf("unknown key %q: want %s", key, known.names())
+				return r.errorAt(at, "unknown key %q: want %s", key, known.names())
 			}
-			return r.errorf("key %q twice", key)
+			return r.errorAt(at, "key %q twice", key)
 		}
 		seen |= 1 << i
 		if err := r.punct(':'); err != nil {
@@ -111,8 +112,7 @@ func (r *reader) object(known keys, read func(key string) error) error {
 	}
 	for i := range known {
 		if known[i].required && seen&(1<<i) == 0 {
-			r.pos = start
-			return r.errorf("no key %q", known[i].name)
+			return r.errorAt(start, "no key %q", known[i].name)
 		}
 	}
 	return nil
@@ -169,8 +169,7 @@ func (r *reader) integer(least, most int) (int, error) {
 		n = -n
 	}
 	if r.pos == digits || leading || after == '.' || after == 'e' || after == 'E' || after >= '0' && after <= '9' || n < least || n > most {
-		r.pos = at
-		return 0, r.errorf("want a whole number from %d to %d", least, most)
+		return 0, r.errorAt(at, "want a whole number from %d to %d", least, most)
 	}
 	return n, nil
 }
@@ -213,8 +212,7 @@ func (r *reader) token() ([]byte, error) {
 			}
 			var s string
 			if err := json.Unmarshal(r.text[start:r.pos], &s); err != nil {
-				r.pos = start
-				return nil, r.errorf("%v", err)
+				return nil, r.errorAt(start, "%v", err)
 			}
 			return []byte(s), nil
 		}

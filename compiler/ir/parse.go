@@ -2,6 +2,7 @@ package ir
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -45,11 +46,7 @@ func headingRest(c collective.Spec) string {
 	for _, spoken := range [...]string{"name", "ranks", "chunks", "root", "in_place"} {
 		delete(rest, spoken)
 	}
-	if len(rest) == 0 {
-		return ""
-	}
-	text, err = json.Marshal(rest) // by key, sorted
-	if err != nil {
+	if text, err = json.Marshal(rest); err != nil || len(rest) == 0 { // by key, sorted
 		return ""
 	}
 	return string(text)
@@ -248,12 +245,9 @@ func (tb *Threadblock) stepLine(words []string) (err error) {
 		}
 		for _, w := range words[1:] {
 			t, n, _ := strings.Cut(w, ".")
-			tb, err := number(t, math.MaxInt32)
-			if err != nil {
-				return err
-			}
-			step, err := number(n, math.MaxInt32)
-			if err != nil {
+			tb, err1 := number(t, math.MaxInt32)
+			step, err2 := number(n, math.MaxInt32)
+			if err := cmp.Or(err1, err2); err != nil {
 				return err
 			}
 			s.Deps = append(s.Deps, Dep{TB: int32(tb), Step: int32(step)})
@@ -311,20 +305,17 @@ func ParsePlace(text string) (at Loc, count int32, err error) {
 	}
 	end, stride := first+1, 1
 	if len(fields) > 1 {
-		if end, err = number(fields[1], math.MaxInt32); err != nil {
-			return at, 0, err
-		}
-		if end < first {
-			return at, 0, fmt.Errorf("place %.20q: want an end that is not before its beginning", text)
+		if end, err = number(fields[1], math.MaxInt32); err == nil && end < first {
+			err = fmt.Errorf("place %.20q: want an end that is not before its beginning", text)
 		}
 	}
-	if len(fields) > 2 {
-		if stride, err = number(fields[2], math.MaxInt32); err != nil {
-			return at, 0, err
+	if len(fields) > 2 && err == nil {
+		if stride, err = number(fields[2], math.MaxInt32); err == nil && stride == 0 {
+			err = fmt.Errorf("place %.20q: want a stride of at least 1", text)
 		}
-		if stride == 0 {
-			return at, 0, fmt.Errorf("place %.20q: want a stride of at least 1", text)
-		}
+	}
+	if err != nil {
+		return at, 0, err
 	}
 	count = int32((end - first + stride - 1) / stride)
 	return Loc{Buf: collective.Buffer(buf), Off: int32(first), Stride: int32(stride)}.Normal(count), count, nil
@@ -333,12 +324,8 @@ func ParsePlace(text string) (at Loc, count int32, err error) {
 // ParseOp returns the instruction with a short name (Op.String), or an error that lists
 // the names.
 func ParseOp(name string) (Op, error) {
-	names := make([]string, len(ops))
-	for i := range ops {
-		if ops[i].name == name {
-			return Op(i), nil
-		}
-		names[i] = ops[i].name
+	if i := slices.IndexFunc(ops[:], func(o opRow) bool { return o.name == name }); i >= 0 {
+		return Op(i), nil
 	}
-	return 0, fmt.Errorf("instruction %.20q: want one of %s", name, strings.Join(names, ", "))
+	return 0, fmt.Errorf("instruction %.20q: want one of %s", name, opNames())
 }
