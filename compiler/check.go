@@ -48,7 +48,6 @@ func (c chunks) outside(size int) bool {
 	return c.off < 0 || int64(c.off)+int64(c.count-1)*int64(c.stride) >= int64(size)
 }
 
-// size returns the number of chunks in a buffer.
 func (prog *program) size(rank int32, b collective.Buffer) int {
 	if b == collective.Scratch {
 		return int(prog.scratch[rank])

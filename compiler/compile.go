@@ -174,7 +174,6 @@ func (prog *program) compile(first int, skip map[string]bool) (*Result, error) {
 	return res, nil
 }
 
-// run runs passes from top to bottom.
 func (prog *program) run(passes []Pass, skip map[string]bool, res *Result) error {
 	o := &prog.opt
 	for _, pass := range passes {

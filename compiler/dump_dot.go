@@ -79,7 +79,6 @@ func (d *Dump) DOT(w io.Writer) error {
 	return b.Flush()
 }
 
-// cluster draws nodes within a box.
 func cluster(b *bufio.Writer, label string, n int, nodes []int32, text func(int32) string) {
 	if len(nodes) == 0 {
 		return
@@ -105,7 +104,6 @@ func (prog *program) instrLabel(i int32) string {
 	return fmt.Sprintf("%v %v", in.op, dst)
 }
 
-// instrArrows draws messages and dependencies.
 func (prog *program) instrArrows(b *bufio.Writer) {
 	for m := range prog.msgs {
 		msg := &prog.msgs[m]

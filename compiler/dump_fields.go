@@ -9,7 +9,6 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// count reads a decimal number between least and most.
 func count(word string, least, most int32) (int32, error) {
 	n, err := strconv.ParseInt(word, 10, 32)
 	if err != nil || n < int64(least) || n > int64(most) || word[0] == '+' {

@@ -239,7 +239,6 @@ func (r *dumpReader) number() error {
 	return nil
 }
 
-// storeDeps stores the dependencies of instruction i.
 func (r *dumpReader) storeDeps(i int) {
 	r.preds.list = append(r.preds.list, r.said[i].after...)
 	r.preds.end()

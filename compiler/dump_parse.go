@@ -130,7 +130,6 @@ func (r *dumpReader) contentLines() int {
 	return n
 }
 
-// next moves to the next line that is neither blank nor a comment.
 func (r *dumpReader) next() (string, bool) {
 	for ; r.at < len(r.lines); r.at++ {
 		if line, says := content(r.lines[r.at]); says {
@@ -141,7 +140,6 @@ func (r *dumpReader) next() (string, bool) {
 	return "", false
 }
 
-// lineError adds the number of the current line to an error.
 func (r *dumpReader) lineError(err error) error { return fmt.Errorf("line %d: %w", r.at, err) }
 
 // header reads the lines above the operations or instructions.

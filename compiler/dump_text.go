@@ -88,7 +88,6 @@ func (prog *program) headText(b *strings.Builder) {
 	}
 }
 
-// threadblocksText writes the threadblocks with their instructions.
 func (prog *program) threadblocksText(b *strings.Builder) {
 	at := prog.orderPositions()
 	for t := range prog.tbs {

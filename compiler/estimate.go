@@ -29,7 +29,6 @@ var costsAt = [sizes]costs{
 	ll:      {call: 2, local: 4, wait: 12, latency: 4, slotLatency: 4, slots: 8, send: 40, receive: 40, forward: 80, copy: 30},
 }
 
-// of returns the cost of a step.
 func (c *costs) of(in *instr) int64 {
 	chunk := c.copy
 	switch {

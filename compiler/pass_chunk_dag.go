@@ -98,7 +98,6 @@ func (prog *program) markResults(t *cells) {
 	}
 }
 
-// touched returns the total number of chunks that the operations move.
 func (prog *program) touched() (n int64) {
 	for i := range prog.ops {
 		n += int64(prog.ops[i].count)

@@ -139,7 +139,6 @@ func (h *localPlacer) computeToEnd() {
 	}
 }
 
-// cost returns the cost of a step.
 func (h *localPlacer) cost(i int32) int64 { return h.overhead + int64(h.prog.ins[i].count) }
 
 // waitCost returns the cost for threadblock tb of waiting for instruction a: 0

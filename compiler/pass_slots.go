@@ -243,7 +243,6 @@ func (e *execution) waitsOf(n int32) []await {
 	return e.waits[from:e.steps[n].waits]
 }
 
-// currentStep returns the index of a threadblock's current step.
 func (e *execution) currentStep(t int32) int32 { return e.first[t] + e.at[t] }
 
 // finish runs with as few slots as possible, but no more than most unless that

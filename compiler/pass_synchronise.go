@@ -242,10 +242,8 @@ func (k *vectorClocks) reduce(waits *waitLists) {
 	}
 }
 
-// clockOf returns the current clock of threadblock tb.
 func (k *vectorClocks) clockOf(tb int32) []uint16 { return k.now[k.off[tb]:k.off[tb+1]] }
 
-// position returns an instruction's position in the order.
 func (k *vectorClocks) position(i int32) int32 { return k.at[k.start[k.prog.tbOf[i]]+k.prog.posOf[i]] }
 
 // clockAfter returns the clock of step p when it was complete, except for the

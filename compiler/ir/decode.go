@@ -102,7 +102,6 @@ func (d *decoder) program(p *Program) error {
 	return d.finish()
 }
 
-// protocol reads the name of a protocol.
 func (d *decoder) protocol() (string, error) {
 	d.space()
 	at := d.pos

@@ -126,7 +126,6 @@ func (k keys) names() string {
 	return strings.Join(names, ", ")
 }
 
-// array reads an array, calling read for every element.
 func (r *reader) array(read func(i int) error) error {
 	if err := r.punct('['); err != nil {
 		return err
@@ -146,7 +145,6 @@ func (r *reader) array(read func(i int) error) error {
 	return r.punct(']')
 }
 
-// integer reads an integer from least to most.
 func (r *reader) integer(least, most int) (int, error) {
 	r.space()
 	at := r.pos
@@ -185,7 +183,6 @@ func (r *reader) boolean() (bool, error) {
 	return false, r.errorf("%s where true or false is wanted", r.found())
 }
 
-// str reads a string.
 func (r *reader) str() (string, error) {
 	b, err := r.token()
 	return string(b), err

@@ -17,7 +17,6 @@ type Loc struct {
 	Stride int32
 }
 
-// step returns the distance from one chunk to the next.
 func (l Loc) step() int32 { return max(l.Stride, 1) }
 
 // At returns the index in the buffer of the step's chunk i, of 0 to Count-1.

@@ -94,7 +94,6 @@ func ParseHeading(line string) (c collective.Spec, err error) {
 	return c, nil
 }
 
-// number reads a decimal number of 0 to most.
 func number(text string, most int) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > most || text[0] == '+' || text[0] == '-' {
@@ -135,7 +134,6 @@ func Parse(r io.Reader) (*Program, error) {
 // collective.
 const maxHeading = 1 << 26
 
-// line parses one line.
 func (p *Program) line(line string) (err error) {
 	indent := len(line) - len(strings.TrimLeft(line, " "))
 	words := strings.Fields(line)

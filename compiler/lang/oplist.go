@@ -21,7 +21,6 @@ func (l *opList) add(op Op) {
 	l.n++
 }
 
-// at returns the n-th operation.
 func (l *opList) at(n int32) *Op { return &l.blocks[n/opBlock][n%opBlock] }
 
 // all returns the operations as one slice, of which the blocks become parts. It

@@ -114,7 +114,6 @@ func (t *Trace) resolve(r int, buf collective.Buffer, index, count, stride int) 
 	return Span{Rank: int32(r), Buf: n.buf, Index: int32(n.shift + index), Count: int32(count), Stride: int32(stride)}, nil
 }
 
-// buffer returns the places of a span's buffer.
 func (t *Trace) buffer(s Span) []place {
 	if b := t.ranks[s.Rank].buffers; int(s.Buf) < len(b) {
 		return b[s.Buf]
@@ -162,7 +161,6 @@ func (t *Trace) growScratch(s Span) error {
 	return nil
 }
 
-// overlap reports whether two spans share a place.
 func overlap(a, b Span) bool {
 	if a.Rank != b.Rank || a.Buf != b.Buf {
 		return false
@@ -179,7 +177,6 @@ func overlap(a, b Span) bool {
 	return false
 }
 
-// chunks formats a number of chunks.
 func chunks(n int) string {
 	switch n {
 	case 0:

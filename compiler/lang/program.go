@@ -18,7 +18,6 @@ type Span struct {
 	Buf    collective.Buffer
 }
 
-// last returns the index of the last chunk.
 func (s Span) last() int32 { return s.Index + (s.Count-1)*s.Stride }
 
 // String prints the span as an error names it: rank 3 in[4:6].
@@ -93,7 +92,6 @@ func (f *files) mark(p Pos) mark {
 	return mark{int32(n) + 1, int32(p.Line), int32(p.Col)}
 }
 
-// pos returns the position of a mark.
 func (f files) pos(m mark) Pos {
 	if m.file == 0 {
 		return Pos{}

@@ -122,7 +122,6 @@ func (t *Trace) Leave() {
 	}
 }
 
-// errorf returns an Error at the current position.
 func (t *Trace) errorf(format string, args ...any) error {
 	return &Error{Pos: t.pos, Msg: fmt.Sprintf(format, args...)}
 }

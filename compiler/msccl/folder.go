@@ -2,6 +2,7 @@ package msccl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/compiler/verify"
@@ -82,12 +83,5 @@ func (f *File) competes(other *File, rt *Runtime) bool {
 	if max(a.min, b.min) > min(a.max, b.max) {
 		return false
 	}
-	for _, p := range f.Placements() {
-		for _, q := range other.Placements() {
-			if p == q {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Placements(), func(p bool) bool { return slices.Contains(other.Placements(), p) })
 }

@@ -132,7 +132,7 @@ var rules = []rule{
 		return ""
 	}},
 	{"count", func(f *File, _ *Runtime) string {
-		return f.eachStep(func(_ *Threadblock, _ int, s *Step) string {
+		return f.eachStep(func(_ int, _ *Threadblock, _ int, s *Step) string {
 			if s.Op != ir.Nop && (s.Count < 1 || s.Count > maxCount) {
 				return fmt.Sprintf("cnt %d: want 1 to %d", s.Count, maxCount)
 			}
@@ -140,7 +140,7 @@ var rules = []rule{
 		})
 	}},
 	{"step numbers", func(f *File, _ *Runtime) string {
-		return f.eachStep(func(_ *Threadblock, i int, s *Step) string {
+		return f.eachStep(func(_ int, _ *Threadblock, i int, s *Step) string {
 			if int(s.S) != i {
 				return fmt.Sprintf("s %d of the step that is number %d", s.S, i)
 			}
@@ -148,7 +148,7 @@ var rules = []rule{
 		})
 	}},
 	{"dependency", func(f *File, _ *Runtime) string {
-		return f.eachStep(func(_ *Threadblock, _ int, s *Step) string {
+		return f.eachStep(func(_ int, _ *Threadblock, _ int, s *Step) string {
 			if s.DepID > maxDepID {
 				return fmt.Sprintf("depid %d: at most %d fits where it is kept", s.DepID, maxDepID)
 			}
@@ -157,7 +157,7 @@ var rules = []rule{
 	}},
 	{"nop", nops},
 	{"reduction", func(f *File, _ *Runtime) string {
-		return f.eachStep(func(tb *Threadblock, i int, s *Step) string {
+		return f.eachStep(func(_ int, tb *Threadblock, i int, s *Step) string {
 			if i > 0 && tb.Steps[i-1].mergesWith(s) && tb.Steps[i-1].Count != s.Count {
 				return fmt.Sprintf("re of %d chunks right after one of %d to the same place: made in one go, of %d", s.Count, tb.Steps[i-1].Count, s.Count)
 			}
@@ -227,7 +227,7 @@ func peersOfChannel(f *File, _ *Runtime) string {
 // nops checks that a nop carries a dependency for the step after it, which must
 // have a dependency itself. A nop has no other effect, and posts no flag.
 func nops(f *File, _ *Runtime) string {
-	return f.eachStep(func(tb *Threadblock, i int, s *Step) string {
+	return f.eachStep(func(_ int, tb *Threadblock, i int, s *Step) string {
 		switch {
 		case s.Op != ir.Nop:
 			if i > 0 && tb.Steps[i-1].Op == ir.Nop && s.DepID < 0 {
@@ -246,22 +246,17 @@ func nops(f *File, _ *Runtime) string {
 
 // places checks a step's places against the chunks that the file gives the GPU.
 func places(f *File, _ *Runtime) string {
-	for g := range f.GPUs {
+	return f.eachStep(func(g int, _ *Threadblock, _ int, s *Step) string {
 		gpu := &f.GPUs[g]
 		size := [...]int{gpu.In, gpu.Out, gpu.Scratch}
-		for t := range gpu.Threadblocks {
-			for i := range gpu.Threadblocks[t].Steps {
-				s := &gpu.Threadblocks[t].Steps[i]
-				if s.Op.ReadsSrc() && int(s.SrcOff)+int(s.Count) > size[s.SrcBuf] {
-					return fmt.Sprintf("gpu %d threadblock %d step %d: srcoff %d and cnt %d: %c_chunks is %d", g, t, i, s.SrcOff, s.Count, letters[s.SrcBuf], size[s.SrcBuf])
-				}
-				if s.Op.WritesDst() && int(s.DstOff)+int(s.Count) > size[s.DstBuf] {
-					return fmt.Sprintf("gpu %d threadblock %d step %d: dstoff %d and cnt %d: %c_chunks is %d", g, t, i, s.DstOff, s.Count, letters[s.DstBuf], size[s.DstBuf])
-				}
-			}
+		if s.Op.ReadsSrc() && int(s.SrcOff)+int(s.Count) > size[s.SrcBuf] {
+			return fmt.Sprintf("srcoff %d and cnt %d: %c_chunks is %d", s.SrcOff, s.Count, letters[s.SrcBuf], size[s.SrcBuf])
 		}
-	}
-	return ""
+		if s.Op.WritesDst() && int(s.DstOff)+int(s.Count) > size[s.DstBuf] {
+			return fmt.Sprintf("dstoff %d and cnt %d: %c_chunks is %d", s.DstOff, s.Count, letters[s.DstBuf], size[s.DstBuf])
+		}
+		return ""
+	})
 }
 
 // eachThreadblock returns the first complaint about a threadblock, naming it.
@@ -277,12 +272,12 @@ func (f *File) eachThreadblock(check func(gpu int, tb *Threadblock) string) stri
 }
 
 // eachStep returns the first complaint about a step, naming it.
-func (f *File) eachStep(check func(tb *Threadblock, i int, s *Step) string) string {
+func (f *File) eachStep(check func(gpu int, tb *Threadblock, i int, s *Step) string) string {
 	for g := range f.GPUs {
 		for t := range f.GPUs[g].Threadblocks {
 			tb := &f.GPUs[g].Threadblocks[t]
 			for i := range tb.Steps {
-				if why := check(tb, i, &tb.Steps[i]); why != "" {
+				if why := check(g, tb, i, &tb.Steps[i]); why != "" {
 					return fmt.Sprintf("gpu %d threadblock %d step %d: %s", g, t, i, why)
 				}
 			}
@@ -344,7 +339,6 @@ func Readers(p *ir.Program) (names []string) {
 	return names
 }
 
-// allSizes returns the options of a file for all sizes.
 func (r *Runtime) allSizes(protocol string) WriteOptions {
 	o := WriteOptions{Runtime: r.Name, Protocol: protocol}
 	if r.MaxExclusive {

@@ -121,8 +121,7 @@ var runtimes = []*Runtime{
 // user's own, if the runtime has that.
 func (r *Runtime) collective(s collective.Spec) (name string, ok bool) {
 	if s.Custom != nil {
-		name, ok = r.Collectives["custom"]
-		return name, ok
+		s.Name = "custom"
 	}
 	name, ok = r.Collectives[s.Name]
 	return name, ok

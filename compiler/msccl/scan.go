@@ -3,6 +3,7 @@ package msccl
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // scanner reads the elements of an algorithm file. It accepts the XML that
@@ -39,15 +40,9 @@ const maxNotes = 20
 
 func (x *scanner) note(format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
-	if len(x.notes) >= maxNotes {
-		return
+	if len(x.notes) < maxNotes && !slices.ContainsFunc(x.notes, func(n Note) bool { return n.Message == message }) {
+		x.notes = append(x.notes, Note{x.line, message})
 	}
-	for _, n := range x.notes {
-		if n.Message == message {
-			return
-		}
-	}
-	x.notes = append(x.notes, Note{x.line, message})
 }
 
 // peek returns the next byte, or 0 at the end.

@@ -18,7 +18,6 @@ const (
 	countsInGroup = countPages * countsInPage
 )
 
-// newCounts returns n zeros.
 func newCounts(n int) counts { return make(counts, (n+countsInGroup-1)/countsInGroup) }
 
 func (c counts) at(i int) int32 {

@@ -13,7 +13,6 @@ type span struct {
 	size   int
 }
 
-// overlaps reports whether two spans share a chunk.
 func (a span) overlaps(b span) bool {
 	return a.rank == b.rank && a.buffer == b.buffer && a.index < b.index+b.size && b.index < a.index+a.size
 }

@@ -49,7 +49,6 @@ type recentAccess struct {
 	packets bool // threads divide the place packet by packet
 }
 
-// nop synchronises the threads.
 func (d *drafter) nop() {
 	d.ops = append(d.ops, draft{kind: "nop"})
 	if d.first == nil {
@@ -138,7 +137,6 @@ next:
 	return lists
 }
 
-// signal announces that a message has arrived.
 func (d *drafter) signal(m int) {
 	d.syncFor(1)
 	d.ops = append(d.ops, draft{kind: "signal", messages: []int{m}})
@@ -166,7 +164,6 @@ func (d *drafter) release(steps []int, chained bool) {
 	}
 }
 
-// move appends an operation that moves data.
 func (d *drafter) move(kind string, messages []int, src, dst []span) {
 	k := kindOf(kind)
 	packets := false
@@ -225,7 +222,6 @@ func (d *drafter) send(m int, from span) {
 	d.waited = d.waited || kind == "pwsf" // thread 0 has waited for the data to arrive
 }
 
-// simple writes a step under Simple.
 func (d *drafter) simple(s int) {
 	if x := d.l.g.sums[s]; x != nil {
 		d.sum(s, x)
@@ -278,7 +274,6 @@ func (d *drafter) simple(s int) {
 	}
 }
 
-// sum writes a sum under Simple.
 func (d *drafter) sum(s int, x *sum) {
 	l := d.l
 	d.wait(l.g.got[s], false)

@@ -42,7 +42,6 @@ type message struct {
 // maxOrder bounds the size of the table of clocks.
 const maxOrder = 1 << 28
 
-// newGraph orders a program's steps.
 func newGraph(p *ir.Program) (*graph, error) {
 	if few := tooMany(p); few != "" {
 		return nil, errors.New(few)
@@ -74,7 +73,6 @@ func newGraph(p *ir.Program) (*graph, error) {
 	return g, g.sortTopologically()
 }
 
-// threadblock returns a threadblock of the program, by number.
 func (g *graph) threadblock(t int) *ir.Threadblock {
 	r := g.owner[t]
 	return &g.p.GPUs[r].Threadblocks[t-g.first[r]]

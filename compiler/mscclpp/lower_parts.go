@@ -53,7 +53,6 @@ func (l *lowering) newPart(rank, at int) *drafter {
 	return d
 }
 
-// endPart finishes a part.
 func (l *lowering) endPart(d *drafter) {
 	if l.chunks > 0 && d.takenTwice() {
 		d.nop() // before the next pass of the pipeline
@@ -196,7 +195,6 @@ func (n *numbering) channels() {
 	}
 }
 
-// channel adds a channel to a GPU.
 func (n *numbering) channel(at, peer int, kind ChannelType) int {
 	gpu := &n.plan.GPUs[at]
 	i := slices.IndexFunc(gpu.Channels, func(c Channel) bool { return c.Type == kind })
@@ -251,7 +249,6 @@ func (w *writer) ops(drafts []draft) []Op {
 	return ops
 }
 
-// op numbers a draft.
 func (w *writer) op(d draft) Op {
 	k := kindOf(d.kind)
 	o := Op{Kind: k, Slices: 1}

@@ -96,7 +96,6 @@ func patternLetter(pattern string, i int) byte {
 // patternLength returns the least number of places that a pattern matches.
 func patternLength(pattern string) int { return len(strings.TrimSuffix(pattern, "*")) }
 
-// moving reports whether the kind moves data.
 func (k *Kind) moving() bool { return k.effect == pairs || k.effect == moves }
 
 // packet reports whether a letter stands for packets.
@@ -122,5 +121,4 @@ func (o *Op) source(i int) byte {
 	return patternLetter(o.Kind.src, i)
 }
 
-// target returns the letter of destination i.
 func (o *Op) target(i int) byte { return patternLetter(o.Kind.dst, i) }

@@ -269,7 +269,6 @@ func (r *reader) flag(into *bool) func(string) error {
 	return func(what string) error { return scalar(r, what, "true or false", into) }
 }
 
-// number reads an integer from least to most.
 func (r *reader) number(into *int, least, most int) func(string) error {
 	return func(what string) error {
 		var n json.Number
@@ -285,7 +284,6 @@ func (r *reader) number(into *int, least, most int) func(string) error {
 	}
 }
 
-// size reads a number of bytes.
 func (r *reader) size(into *uint64) func(string) error {
 	return func(what string) error {
 		var n json.Number

@@ -80,7 +80,6 @@ func execute(p *Plan, r *verify.Report, s size, o verify.Options) {
 	}
 }
 
-// first returns the first error of a report.
 func first(r *verify.Report) string {
 	for _, f := range r.Findings {
 		if f.Severity == verify.Error {

@@ -22,7 +22,6 @@ type clockState struct {
 	unsure int
 }
 
-// merge returns the maximum of two clocks.
 func (w *orderTracker) merge(a, b clock) clock {
 	return clock{w.max(a.strong, b.strong), w.max(a.weak, b.weak)}
 }

@@ -90,12 +90,10 @@ type end struct {
 	n int
 }
 
-// fail reports an error at an operation.
 func (m *machine) fail(kind verify.Kind, gpu, tb, op int, format string, args ...any) {
 	m.r.Add(verify.Finding{Kind: kind, Severity: verify.Error, GPU: gpu, Threadblock: tb, Step: op, Message: fmt.Sprintf(format, args...)})
 }
 
-// warn reports a warning at an operation.
 func (m *machine) warn(gpu, tb, op int, format string, args ...any) {
 	m.r.Add(verify.Finding{Kind: verify.Lint, Severity: verify.Warning, GPU: gpu, Threadblock: tb, Step: op, Message: fmt.Sprintf(format, args...)})
 }

@@ -49,7 +49,6 @@ func (in *instr) threadLayout() int {
 	return 0
 }
 
-// race reports two unordered accesses.
 func (w *orderTracker) race(a, b cellAccess, c int) {
 	m := w.m
 	x, y := &w.events[a.event], &w.events[b.event]
@@ -80,13 +79,11 @@ func (w *orderTracker) unordered(e *event, message string) {
 	m.fail(verify.Race, tb.gpu, tb.id, e.in.at, "%s", message)
 }
 
-// name formats an event for findings.
 func (m *machine) name(e *event) string {
 	tb := &m.tbs[e.tb]
 	return fmt.Sprintf("gpu %d threadblock %d op %d (%s)", tb.gpu, tb.id, e.in.at, e.in.op.Kind.Name)
 }
 
-// packets reports whether an instruction reads or writes packets.
 func (in *instr) packets() bool {
 	for _, regions := range [...][]region{in.src, in.dst} {
 		for i := range regions {

@@ -154,7 +154,6 @@ func (p *Plan) affordable(s size) bool {
 	return cells <= maxCells
 }
 
-// each calls f for every operation.
 func (p *Plan) each(f func(*Op)) {
 	for g := range p.GPUs {
 		for t := range p.GPUs[g].Threadblocks {

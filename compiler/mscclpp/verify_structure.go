@@ -22,7 +22,6 @@ func (s *structure) bad(gpu, tb, op int, format string, args ...any) {
 	s.r.Add(verify.Finding{Kind: verify.Malformed, Severity: verify.Error, GPU: gpu, Threadblock: tb, Step: op, Message: fmt.Sprintf(format, args...)})
 }
 
-// check examines the whole plan.
 func (s *structure) check() {
 	if n := len(s.p.GPUs); n == 0 || n > maxRanks {
 		s.bad(-1, -1, -1, "%d gpus: want 1 to %d", n, maxRanks)

@@ -41,7 +41,6 @@ func tracing(th *starlark.Thread, fn string) (*session, error) {
 	return s, nil
 }
 
-// buffer reads a buffer's name.
 func (s *session) buffer(v starlark.Value) (collective.Buffer, error) {
 	name, ok := starlark.AsString(v)
 	if !ok {

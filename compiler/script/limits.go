@@ -139,7 +139,6 @@ func (s *session) scratchLimit() int {
 	return min(lang.MaxScratch, idleScratch+opsPerChunk*min(s.chunks, lang.MaxScratch))
 }
 
-// time returns the processor time that the session may take.
 func (s *session) time() time.Duration {
 	return s.limits.Processor + time.Duration(s.steps())*stepTime + time.Duration(s.chunks)*chunkTime
 }
@@ -257,7 +256,6 @@ func watch(s *session, th *starlark.Thread, clock func() time.Duration, done <-c
 	}
 }
 
-// memory returns the bytes that the session may take.
 func (s *session) memory() int64 { return s.limits.Memory + bytesPerOp*s.ops.Load() }
 
 // memoryCap returns the bytes beyond which a process ends: it may need more than the

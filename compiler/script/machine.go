@@ -83,7 +83,6 @@ func (m Machine) check() error {
 	return nil
 }
 
-// rank returns the rank of a (node, gpu) pair.
 func (m *Machine) rank(node, gpu int) (int, error) {
 	if node < 0 || node >= m.Nodes {
 		return 0, fmt.Errorf("(%d, %d): there are %d nodes", node, gpu, m.Nodes)

@@ -63,7 +63,6 @@ func (p *program) function(coll string) (*starlark.Function, error) {
 	return nil, &Error{Pos: lang.Pos{File: p.file}, Msg: fmt.Sprintf("%s is declared, but there is neither def program(topo, p) nor def %s(topo, p)", coll, coll)}
 }
 
-// session returns a session for an evaluation.
 func (p *program) session(c *call) *session {
 	return &session{file: p.file, limits: p.limits, budget: c.template.budget, parent: p.parent, machine: c.machine}
 }
@@ -86,7 +85,6 @@ func (p *program) call(name string, c *call, use func(starlark.Value) error) err
 	})
 }
 
-// args returns the arguments topo and p.
 func (c *call) args() starlark.Tuple {
 	values := starlark.StringDict{}
 	for name, v := range c.params {

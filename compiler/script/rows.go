@@ -132,7 +132,6 @@ func integers(name string, v starlark.Value, read func(starlark.Value) (int, err
 	return all, nil
 }
 
-// whole reads a number.
 func whole(v starlark.Value) (int, error) {
 	n, err := starlark.AsInt32(v)
 	if err != nil {
@@ -141,7 +140,6 @@ func whole(v starlark.Value) (int, error) {
 	return n, nil
 }
 
-// lists reports whether any of the arguments is a list.
 func lists(args ...starlark.Value) bool {
 	for _, v := range args {
 		if _, ok := several(v); ok {

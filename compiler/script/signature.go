@@ -133,7 +133,6 @@ func (a *arguments) integers(name string, i int, read func(starlark.Value) (int,
 	return all
 }
 
-// number reads an optional number.
 func number(name string, v starlark.Value, otherwise int) (int, error) {
 	if v == nil || v == starlark.None {
 		return otherwise, nil

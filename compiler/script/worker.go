@@ -125,7 +125,6 @@ func (w *worker) rest(idle time.Duration) bool {
 	return true
 }
 
-// stop ends the process.
 func (w *worker) stop() {
 	if w.process != nil {
 		w.process.Kill()
@@ -247,7 +246,6 @@ func (w *worker) exchange(e *exchange, q ask) (*answer, error) {
 	return nil, refused
 }
 
-// once asks once.
 func (w *worker) once(e *exchange, q *ask) (*answer, error) {
 	if w.process != nil && !w.process.Alive() {
 		w.stop()

@@ -93,13 +93,11 @@ type checker struct {
 	pos   []int32 // where a step is in order
 }
 
-// tb returns a threadblock by number.
 func (c *checker) tb(t int32) *ir.Threadblock {
 	g := c.tbGPU[t]
 	return &c.p.GPUs[g].Threadblocks[t-c.firstTB[g]]
 }
 
-// step returns a step by number.
 func (c *checker) step(s int32) *ir.Step {
 	t := c.stepTB[s]
 	return &c.tb(t).Steps[s-c.first[t]]

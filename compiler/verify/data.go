@@ -42,7 +42,6 @@ func (m *Memory) fetch(gpu int, l ir.Loc, count int32, room *[]value) []value {
 	return *room
 }
 
-// store writes values to a place.
 func (m *Memory) store(gpu int, l ir.Loc, chunks []value) {
 	cells := m.cells[m.base[3*gpu+int(l.Buf)]:]
 	if l.Contiguous(int32(len(chunks))) {

@@ -53,7 +53,6 @@ func newValues(col collective.Collective) *values {
 
 func (v *values) inputs() value { return value(v.first[len(v.first)-1]) }
 
-// input returns the value of an input chunk.
 func (v *values) input(rank, index int) value { return value(v.first[rank]+int32(index)) + 1 }
 
 // origin returns the rank and index of an input's value.
@@ -86,7 +85,6 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// add returns the value of the reduction of a and b.
 func (v *values) add(a, b value) value {
 	if a == garbage || b == garbage {
 		return garbage
@@ -120,7 +118,6 @@ func (v *values) members(x value) (count map[value]int, ok bool) {
 	return count, true
 }
 
-// describe formats a value for findings.
 func (v *values) describe(x value) string {
 	switch {
 	case x == garbage:
