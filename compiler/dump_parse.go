@@ -33,15 +33,6 @@ func ParseDump(text string) (*Dump, error) {
 	return &Dump{Pass: prog.after, text: text}, nil
 }
 
-// String prints the text again, as Options.Dump would get it for the same program.
-func (d *Dump) String() string {
-	prog, err := readUnit(d.text)
-	if err != nil {
-		return ""
-	}
-	return prog.text()
-}
-
 // Compile runs the remaining passes. Options.Instances is ignored, because the
 // dump has its instances already. Errors are those of package function Compile.
 func (d *Dump) Compile(o Options) (*Result, error) {

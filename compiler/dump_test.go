@@ -218,3 +218,12 @@ func FuzzParseDump(f *testing.F) {
 		}
 	})
 }
+
+// String prints the text again, as Options.Dump would get it for the same program.
+func (d *Dump) String() string {
+	prog, err := readUnit(d.text)
+	if err != nil {
+		return ""
+	}
+	return prog.text()
+}

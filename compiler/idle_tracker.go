@@ -72,10 +72,6 @@ func (w *idleTracker) longestIdle(rank, key int32) int32 {
 	return w.ofRank.first(rank, w.since)
 }
 
-// recordWork records that threadblock tb is given the instruction at position
-// now of the order.
-func (w *idleTracker) recordWork(tb, now int32) { w.since[tb] = now }
-
 // first returns the threadblock of a heap that has been idle longest. It first
 // moves down those whose heapTime is out of date.
 func (l *tbHeaps) first(line int32, since []int32) int32 {

@@ -45,7 +45,7 @@ func TestIdleness(t *testing.T) {
 			if rapid.Bool().Draw(t, "elsewhere") {
 				got = rapid.Int32Range(0, int32(len(prog.tbs))-1).Draw(t, "threadblock")
 			}
-			idle.recordWork(got, int32(at))
+			idle.since[got] = int32(at)
 			latest[got] = at + 1
 		}
 	})

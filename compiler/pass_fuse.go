@@ -52,7 +52,7 @@ func (prog *program) fuseSends(from, to ir.Op) error {
 		}
 	}
 	var routes *channelSets // nil if the program names at most one channel: any messages can share it
-	if best != nil && prog.directives() > 1 {
+	if best != nil && prog.severalDirectives() {
 		routes = prog.channelSets()
 	}
 	for a, b := range best {
@@ -64,23 +64,18 @@ func (prog *program) fuseSends(from, to ir.Op) error {
 	return nil
 }
 
-// directives returns the number of different channels that the program names,
-// but at most 2.
-func (prog *program) directives() int {
+// severalDirectives reports whether the program names more than one channel.
+func (prog *program) severalDirectives() bool {
 	one := int32(none)
 	for m := range prog.msgs {
-		switch c := prog.msgs[m].channel; {
-		case c == none || c == one:
-		case one != none:
-			return 2
-		default:
+		if c := prog.msgs[m].channel; c != none {
+			if one != none && c != one {
+				return true
+			}
 			one = c
 		}
 	}
-	if one == none {
-		return 0
-	}
-	return 1
+	return false
 }
 
 // canShareChannel reports whether two messages could be in one chain, as far as

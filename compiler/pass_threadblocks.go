@@ -81,7 +81,7 @@ func (prog *program) assignInstructions(putTB, getTB []int32) {
 			prog.posOf[i] = steps[tb]
 			steps[tb]++
 			if idle != nil {
-				idle.recordWork(tb, int32(now))
+				idle.since[tb] = int32(now)
 			}
 		}
 	})

@@ -252,9 +252,9 @@ func (prog *program) fuse(a, b int32, op ir.Op) {
 
 // split undoes fuse: the received value is stored, and sent from there.
 // Instructions that waited for the send wait for it again.
-func (prog *program) split(a int32) (b int32) {
+func (prog *program) split(a int32) {
 	i := &prog.ins[a]
-	b = i.fused
+	b := i.fused
 	i.fused, i.put = none, none
 	if i.op == ir.RecvCopySend {
 		i.op = ir.Recv
@@ -264,7 +264,6 @@ func (prog *program) split(a int32) (b int32) {
 	prog.alias[b] = b
 	prog.msgs[prog.ins[b].put].sender = b
 	prog.splits++
-	return b
 }
 
 // orderPositions returns the position of every instruction in the global order.

@@ -63,18 +63,14 @@ type Step struct {
 	DepID, Deps    int32
 }
 
-// collective returns our name of the collective, or custom if the file does not say
-// which one it is.
-func (f *File) collective() string {
+// Computes returns colltune's name of the file's collective, or custom if the
+// file does not name one.
+func (f *File) Computes() string {
 	if f.Coll == "custom" && slices.Contains(collective.Names(), f.Collective) {
 		return f.Collective
 	}
 	return canonical(f.Coll)
 }
-
-// Computes returns colltune's name of the file's collective, or custom if the
-// file does not name one.
-func (f *File) Computes() string { return f.collective() }
 
 // Placements lists the placements that the file is for: in place (true), out of
 // place, or both, in this order. A file that says neither is for out of place.
@@ -94,7 +90,7 @@ func (f *File) Placements() []bool {
 // in-place form here; the Spec then only gives the sizes of the buffers. It returns an
 // error if nchunksperloop and ngpus do not make a collective.
 func (f *File) Spec(inPlace bool) (s collective.Spec, known bool, err error) {
-	s = collective.Spec{Name: f.collective(), Ranks: f.NGPUs, Chunks: f.NChunksPerLoop, Root: f.Root}
+	s = collective.Spec{Name: f.Computes(), Ranks: f.NGPUs, Chunks: f.NChunksPerLoop, Root: f.Root}
 	if s.Name == "custom" {
 		s, err = f.buffers(inPlace)
 		return s, false, err

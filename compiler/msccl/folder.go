@@ -76,7 +76,7 @@ func precedence(rt *Runtime, first string) string {
 // competes reports whether there are calls for which a runtime could use either
 // file.
 func (f *File) competes(other *File, rt *Runtime) bool {
-	if f.collective() != other.collective() || f.NGPUs != other.NGPUs {
+	if f.Computes() != other.Computes() || f.NGPUs != other.NGPUs {
 		return false
 	}
 	a, b := rt.serves(f), rt.serves(other)

@@ -18,7 +18,7 @@ func Granularity(p *ir.Program, elemSize int64) int64 {
 }
 
 func (f *File) granularity(elemSize int64) int64 {
-	return granularity(f.collective(), f.NGPUs, f.NChunksPerLoop, elemSize)
+	return granularity(f.Computes(), f.NGPUs, f.NChunksPerLoop, elemSize)
 }
 
 // granularity is Granularity for a collective's name in a file and loop chunks.

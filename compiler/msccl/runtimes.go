@@ -197,7 +197,7 @@ func (r *Runtime) serves(f *File) span {
 	case *f.MaxBytes != 0:
 		s.max = *f.MaxBytes
 	}
-	if per := perRank(f.collective(), f.NGPUs); per > 1 {
+	if per := perRank(f.Computes(), f.NGPUs); per > 1 {
 		s.min = saturate(s.min, per)
 		if s.max != unlimited {
 			s.max = saturate(s.max, per)

@@ -89,7 +89,7 @@ func (f *File) callChunks(accepted map[string]Acceptance) int {
 		}
 		n := 1
 		if s := rt.serves(f); s.max != unlimited {
-			n = rt.CallChunks(f.Proto, s.max/perRank(f.collective(), f.NGPUs), f.NChunksPerLoop)
+			n = rt.CallChunks(f.Proto, s.max/perRank(f.Computes(), f.NGPUs), f.NChunksPerLoop)
 		}
 		if least == 0 || n < least {
 			least = n
@@ -105,21 +105,21 @@ func note(format string, args ...any) verify.Finding {
 // lints are warnings about files that a runtime accepts.
 var lints = []func(f *File) string{
 	func(f *File) string {
-		if f.collective() == "custom" {
+		if f.Computes() == "custom" {
 			return "a custom collective: nothing says what it should compute, so its result is not judged"
 		}
 		return ""
 	},
 	func(f *File) string {
 		for _, inPlace := range f.Placements() {
-			if _, known, err := f.Spec(inPlace); err == nil && !known && f.collective() != "custom" {
-				return fmt.Sprintf("in-place calls of %s are not known here: their result is not judged", f.collective())
+			if _, known, err := f.Spec(inPlace); err == nil && !known && f.Computes() != "custom" {
+				return fmt.Sprintf("in-place calls of %s are not known here: their result is not judged", f.Computes())
 			}
 		}
 		return ""
 	},
 	func(f *File) string {
-		switch f.collective() {
+		switch f.Computes() {
 		case "broadcast", "reduce", "gather", "scatter":
 			return fmt.Sprintf("right for root %d only, and no runtime looks at a call's root", f.Root)
 		}

@@ -41,8 +41,6 @@ const shortSearch = 1024
 // maxOpen bounds the open queries.
 const maxOpen = 1 << 20
 
-func newPaths(c *checker) *paths { return &paths{c: c} }
-
 // before calls f for every direct predecessor of s.
 func (p *paths) before(s int32, f func(int32)) {
 	c := p.c

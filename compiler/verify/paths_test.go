@@ -19,7 +19,7 @@ func TestBeforeMirrorsAfter(t *testing.T) {
 		if !c.r.OK() {
 			t.Fatal(c.r.Err())
 		}
-		paths := newPaths(c)
+		paths := &paths{c: c}
 		paths.prepare()
 		want, before, after := map[pair]bool{}, map[pair]bool{}, map[pair]bool{}
 		for s := range int32(len(c.order)) {

@@ -12,8 +12,7 @@ import (
 // the rest.
 func (c *checker) races() {
 	byGPU := c.orderByGPU()
-	paths := newPaths(c)
-	w := &raceTracker{c: c, paths: paths}
+	w := &raceTracker{c: c, paths: &paths{c: c}}
 	for g := range c.p.GPUs {
 		w.begin(int32(g))
 		for _, s := range byGPU[g] {
@@ -23,7 +22,7 @@ func (c *checker) races() {
 			}
 		}
 	}
-	paths.resolve()
+	w.paths.resolve()
 }
 
 // orderByGPU splits order by GPU.
