@@ -83,7 +83,7 @@ func (r *Reader) Library(ctx context.Context, path string, text []byte, system *
 	if t.Elem, err = collective.ElemBytes(call.DType); err != nil {
 		return t, err
 	}
-	placement := map[bool]string{true: "in", false: "out"}[inPlace]
+	placement := program.Placement(inPlace)
 	for _, n := range times.Sizes() {
 		if us, _ := times.At(n, placement); len(us) > 0 && r.takes(n) {
 			p.Sizes = append(p.Sizes, n)

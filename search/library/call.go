@@ -10,7 +10,7 @@ import (
 
 // Call returns what the library takes for a call of a number of bytes, where that comes from, and its
 // verified program if there is one. ok is false where the library's choice has no time here.
-// An error is about a call that makes no sense.
+// An error is about a call that makes no sense, a lost solver, or ctx.
 func Call(ctx context.Context, t program.Target, bytes int64, o program.Options) (_ Time, ok bool, err error) {
 	b := program.New(t, o)
 	defer b.Close()

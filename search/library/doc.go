@@ -14,7 +14,8 @@
 // beside others, as package search does. Where times of the library are given, they are asked
 // before any of these: see From.
 //
-// To add a source, add a row to sources (choose.go), and a file with what it does. To add what a
+// To add a source, add a row to sources (choose.go), its name (From in time.go), a file with what it
+// does, and how a baseline of it is kept (point in search/baselines.go). To add what a
 // release of NCCL or RCCL chooses, see packages nccl and rccl.
 //
 // Files, in an order to read them in: time.go library.go draft.go steady.go choose.go call.go

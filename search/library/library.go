@@ -21,7 +21,7 @@ type Options struct {
 	Alone bool
 }
 
-// Library says what the vendor's library takes for calls of a target.
+// Library says what the vendor's library takes for calls of a target, to one goroutine at a time.
 type Library struct {
 	build    *program.Builder
 	target   program.Target

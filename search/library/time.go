@@ -12,7 +12,7 @@ import (
 type From string
 
 // The sources of a time. Those that are given say more than any model: where a search is given
-// them, or its executor can be left to choose, they are asked first (search/baselines.go).
+// them, or its executor can be left to choose, they are asked first (search/baselines.go, natives.go).
 const (
 	File        From = "file"                      // nccl-tests' output, given for the search
 	Measured    From = "measured"                  // the fastest row of tables of libraries, given for the search
@@ -32,7 +32,7 @@ type Time struct {
 	Draft    *program.Draft // of those from a program
 	Program  *ir.Program    // the same, once it is built
 	StandIn  bool           // the library runs what has no time here, as NVLS, and otherwise this
-	US       float64        // in microseconds; 0 of those from a program, whose time is Of its simulated one
+	US       float64        // in microseconds; 0 of those from a program that was not simulated: Of then gives it
 	ExtraUS  float64        // what the call takes beyond its program's simulated time; below 0: less
 	LeastUS  float64        // what it takes at least
 

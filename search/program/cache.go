@@ -18,7 +18,7 @@ import (
 // Cache holds what building makes, by keys that cover all it depends on: in the
 // campaign's folder, for a search that goes on, and in memory, for one that enumerates
 // several times under a budget. An entry is a family's grid, a construction's finds, what
-// a trace came to, or a draft that was built. A nil cache holds nothing.
+// a trace came to, or a draft that was built. A nil cache holds nothing, and has nothing to say.
 //
 //	key = SHA-256(plan, executor, solver time, memory, this build ∙ placement ∙ source ∙ name)
 type Cache struct {
@@ -141,7 +141,7 @@ func (c *Cache) full() error {
 
 // Enumerated says that all entries of the search are there.
 func (c *Cache) Enumerated() {
-	if c.store == nil {
+	if c == nil || c.store == nil {
 		return
 	}
 	if err := c.store.Enumerated(c.used); err != nil {
@@ -153,6 +153,9 @@ func (c *Cache) Enumerated() {
 
 // Notices are lines for the user about the cache.
 func (c *Cache) Notices() (lines []string) {
+	if c == nil {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.damaged != nil {

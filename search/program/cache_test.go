@@ -178,3 +178,27 @@ func TestParametersComeBackAsTheyWere(t *testing.T) {
 		t.Errorf("(-was +came back):\n%s", diff)
 	}
 }
+
+// A find that a cut search left traced, but neither summed up nor built, is the same program once its
+// costs are known: summing it up takes nothing from it.
+func TestFindsSurviveTheirSummary(t *testing.T) {
+	builder, _ := keeping(t, "dgx-1", "allgather", Options{Simulated: true, Instances: 1})
+	for _, name := range []string{"tree-packing", "greedy"} {
+		if _, err := builder().Construct(t.Context(), name, []int64{4096, 1 << 24}, Never); err != nil {
+			t.Fatal(err)
+		}
+		b := builder()
+		again, err := b.Construct(t.Context(), name, []int64{4096, 1 << 24}, Never)
+		if err != nil || len(again.Drafts) == 0 {
+			t.Fatal(err, len(again.Drafts))
+		}
+		if err := b.Summarize(t.Context(), again.Drafts, true); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range again.Drafts {
+			if v, err := b.Build(t.Context(), d); err != nil || v.Refusal != nil {
+				t.Errorf("%s: %v, %v", d, v.Refusal, err)
+			}
+		}
+	}
+}

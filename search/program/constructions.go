@@ -126,7 +126,7 @@ func (b *Builder) draftFind(construction string, found *finds, i int, again func
 		return all.Finds[i].program, nil
 	}
 	name := CandidateName(construction, f.Params, 0)
-	t, err := b.entries.trace("synthesised", name, f.Apart, program, func() (*trace, error) {
+	t, err := b.entries.trace(synthesised, name, f.Apart, program, func() (*trace, error) {
 		p, err := program(false)
 		if err != nil {
 			return nil, err
@@ -136,7 +136,7 @@ func (b *Builder) draftFind(construction string, found *finds, i int, again func
 		if refused := constraints.CheckRouting(p, b.target.Topology); len(refused) > 0 {
 			return &trace{refused: &Refusal{name, NoLink, refused[0].Detail}}, nil
 		}
-		return &trace{routing: &Routing{program: p, source: "synthesised", apart: f.Apart}}, nil
+		return &trace{routing: &Routing{program: p, source: synthesised, apart: f.Apart}}, nil
 	})
 	switch {
 	case err != nil:
@@ -144,7 +144,7 @@ func (b *Builder) draftFind(construction string, found *finds, i int, again func
 	case t.refused != nil:
 		return Drafted{Refusals: []Refusal{b.Refuse(name, t.refused.Reason, t.refused.Detail)}}, nil
 	}
-	return b.draft(&Draft{Name: construction, Source: "synthesised", Params: f.Params, Origin: f.Origin, Routing: t.routing}), nil
+	return b.draft(&Draft{Name: construction, Source: synthesised, Params: f.Params, Origin: f.Origin, Routing: t.routing}), nil
 }
 
 // packTrees finds spanning trees that together meet the bound on bandwidth, without a

@@ -12,7 +12,7 @@
 // found.
 //
 // Invariants: what is Built without a refusal is verified; a Builder is not changed by what it
-// builds, and may be used by several goroutines; the same target and options give the same
+// builds, and several goroutines may build; drafts are summed up by one at a time; the same target and options give the same
 // programs with any number of jobs, and the same from the Cache as without it.
 //
 // It does not choose among drafts, and times nothing: see package search, and package cost for

@@ -30,9 +30,10 @@ func (e *entries) keyOf(kind, source, name string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// grid returns a family's grid with some of its parameters fixed.
-func (e *entries) grid(f *templates.Family, fixed map[string]string, make func() (*grid, error)) (*grid, error) {
-	key := e.keyOf("grid", f.Source, fmt.Sprintf("%s %q", f.Name, fixed)) // in the order of names
+// grid returns a family's grid with some of its parameters fixed: as a candidate's, or as one of the
+// library's choices, which has no reason for being empty.
+func (e *entries) grid(kind string, f *templates.Family, fixed map[string]string, make func() (*grid, error)) (*grid, error) {
+	key := e.keyOf(kind, f.Source, fmt.Sprintf("%s %q", f.Name, fixed)) // in the order of names
 	load := func() (*grid, error) {
 		g := new(grid)
 		if _, ok := e.cache.load(key, g); !ok {
@@ -121,7 +122,7 @@ type find struct {
 
 // finds returns a construction's finds.
 func (e *entries) finds(construction string, make func() (*finds, error)) (*finds, error) {
-	key := e.keyOf("finds", "synthesised", construction)
+	key := e.keyOf("finds", synthesised, construction)
 	load := func() (*finds, error) {
 		f := new(finds)
 		if _, ok := e.cache.load(key, f); !ok {

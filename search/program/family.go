@@ -33,7 +33,7 @@ func (b *Builder) Family(ctx context.Context, f *templates.Family, late, first L
 	}
 	f = f.Budgeted(b.machine)
 	fixed := b.options.Fixed(f)
-	g, err := b.entries.grid(f, fixed, func() (*grid, error) {
+	g, err := b.entries.grid("grid", f, fixed, func() (*grid, error) {
 		if first() {
 			return nil, nil
 		}
@@ -141,12 +141,15 @@ func (b *Builder) tracedOnce(f *templates.Family, params script.Params, late Lat
 // parameters, some of them fixed, that pick chooses. It returns nil and the reason if the
 // system has none.
 func (b *Builder) Only(ctx context.Context, f *templates.Family, fixed map[string]string, instances int, pick func(*templates.Family, []script.Params) script.Params) (d *Draft, why string, err error) {
-	g, err := b.entries.grid(f, fixed, func() (*grid, error) {
+	g, err := b.entries.grid("choice", f, fixed, func() (*grid, error) {
 		var g grid
 		g.Params, g.Refused, err = b.routings(ctx, f, fixed)
 		return &g, err
 	})
+	var limit *script.Error
 	switch {
+	case errors.As(err, &limit): // too many links to look at
+		return nil, err.Error(), nil
 	case err != nil:
 		return nil, "", err
 	case len(g.Params) == 0 && len(g.Refused) > 0:

@@ -1,7 +1,7 @@
 package program
 
-// Observer is told what becomes of programs before there are trials. Its functions are
-// called by one goroutine at a time; each may be nil.
+// Observer is told what becomes of programs before there are trials. Each function may be
+// nil. Stage is called by several goroutines, unless through Through.
 type Observer struct {
 	Refused func(Refusal) // every refusal, in order
 	Notice  func(string)  // a line for the user

@@ -29,6 +29,9 @@ type Routing struct {
 // retrace traces a program again; a sketch of it is enough to sum it up.
 type retrace func(sketch bool) (*lang.Program, error)
 
+// synthesised is the source of routings that a construction found.
+const synthesised = "synthesised"
+
 // MaxHeld is the most operations of a program that is kept in memory until it is
 // compiled, or of a sketch until it is summed up. A larger one is traced again then, so that
 // a search does not hold them all.
@@ -64,7 +67,9 @@ func (r *Routing) Summarize(program *lang.Program, t *topologies.Topology, whole
 		if program, err = r.retrace(true); err != nil {
 			return err
 		}
-		defer program.Discard()
+		if r.source != synthesised { // a find's program is the find's
+			defer program.Discard()
+		}
 	}
 	if whole {
 		r.cost, r.sketch = cost.Complete(r.cost, program, t), nil

@@ -13,7 +13,7 @@
 // are direct, with LL up to 16 KiB for each channel that a peer may have and Simple
 // above (direct.go).
 //
-// The model tells what the library selects. It is no clock: measured times are
+// The model tells what the library selects; what a call takes is library.Call's to say. It is no clock: measured times are
 // up to twice as long at small sizes. What a call takes beyond a program's simulated time
 // is in extra.go; only NVLS and PAT have a clock here (nvls.go, pat.go).
 //
