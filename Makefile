@@ -54,7 +54,7 @@ accuracy: setup ## simulated times against measured ones, by zone; fails where s
 	$(GO) run ./cmd/lab accuracy $(if $(MEASURED),--measured $(MEASURED)) $(if $(MANIFEST),--manifest $(MANIFEST) --shipped) $(if $(UPDATE),--update)
 
 # It takes some 6 minutes of processor time, on two jobs, and 3 GB.
-papers: setup ## what the papers claim, simulated; fails where a verdict is worse; UPDATE=1 writes docs/reference/papers.md anew
+papers: setup ## what the papers claim, simulated; fails where a verdict is worse; UPDATE=1 writes cmd/lab/papers.md anew
 	$(GO) run ./cmd/lab papers $(if $(UPDATE),--update)
 
 test-long: setup tools ## slow suites: race detector, long property tests, fuzzing

@@ -2,7 +2,7 @@
 // choice of trials by recorded times. It is for those who work on colltune, and no part of what
 // they ship.
 //
-//	lab papers             fails where a verdict is worse than docs/reference/papers.md's
+//	lab papers             fails where a verdict is worse than cmd/lab/papers.md's
 //	lab papers --update    writes the page
 //	lab papers --only gc3  the claims whose names begin so, without the page
 //

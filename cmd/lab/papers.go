@@ -17,7 +17,7 @@ import (
 )
 
 // papersPage is written by papers, from the repository's root.
-const papersPage = "docs/reference/papers.md"
+const papersPage = "cmd/lab/papers.md"
 
 // runPapers judges what the papers claim, against the page or to write it.
 func runPapers(ctx context.Context, args []string) error {

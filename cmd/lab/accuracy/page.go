@@ -15,7 +15,8 @@ const (
 	PageEnd   = "<!-- to here -->\n"
 )
 
-// Page prints the tables of errors as Markdown: by zone, and by data set.
+// Page prints the tables of errors as Markdown: by zone, by data set, and what is not
+// used.
 func Page(m *Manifest, compared []Compared) string {
 	var b strings.Builder
 	table, verdicts := Estimate(Residuals(compared)), LeaveOut(compared)
@@ -30,27 +31,17 @@ func Page(m *Manifest, compared []Compared) string {
 	fmt.Fprintf(&b, "%d rows of %d data sets, of which none was fitted to the intervals that judge it: leaving out one data set at a time, %.0f %% of the rows lie inside their 90 %% intervals; %d take the interval of a wider zone, and %d have none. Leaving out one machine at a time, of which some data sets share one, it is %.0f %%. Of %d measured speedups of a program over the library, %.0f %% lie inside.\n\n",
 		all.Rows, len(CountBy(verdicts, func(v *Verdict) string { return v.Set })), 100*all.Share(), all.Wider, all.Unsupported, 100*machines.Share(), pairs, 100*float64(inside)/float64(max(pairs, 1)))
 
-	bands := intervals.Bands()
-	fmt.Fprintf(&b, "For each band of sizes: the median error; the 90 %% interval, where the zone has one of its own and not any system's; and how many of the rows lie inside when left out.\n\n| ran | system | nodes | collective | %s |\n|---|---|---|---|%s\n", strings.Join(bands, " | "), strings.Repeat("---|", len(bands)))
-	zones := zonesOf(table, verdicts)
-	for len(zones) > 0 {
-		first := zones[0].Zone
-		network := map[string]string{"none": "1", intervals.Any: "several"}[first.Network]
+	b.WriteString("| ran | system | nodes | collective | size | sets | rows | median error | 90 % | inside, left out |\n|---|---|---|---|---|--:|--:|--:|--:|--:|\n")
+	for _, z := range zonesOf(table, verdicts) {
+		network := map[string]string{"none": "1", intervals.Any: "several"}[z.Network]
 		if network == "" {
-			network = first.Network
+			network = z.Network
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |", first.Ran, first.System, network, first.Collective)
-		for _, band := range bands {
-			cell := ""
-			if of := first; len(zones) > 0 {
-				of.Sizes = band
-				if zones[0].Zone == of {
-					cell, zones = " "+zones[0].text(), zones[1:]
-				}
-			}
-			b.WriteString(cell + " |")
+		interval := "any system's"
+		if z.has {
+			interval = fmt.Sprintf("%.2f to %.2f", z.Low, z.High)
 		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d | %d | %s | %s | %s |\n", z.Ran, z.System, network, z.Collective, z.Sizes, z.Sets, z.Rows, z.medianError, interval, z.inside())
 	}
 
 	b.WriteString("\n| data set | topology | rows | median error | inside, left out |\n|---|---|--:|--:|--:|\n")
@@ -62,6 +53,12 @@ func Page(m *Manifest, compared []Compared) string {
 		}
 		topology := s.Topology[strings.LastIndexAny(s.Topology, `/\`)+1:]
 		fmt.Fprintf(&b, "| %s: %s | `%s` | %d | %.0f %% | %.0f %% |\n", s.Source, s.Machine, strings.TrimSuffix(topology, ".toml"), c.Rows, 100*c.MedianError, 100*c.Share())
+	}
+	b.WriteString("\n| not used | because |\n|---|---|\n")
+	for _, s := range m.Sets {
+		for _, r := range s.Without {
+			fmt.Fprintf(&b, "| %s: %s | %s |\n", s.Source, r.text(), r.Why)
+		}
 	}
 	return b.String()
 }
@@ -76,6 +73,10 @@ type judgedZone struct {
 
 // zonesOf returns the zones of rows, and those that the table has, in order.
 func zonesOf(table *intervals.Table, verdicts []Verdict) []judgedZone {
+	type setOf struct {
+		zone intervals.Zone
+		set  string
+	}
 	own := CountBy(verdicts, func(v *Verdict) intervals.Zone { return v.Own })
 	took := CountBy(verdicts, func(v *Verdict) intervals.Zone { return v.Zone.Zone })
 	zones := map[intervals.Zone]*judgedZone{}
@@ -87,8 +88,11 @@ func zonesOf(table *intervals.Table, verdicts []Verdict) []judgedZone {
 			zones[zone] = &judgedZone{Entry: intervals.Entry{Zone: zone}}
 		}
 		z := zones[zone]
-		z.held = c
+		z.Rows, z.held, z.Sets = c.Rows, c, 0
 		z.medianError = fmt.Sprintf("%.0f %%", 100*c.MedianError)
+	}
+	for key := range CountBy(verdicts, func(v *Verdict) setOf { return setOf{v.Own, v.Set} }) {
+		zones[key.zone].Sets++
 	}
 	var all []judgedZone
 	for _, z := range zones {
@@ -98,28 +102,35 @@ func zonesOf(table *intervals.Table, verdicts []Verdict) []judgedZone {
 	return all
 }
 
-// text is a zone's cell of the table.
-func (z *judgedZone) text() string {
-	var words []string
-	if z.medianError != "" {
-		words = append(words, z.medianError)
-	}
-	if z.has {
-		words = append(words, fmt.Sprintf("%.2f to %.2f", z.Low, z.High))
-	}
-	return strings.Join(append(words, z.inside()), ", ")
-}
-
 // inside tells how many of the rows that have an interval lie inside, in bold where there
 // are enough and fewer do than should.
 func (z *judgedZone) inside() string {
 	switch {
 	case z.held == nil || z.held.Rows == z.held.Unsupported:
-		return "no interval"
+		return "none has one"
 	case z.held.few():
 		return fmt.Sprintf("**%.0f %% of %d**", 100*z.held.Share(), z.held.Rows-z.held.Unsupported)
 	}
 	return fmt.Sprintf("%.0f %% of %d", 100*z.held.Share(), z.held.Rows-z.held.Unsupported)
+}
+
+// text describes the rows that a rule selects.
+func (r *Rule) text() string {
+	var words []string
+	add := func(format, value string) {
+		if value != "" {
+			words = append(words, fmt.Sprintf(format, value))
+		}
+	}
+	add("`%s`", r.Algo)
+	add("%s", r.Proto)
+	add("%s", strings.Join(r.Collective, ", "))
+	if len(r.GPUs) > 0 {
+		add("%s GPUs", strings.Trim(fmt.Sprint(r.GPUs), "[]"))
+	}
+	add("from %s", r.From)
+	add("below %s", r.Below)
+	return strings.Join(words, ", ")
 }
 
 // Sheet prints, for people, how well intervals hold rows: a line a zone, and the rows that

@@ -1,7 +1,7 @@
 // Package papers holds what the papers claim against the simulator: GC3, SCCL, PCCL and
 // MCR-DL.
 //
-//	Claim{says, published, evidence} ──Find, in a Lab──▶ Found ──Judge──▶ verdict ──Page──▶ docs/reference/papers.md
+//	Claim{says, published, evidence} ──Find, in a Lab──▶ Found ──Judge──▶ verdict ──Page──▶ cmd/lab/papers.md
 //	                                                                     └──Changes◀──Recorded──┘
 //
 // A claim is a row that can be read aloud: where the paper makes it, what it says, what the

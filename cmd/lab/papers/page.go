@@ -61,14 +61,14 @@ func Run(l *Lab, measured []accuracy.Compared, jobs int) (r Results, err error) 
 	return r, err
 }
 
-// Page is docs/reference/papers.md.
+// Page is cmd/lab/papers.md.
 func Page(r *Results) string {
 	var b strings.Builder
 	b.WriteString(`# The papers' claims, simulated
 
 For those who doubt colltune, or a paper: what GC3, SCCL, PCCL and MCR-DL report, beside what the simulator says of the same programs on the same systems, with a verdict for each claim.
 
-` + "`make papers`" + ` makes this page anew and fails where a verdict has become worse; ` + "`make papers UPDATE=1`" + ` records it, and ` + "`go run ./cmd/lab papers --only NAME`" + ` says how a claim is simulated. The figures are the same on every machine. A simulated time has [errors of its own](simulator-errors.md#errors), by which a verdict may be wrong, too.
+` + "`make papers`" + ` makes this page anew and fails where a verdict has become worse; ` + "`make papers UPDATE=1`" + ` records it. The figures are the same on every machine. A simulated time has [errors of its own](../../docs/reference/simulator-errors.md#errors), by which a verdict may be wrong, too.
 
 ` + Rules + `
 *Published* is what the papers' text says, since the copies used have lost their pictures; *ratio* is simulated ÷ published, of a range its nearer end. *Ahead* is where the first of the two that a measure compares is at least 2 % faster.
@@ -110,7 +110,7 @@ func (r *Results) of(p Paper) (all []Judged) {
 	return all
 }
 
-// paper writes a paper's claims, and on whose side the evidence is.
+// paper writes a paper's claims, on whose side the evidence is, and how each is simulated.
 func (r *Results) paper(b *strings.Builder, p Paper) {
 	fmt.Fprintf(b, "\n## %s\n\n%s. %s\n\n| claim | where | says | published | simulated | ratio | ahead | verdict |\n|---|---|---|---|---|--:|---|---|\n", p.Name, p.Title, p.About)
 	for _, j := range r.of(p) {
@@ -129,6 +129,13 @@ func (r *Results) paper(b *strings.Builder, p Paper) {
 		}
 		fmt.Fprintf(b, "- %s: %s\n", strings.Join(ids, ", "), side)
 	}
+	b.WriteString("\n<details><summary>How each claim is simulated</summary>\n\n| claim | measure |\n|---|---|\n")
+	for _, j := range r.of(p) {
+		if j.Evidence != nil {
+			fmt.Fprintf(b, "| %s | %s |\n", j.ID, j.Evidence.How())
+		}
+	}
+	b.WriteString("\n</details>\n")
 }
 
 // sides lists what is said of claims, each once.
@@ -168,36 +175,28 @@ func (r *Results) figure7(b *strings.Builder) {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\n| panel | system | knobs |\n|---|---|---|\n")
+	b.WriteString("\n| panel | of | system | knobs |\n|---|---|---|---|\n")
 	for _, f := range figure7 {
-		fmt.Fprintf(b, "| %s | %s | %s |\n", f.name, f.Setting, f.Of.knobs())
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", f.name, f.Of.Name, f.Setting, f.Of.knobs())
 	}
 }
 
 // pccl writes PCCL's speedups by size and ranks.
 func (r *Results) pccl(b *strings.Builder) {
-	var ranks []string
+	fmt.Fprintf(b, "\n## PCCL's figures 9 and 11, by size and ranks\n\nSpeedup of PCCL over the library, simulated; below 1 the library is faster. PCCL is %s.\n\n| system | collective | size |", pccl.knobs())
 	for _, n := range scales {
-		ranks = append(ranks, fmt.Sprint(n))
+		fmt.Fprintf(b, " %d |", n)
 	}
-	fmt.Fprintf(b, "\n## PCCL's figures 9 and 11, by size and ranks\n\nSpeedup of PCCL over the library, simulated, on %s ranks; below 1 the library is faster. PCCL is %s.\n\n| system | collective |", strings.Join(ranks, ", "), pccl.knobs())
+	b.WriteString("\n|---|---|--:|" + strings.Repeat("--:|", len(scales)) + "\n")
 	for i := 0; i < len(r.PCCL); i += len(scales) {
 		curves := r.PCCL[i : i+len(scales)]
-		if i == 0 {
-			for _, n := range curves[0].Sizes {
-				fmt.Fprintf(b, " %s |", bytesText(n))
-			}
-			b.WriteString("\n|---|---|" + strings.Repeat("---|", len(curves[0].Sizes)) + "\n")
-		}
-		fmt.Fprintf(b, "| %s | %s |", curves[0].System, curves[0].Collective)
-		for k := range curves[0].Sizes {
-			var cell []string
+		for k, n := range curves[0].Sizes {
+			fmt.Fprintf(b, "| %s | %s | %s |", curves[0].System, curves[0].Collective, bytesText(n))
 			for j := range curves {
-				cell = append(cell, ratioText(curves[j].speedup(k)))
+				fmt.Fprintf(b, " %s |", ratioText(curves[j].speedup(k)))
 			}
-			fmt.Fprintf(b, " %s |", strings.Join(cell, ", "))
+			b.WriteString("\n")
 		}
-		b.WriteString("\n")
 	}
 }
 
@@ -232,37 +231,29 @@ func (r *Results) pairs(b *strings.Builder) {
 // library writes the library's simulated times over the measured ones, and Cray MPICH's
 // measured ones over the library's.
 func (r *Results) library(b *strings.Builder) {
-	b.WriteString("\n## NCCL and RCCL, measured and simulated\n\nOn PCCL's systems: simulated ÷ measured time, above 1 where the simulated library is too slow. The rows are those of [the simulator's errors](simulator-errors.md#errors) (`go run ./cmd/lab accuracy --rows`), with their sources there; the simulator was fitted to the allgathers of Perlmutter.\n\n| rows | collective | simulated ÷ measured, by ranks and size |\n|---|---|---|\n")
+	b.WriteString("\n## NCCL and RCCL, measured and simulated\n\nOn PCCL's systems: simulated ÷ measured time, above 1 where the simulated library is too slow. The rows are those of [the simulator's errors](../../docs/reference/simulator-errors.md#errors) (`go run ./cmd/lab accuracy --rows`), with their sources there; the simulator was fitted to the allgathers of Perlmutter.\n\n| rows | collective | ranks | simulated ÷ measured, by size |\n|---|---|--:|---|\n")
 	for i := 0; i < len(r.Library); {
-		first, scales := &r.Library[i], []string{}
-		for i < len(r.Library) && r.Library[i].Set == first.Set && r.Library[i].Collective == first.Collective {
-			nodes, cells := r.Library[i].Nodes, []string{}
-			for ; i < len(r.Library) && r.Library[i].Set == first.Set && r.Library[i].Collective == first.Collective && r.Library[i].Nodes == nodes; i++ {
-				c := &r.Library[i]
-				cells = append(cells, fmt.Sprintf("%s %.2f", bytesText(c.Bytes), c.SimulatedUS/c.TimeUS))
-			}
-			scales = append(scales, fmt.Sprintf("%d: %s", nodes*first.GPUs, strings.Join(cells, ", ")))
+		first, cells := &r.Library[i], []string{}
+		for ; i < len(r.Library) && r.Library[i].Set == first.Set && r.Library[i].Collective == first.Collective && r.Library[i].Nodes == first.Nodes; i++ {
+			c := &r.Library[i]
+			cells = append(cells, fmt.Sprintf("%s %.2f", bytesText(c.Bytes), c.SimulatedUS/c.TimeUS))
 		}
-		fmt.Fprintf(b, "| %s | %s | %s |\n", strings.ReplaceAll(first.Set, "_", " "), first.Collective, strings.Join(scales, "; "))
+		fmt.Fprintf(b, "| %s | %s | %d | %s |\n", strings.ReplaceAll(first.Set, "_", " "), first.Collective, first.Nodes*first.GPUs, strings.Join(cells, ", "))
 	}
+	b.WriteString("\nCray MPICH on the same GPUs, measured (github.com/hpcgroup/gpu-benchmarks at 92d5eec), ÷ the simulated library: how far ahead of MPI that is; in brackets ÷ the measured library, where it was measured.\n\n| system | collective | ranks |")
 	sizes := []int64{32 * mib, 256 * mib, 2 * gib}
-	var texts []string
 	for _, n := range sizes {
-		texts = append(texts, bytesText(n))
+		fmt.Fprintf(b, " %s |", bytesText(n))
 	}
-	fmt.Fprintf(b, "\nCray MPICH on the same GPUs, measured (github.com/hpcgroup/gpu-benchmarks at 92d5eec), ÷ the simulated library: how far ahead of MPI that is; in brackets ÷ the measured library, where it was measured.\n\n| system | collective | at %s, by ranks |\n|---|---|---|\n", strings.Join(texts, ", "))
-	for i := 0; i < len(r.MPI); {
-		first, scales := r.MPI[i], []string{}
-		for ; i < len(r.MPI) && systemOf(&r.MPI[i].Row) == systemOf(&first.Row) && r.MPI[i].Collective == first.Collective; i++ {
-			if m := r.MPI[i]; m.Bytes == sizes[0] {
-				var cells []string
-				for _, n := range sizes {
-					cells = append(cells, r.overMPI(m.Row, n))
-				}
-				scales = append(scales, fmt.Sprintf("%d: %s", m.Ranks, strings.Join(cells, ", ")))
+	b.WriteString("\n|---|---|--:|" + strings.Repeat("--:|", len(sizes)) + "\n")
+	for _, m := range r.MPI {
+		if m.Bytes == sizes[0] {
+			fmt.Fprintf(b, "| %s | %s | %d |", systemOf(&m.Row), m.Collective, m.Ranks)
+			for _, n := range sizes {
+				fmt.Fprintf(b, " %s |", r.overMPI(m.Row, n))
 			}
+			b.WriteString("\n")
 		}
-		fmt.Fprintf(b, "| %s | %s | %s |\n", systemOf(&first.Row), first.Collective, strings.Join(scales, "; "))
 	}
 }
 

@@ -150,10 +150,10 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// page is docs/reference/papers.md.
+// page is cmd/lab/papers.md.
 func page(t *testing.T) (string, map[string]Verdict) {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/reference/papers.md")
+	text, err := os.ReadFile("../papers.md")
 	if err != nil {
 		t.Fatal(err)
 	}
