@@ -61,12 +61,7 @@ func (e Evidence) Lines() []string {
 }
 
 // boolText is true or false; empty where neither is known.
-func boolText(b *bool) string {
-	if b == nil {
-		return ""
-	}
-	return strconv.FormatBool(*b)
-}
+func boolText(b *bool) string { return orNone(b, strconv.FormatBool) }
 
 // simulator is the name of the executor that older journals have for simulated times.
 const simulator = "sim"

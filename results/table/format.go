@@ -157,26 +157,17 @@ func brief(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 // full prints a number so that reading it gives the same number.
 func full(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-func fullOr(v *float64) string {
+// orNone prints a value; nothing if there is none.
+func orNone[T any](v *T, print func(T) string) string {
 	if v == nil {
 		return ""
 	}
-	return full(*v)
+	return print(*v)
 }
 
-func briefOr(v *float64) string {
-	if v == nil {
-		return ""
-	}
-	return brief(*v)
-}
-
-func orEmpty(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
+func fullOr(v *float64) string  { return orNone(v, full) }
+func briefOr(v *float64) string { return orNone(v, brief) }
+func orEmpty(s *string) string  { return orNone(s, strings.Clone) }
 
 // caption describes the table's collective, system and units.
 func (t *Table) caption() []string {

@@ -41,15 +41,15 @@ func (m *machine) write(o Options) []byte {
 		body.pcie()
 	}
 	if len(m.nics) > 0 {
-		body.table("[fabric]", "latency", quote(fabLatency), "source", quote("inferred to join all nodes alike, as dgx-a100, not measured on this system"))
+		body.table("[fabric]", []string{"latency", quote(fabLatency), "source", quote("inferred to join all nodes alike, as dgx-a100, not measured on this system")}, nil)
 	}
-	body.table("[protocol]", "like", quote(m.model.like), "source", quote("as "+m.model.like+": not measured on this system"))
+	body.table("[protocol]", []string{"like", quote(m.model.like), "source", quote("as " + m.model.like + ": not measured on this system")}, nil)
 
 	w.linef("# Imported from %s (%s).", strings.Trim(quote(m.file), `"`), m.format)
 	for _, n := range m.notes {
 		w.linef("# - %s", strings.Trim(quote(n), `"`))
 	}
-	w.table("", "name", quote(m.name(o)), "nodes", fmt.Sprint(max(o.Nodes, 1)), "runtime", quote(m.model.runtime()), "arch", quote(m.model.arch))
+	w.table("", []string{"name", quote(m.name(o)), "nodes", fmt.Sprint(max(o.Nodes, 1)), "runtime", quote(m.model.runtime()), "arch", quote(m.model.arch)}, nil)
 	w.WriteString(body.String())
 	return []byte(w.String())
 }
@@ -65,7 +65,7 @@ func (w *writer) node() {
 	if m.cpu != "" {
 		pairs = append(pairs, "cpu", quote(m.cpu))
 	}
-	w.table("[node]", append(pairs, from...)...)
+	w.table("[node]", pairs, from)
 }
 
 // linkSources returns the sources of the number of links and of their speed.
@@ -96,12 +96,12 @@ func (w *writer) switches() {
 			gpus = append(gpus, g)
 		}
 	}
-	w.table("[[node.switch]]", append([]string{"name", quote("nvswitch"), "gpus", "[" + numbers(gpus) + "]", "kind", quote("nvlink"),
-		"count", fmt.Sprint(most), "bandwidth", quote(m.model.speed), "latency", quote(cmp.Or(m.model.hop, m.model.direct))}, w.linkSources()...)...)
+	w.table("[[node.switch]]", []string{"name", quote("nvswitch"), "gpus", "[" + numbers(gpus) + "]", "kind", quote("nvlink"),
+		"count", fmt.Sprint(most), "bandwidth", quote(m.model.speed), "latency", quote(cmp.Or(m.model.hop, m.model.direct))}, w.linkSources())
 	for g, c := range m.hub {
 		if c > 0 && c < most {
-			w.table("[[node.link]]", append([]string{"pairs", fmt.Sprintf(`[[%d, "nvswitch"]]`, g), "kind", quote("nvlink"),
-				"count", fmt.Sprint(c), "bandwidth", quote(m.model.speed), "latency", quote(cmp.Or(m.model.hop, m.model.direct))}, w.linkSources()...)...)
+			w.table("[[node.link]]", []string{"pairs", fmt.Sprintf(`[[%d, "nvswitch"]]`, g), "kind", quote("nvlink"),
+				"count", fmt.Sprint(c), "bandwidth", quote(m.model.speed), "latency", quote(cmp.Or(m.model.hop, m.model.direct))}, w.linkSources())
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (w *writer) links() {
 			if i == 1 {
 				keys = append(keys, "one_way", "true")
 			}
-			w.table("[[node.link]]", append(keys, w.linkSources()...)...)
+			w.table("[[node.link]]", keys, w.linkSources())
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (w *writer) nics() {
 			keys = append(keys, "bus", rate(bus))
 		}
 		keys = append(keys, "latency", quote(nicLatency), "message", quote(nicMessage))
-		w.table("[[node.nic]]", append(keys, w.nicSources(nics, bus < bandwidth)...)...)
+		w.table("[[node.nic]]", keys, w.nicSources(nics, bus < bandwidth))
 		w.far(m.nics[all[i].nic], far, bus)
 		i = j
 	}
@@ -186,8 +186,8 @@ func (w *writer) far(nic device, gpus []int, bus units.Bandwidth) {
 		{other, min(bus, units.Bandwidth(gbps)*1e9), "inferred: between processors, as NCCL counts it"},
 	} {
 		if len(side.gpus) > 0 {
-			w.table("[[node.nic.far]]", append([]string{"gpus", "[[" + numbers(side.gpus) + "]]", "bandwidth", rate(side.bandwidth),
-				"latency", quote(farLatency)}, sources("bandwidth", side.source, "latency", "inferred: that of ndv2")...)...)
+			w.table("[[node.nic.far]]", []string{"gpus", "[[" + numbers(side.gpus) + "]]", "bandwidth", rate(side.bandwidth),
+				"latency", quote(farLatency)}, sources("bandwidth", side.source, "latency", "inferred: that of ndv2"))
 		}
 	}
 }

@@ -15,19 +15,11 @@ type writer struct {
 
 func (w *writer) linef(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
-// table writes a table with its keys aligned. pairs alternates names and values;
-// names with the prefix sourceOf go to the table's source subtable.
-func (w *writer) table(header string, pairs ...string) {
+// table writes a table with its keys aligned, and its source subtable if it has one. Both
+// alternate names and values.
+func (w *writer) table(header string, own, sources []string) {
 	if header != "" {
 		w.linef("\n%s", header)
-	}
-	var own, sources []string
-	for i := 0; i < len(pairs); i += 2 {
-		if of, ok := strings.CutPrefix(pairs[i], sourceOf); ok {
-			sources = append(sources, of, pairs[i+1])
-		} else {
-			own = append(own, pairs[i:i+2]...)
-		}
 	}
 	w.aligned(own)
 	if len(sources) > 0 {
@@ -46,15 +38,12 @@ func (w *writer) aligned(pairs []string) {
 	}
 }
 
-// sourceOf is the prefix of a name that gives the source of a key.
-const sourceOf = "source."
-
-// sources turns alternating keys and texts into pairs for table.
-func sources(pairs ...string) (all []string) {
-	for i := 0; i < len(pairs); i += 2 {
-		all = append(all, sourceOf+pairs[i], quote(pairs[i+1]))
+// sources turns alternating keys and texts into names and values for table.
+func sources(pairs ...string) []string {
+	for i := 1; i < len(pairs); i += 2 {
+		pairs[i] = quote(pairs[i])
 	}
-	return all
+	return pairs
 }
 
 // quote returns a TOML string; characters that one can't hold are dropped.

@@ -21,7 +21,7 @@ func (w *writer) pcie() {
 		return b, m.file + ", as NCCL counts PCIe"
 	}
 	for _, p := range t.places {
-		w.table("[[node.switch]]", "name", quote(t.names[p]), "source", quote(m.file))
+		w.table("[[node.switch]]", []string{"name", quote(t.names[p]), "source", quote(m.file)}, nil)
 	}
 	// All links of one bandwidth share a table, so that a user who knows better
 	// changes one number.
@@ -50,8 +50,8 @@ func (w *writer) pcie() {
 	}
 	for _, r := range rates {
 		b, source := known(r)
-		w.table("[[node.link]]", append([]string{"pairs", lined(pairs[r]), "kind", quote("pcie"),
-			"bandwidth", rate(b), "latency", quote(pcieLatency)}, sources("bandwidth", source, "latency", "inferred: that of l40s-4")...)...)
+		w.table("[[node.link]]", []string{"pairs", lined(pairs[r]), "kind", quote("pcie"),
+			"bandwidth", rate(b), "latency", quote(pcieLatency)}, sources("bandwidth", source, "latency", "inferred: that of l40s-4"))
 	}
 	w.processors(t)
 	w.hosted(t)
@@ -65,8 +65,8 @@ func (w *writer) hosted(t *tree) {
 	m := w.m
 	for g, c := range m.host {
 		if c > 0 {
-			w.table("[[node.link]]", append([]string{"pairs", fmt.Sprintf("[[%d, %s]]", g, quote(t.names[m.gpus[g].up.processor()])), "kind", quote("nvlink"),
-				"count", fmt.Sprint(c), "bandwidth", quote(m.model.speed), "latency", quote(m.model.direct)}, w.linkSources()...)...)
+			w.table("[[node.link]]", []string{"pairs", fmt.Sprintf("[[%d, %s]]", g, quote(t.names[m.gpus[g].up.processor()])), "kind", quote("nvlink"),
+				"count", fmt.Sprint(c), "bandwidth", quote(m.model.speed), "latency", quote(m.model.direct)}, w.linkSources())
 		}
 	}
 }
@@ -86,8 +86,8 @@ func (w *writer) processors(t *tree) {
 	if w.m.cpu == "" {
 		w.m.note("the makers of the processors are not in the text: taken for Intel's; --cpu says what they are")
 	}
-	w.table("[[node.link]]", append([]string{"pairs", "[" + strings.Join(pairs, ", ") + "]", "kind", quote("host"), "bandwidth", quote(fmt.Sprintf("%d GB/s", gbps)),
-		"latency", quote(hostLatency)}, sources("bandwidth", "inferred: what NCCL counts between processors of "+cpu+" (topo.h)", "latency", "inferred: that of l40s-4")...)...)
+	w.table("[[node.link]]", []string{"pairs", "[" + strings.Join(pairs, ", ") + "]", "kind", quote("host"), "bandwidth", quote(fmt.Sprintf("%d GB/s", gbps)),
+		"latency", quote(hostLatency)}, sources("bandwidth", "inferred: what NCCL counts between processors of "+cpu+" (topo.h)", "latency", "inferred: that of l40s-4"))
 }
 
 // hung writes the NICs at their places in the PCIe tree.
@@ -100,8 +100,8 @@ func (w *writer) hung(t *tree) {
 			p, _ := t.above(m.nics[j].up, 0)
 			at = append(at, quote(t.names[p]))
 		}
-		w.table("[[node.nic]]", append([]string{"at", "[" + strings.Join(at, ", ") + "]", "bandwidth", rate(m.nics[i].bandwidth), "latency", quote(nicLatency),
-			"message", quote(nicMessage)}, w.nicSources(m.nics[i:j], false)...)...)
+		w.table("[[node.nic]]", []string{"at", "[" + strings.Join(at, ", ") + "]", "bandwidth", rate(m.nics[i].bandwidth), "latency", quote(nicLatency),
+			"message", quote(nicMessage)}, w.nicSources(m.nics[i:j], false))
 		i = j
 	}
 }
