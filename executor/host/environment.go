@@ -1,9 +1,12 @@
 package host
 
 import (
+	"maps"
 	"os"
-	"sort"
+	"slices"
 	"strings"
+
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // inherited are the environment variables that an executor gets: those that find programs,
@@ -36,19 +39,14 @@ func environment(add []string) []string {
 			seen[k] = v
 		}
 	}
-	env := make([]string, 0, len(seen))
-	for k, v := range seen {
-		env = append(env, k+"="+v)
-	}
-	sort.Strings(env)
+	env := lists.Map(slices.Collect(maps.Keys(seen)), func(k string) string { return k + "=" + seen[k] })
+	slices.Sort(env)
 	return env
 }
 
 func isInherited(name string) bool {
-	for _, p := range inherited {
-		if prefix, ok := strings.CutSuffix(p, "*"); ok && strings.HasPrefix(name, prefix) || p == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(inherited, func(p string) bool {
+		prefix, ok := strings.CutSuffix(p, "*")
+		return ok && strings.HasPrefix(name, prefix) || p == name
+	})
 }

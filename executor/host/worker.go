@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -23,6 +24,7 @@ import (
 	"github.com/colltune/colltune/executor/internal/ending"
 	"github.com/colltune/colltune/executor/protocol"
 	"github.com/colltune/colltune/executor/wire"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // Worker is one process of an executor with its connection. It is never reused: when it
@@ -202,11 +204,7 @@ func (w *Worker) Shutdown() (sockets []string, processes int, err error) {
 	if err != nil {
 		return nil, w.process.left, ignoreNotExist(err)
 	}
-	names := make([]string, len(left))
-	for i, e := range left {
-		names[i] = e.Name()
-	}
-	return names, w.process.left, nil
+	return lists.Map(left, fs.DirEntry.Name), w.process.left, nil
 }
 
 // disconnect tells the process to end, and kills it if that takes too long.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"sort"
 	"sync"
 
 	"github.com/colltune/colltune/topologies"
@@ -347,14 +348,5 @@ func (s *search) trace(last int32) chain {
 
 // blockOf returns the threadblock of an op.
 func (p *Prepared) blockOf(at int32) int32 {
-	lo, hi := 0, len(p.blocks)-1
-	for lo < hi {
-		mid := (lo + hi + 1) / 2
-		if p.blocks[mid].from <= at {
-			lo = mid
-		} else {
-			hi = mid - 1
-		}
-	}
-	return int32(lo)
+	return int32(sort.Search(len(p.blocks)-1, func(i int) bool { return p.blocks[i+1].from > at }))
 }

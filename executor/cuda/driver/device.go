@@ -36,7 +36,6 @@ const (
 	ComputeCapabilityMajor Attribute = 75
 	ComputeCapabilityMinor Attribute = 76
 	CooperativeLaunch      Attribute = 95
-	MaxThreadsPerBlock     Attribute = 1
 )
 
 // Devices lists the devices that are visible to the process. An error wraps an *Error.

@@ -140,13 +140,3 @@ func name(printed string, numbered []string) string {
 	}
 	return s
 }
-
-// Last returns the last choice for a call of the given bytes, and whether there is one.
-func (l *Log) Last(bytes int64) (c Choice, ok bool) {
-	for i := len(l.Choices) - 1; i >= 0; i-- {
-		if l.Choices[i].Bytes == bytes {
-			return l.Choices[i], true
-		}
-	}
-	return Choice{}, false
-}
