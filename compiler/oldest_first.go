@@ -24,12 +24,6 @@ type agedRun struct {
 	age int32
 }
 
-// newOldestFirst returns an order in which nothing is written yet. The caller gives the entries of
-// writer back to the pool.
-func newOldestFirst(prog *program) oldestFirst {
-	return oldestFirst{writer: newIndexTable(prog, prog.uses(), reads|writes)}
-}
-
 // add numbers the instances of the last operation, ops[first:].
 func (w *oldestFirst) add(ops []op, first int) {
 	if added := ops[first:]; !added[0].strided() {

@@ -101,7 +101,7 @@ func instances(prog *program) error {
 	ops := make([]op, 0, total)
 	var runs oldestFirst
 	if !prog.opt.Blocked {
-		runs = newOldestFirst(prog)
+		runs.writer = newIndexTable(prog, prog.uses(), reads|writes)
 		defer prog.pool.Give(runs.writer.entries)
 	}
 	for _, o := range prog.ops {

@@ -88,12 +88,7 @@ func (w *webs) writtenAtStart(x *web) bool {
 // completesBefore reports whether every access to v is complete whenever x is
 // first written.
 func (w *webs) completesBefore(v, x *web) bool {
-	for _, b := range x.begins {
-		if !w.reachesAll(v, b) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x.begins, func(b int32) bool { return !w.reachesAll(v, b) })
 }
 
 // reachesAll reports whether operation b, where it writes at v's rank, depends

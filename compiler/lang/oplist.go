@@ -27,7 +27,7 @@ func (l *opList) at(n int32) *Op { return &l.blocks[n/opBlock][n%opBlock] }
 // copies in two halves in parallel, because much of the time goes to first
 // touching the memory.
 func (l *opList) all() []Op {
-	ops := discarded.take(l.n)
+	ops := takeDiscarded(l.n)
 	move := func(from, to int) {
 		for i := from; i < to; i++ {
 			block, first := l.blocks[i], i*opBlock
@@ -48,29 +48,25 @@ func (l *opList) all() []Op {
 // lists, and the operations of discarded programs, are used again.
 var (
 	spare     = sync.Pool{New: func() any { return new([opBlock]Op) }}
-	discarded = opPool{}
+	discarded sync.Pool // of *[]Op
 )
 
-// opPool keeps slices of operations that are no longer used.
-type opPool struct{ pool sync.Pool }
-
-// take returns n operations of any value.
-func (p *opPool) take(n int) []Op {
-	ops, ok := p.pool.Get().(*[]Op)
+// takeDiscarded returns n operations of any value.
+func takeDiscarded(n int) []Op {
+	ops, ok := discarded.Get().(*[]Op)
 	switch {
 	case ok && cap(*ops) >= n && cap(*ops)/2 <= n: // a program that is kept holds at most twice its size
 		return (*ops)[:n]
 	case ok:
-		p.pool.Put(ops)
+		discarded.Put(ops)
 	}
 	return make([]Op, n)
 }
 
-func (p *opPool) give(ops []Op) { p.pool.Put(&ops) }
-
 // Discard gives the memory of a program's operations to the next one that is traced. The
 // program must not be used afterwards.
 func (p *Program) Discard() {
-	discarded.give(p.Ops)
+	ops := p.Ops
+	discarded.Put(&ops)
 	p.Ops = nil
 }

@@ -153,12 +153,7 @@ func (w *sumFinder) joinsRun(s, i int) bool {
 
 // waitsEndBefore reports whether all dependencies of step i come before step s.
 func (w *sumFinder) waitsEndBefore(s, i int) bool {
-	for _, d := range w.g.deps[i] {
-		if w.places[d] >= w.places[s] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w.g.deps[i], func(d int) bool { return w.places[d] >= w.places[s] })
 }
 
 // take moves the messages that step r receives to the sum that s begins.

@@ -170,13 +170,6 @@ func (w *orderTracker) handToPort(t, lane int, in *instr) int {
 	return w.event(e, t, in)
 }
 
-// recordPacketReads records that packets were read, without any data being used.
-func (w *orderTracker) recordPacketReads(who int, cells []int) {
-	for i, c := range cells {
-		w.recordPacketSource(who, i, c)
-	}
-}
-
 // recordPacketSource records the writer of the packet that an element of an
 // event read.
 func (w *orderTracker) recordPacketSource(who, element, c int) {

@@ -60,7 +60,11 @@ func (r *run) move(t int, in *instr) bool {
 		r.transfer(t, who, in, in.src, in.dst, from, n, 0)
 		return true
 	}
-	r.watch.recordPacketReads(who, r.elements(in.src, from, n))
+	for i := range in.src { // without any data being used
+		for j := range n {
+			r.watch.recordPacketSource(who, i*n+j, r.cell(&in.src[i], 0, from, j))
+		}
+	}
 	r.watch.sync(t)
 	for i := range in.dst {
 		r.transfer(t, r.watch.handToPort(t, i, in), in, in.src, in.dst[i:i+1], from, n, i*in.cells)
@@ -92,15 +96,6 @@ func (r *run) cell(g *region, rank, from, j int) int {
 		at *= 2
 	}
 	return g.first[rank] + at
-}
-
-func (r *run) elements(src []region, from, n int) (cells []int) {
-	for i := range src {
-		for j := range n {
-			cells = append(cells, r.cell(&src[i], 0, from, j))
-		}
-	}
-	return cells
 }
 
 // transfer reads the sources, adds them up, and writes the sum to every

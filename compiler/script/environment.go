@@ -72,10 +72,6 @@ type module struct {
 	err     error
 }
 
-func newLibrary(sources map[string]string) *library {
-	return &library{sources, map[string]*module{}}
-}
-
 func (l *library) load(th *starlark.Thread, name string) (starlark.StringDict, error) {
 	if m, ok := l.loaded[name]; ok {
 		if m == nil {

@@ -24,11 +24,11 @@ type program struct {
 }
 
 // load executes the file, which declares the family.
-func (p *program) load(src []byte, library map[string]string, print func(string)) (*declaration, error) {
+func (p *program) load(src []byte, modules map[string]string, print func(string)) (*declaration, error) {
 	d := &declaration{}
 	s := &session{file: p.file, limits: p.limits, parent: p.parent, declare: d}
 	err := run(s, print, func(th *starlark.Thread) error {
-		th.Load = newLibrary(library).load
+		th.Load = (&library{modules, map[string]*module{}}).load
 		doc, globals, err := execute(th, p.file, src)
 		if err != nil {
 			return err
