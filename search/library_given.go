@@ -15,14 +15,14 @@ import (
 	"github.com/colltune/colltune/search/program"
 )
 
-// Library is what libraries took, measured elsewhere, and given to stand beside programs.
-type Library struct {
+// GivenLibrary is what libraries took, measured elsewhere, and given to stand beside programs.
+type GivenLibrary struct {
 	Name  string // what was asked for, without folders: vllm=times.csv,ranks=8
 	Table *libraries.Table
 }
 
 // text is the library's rows of a problem's collective and ranks, as a campaign keeps them.
-func (l *Library) text(p *Problem, version string) string {
+func (l *GivenLibrary) text(p *Problem, version string) string {
 	var b bytes.Buffer
 	kept := l.Table.Select(libraries.Query{Collective: p.Collective, Ranks: len(p.Topology.Ranks)})
 	if err := kept.Write(&b, version); err != nil {
@@ -32,14 +32,14 @@ func (l *Library) text(p *Problem, version string) string {
 }
 
 // libraryOf is the inverse of text.
-func libraryOf(name, text string) (Library, error) {
+func libraryOf(name, text string) (GivenLibrary, error) {
 	t, err := libraries.ReadTable("campaign.toml: library "+name, []byte(text))
-	return Library{name, t}, err
+	return GivenLibrary{name, t}, err
 }
 
 // Rows returns those that are of a problem's calls: its collective and number of ranks, and
 // the width of its elements where they are reduced. The error names what there is instead.
-func (l *Library) Rows(p *Problem) ([]measured.Row, error) {
+func (l *GivenLibrary) Rows(p *Problem) ([]measured.Row, error) {
 	c, err := p.Over(len(p.Topology.Ranks), p.InPlace)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 )
 
 // given are the rows of a CSV file.
-func given(t *testing.T, text string) Library {
+func given(t *testing.T, text string) GivenLibrary {
 	t.Helper()
 	source, err := measured.ParseSource("t.csv")
 	if err != nil {
@@ -24,7 +24,7 @@ func given(t *testing.T, text string) Library {
 		t.Fatal(err)
 	}
 	table, _ := libraries.Build(rows, libraries.DefaultEqual)
-	return Library{"t.csv", table}
+	return GivenLibrary{"t.csv", table}
 }
 
 // The fastest row of each library of one version stands at its size and placement; what is
@@ -49,7 +49,7 @@ allreduce,4,2048,f32,,ours,,,simulated,5
 		{"nccl", map[string]string{"nccl": "2.29.2"}, []string{"the times of ours are simulated, and those of programs are measured", "the times of nccl 2.28.9 are stale: the executor has nccl 2.29.2"}},
 	} {
 		var notices []string
-		o := Options{Executor: c.executor, Libraries: []Library{l}, Capabilities: &Capabilities{Name: c.executor, Versions: c.versions}}
+		o := Options{Executor: c.executor, Libraries: []GivenLibrary{l}, Capabilities: &Capabilities{Name: c.executor, Versions: c.versions}}
 		o.Observer.Notice = func(s string) { notices = append(notices, s) }
 		at := slices.Clone(points)
 		if err := o.addLibraries(at, &p); err != nil {

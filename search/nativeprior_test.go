@@ -35,10 +35,11 @@ func TestPriorsOfNativeAlgorithms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bytes := range []int64{1 << 10, 16 << 20, 1 << 30} {
-		choice, err := nccl.Choose(p.Topology, c, bytes)
+		all, err := nccl.ForcedChoices(p.Topology, c, bytes, nccl.Forced{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		choice := all[0]
 		algorithm := map[string]string{"ring": "ring", "double-binary-tree": "tree"}[choice.Family]
 		if got := at(algorithm, 0, bytes, choice.Protocol); got != choice.ModelUS {
 			t.Errorf("%d bytes: prior %g of %s %v, want the model's %g", bytes, got, algorithm, choice.Protocol, choice.ModelUS)

@@ -38,7 +38,7 @@ type Options struct {
 	Baseline *BaselineFile
 	// Libraries are times of libraries that stand beside the programs: the fastest is what a
 	// size is compared with, unless Baseline is given.
-	Libraries []Library
+	Libraries []GivenLibrary
 	// Earlier are campaigns of the same executor whose times the strategy learns from.
 	Earlier []Earlier
 	// Capabilities are what the executor says of itself. Run asks it; until then, an

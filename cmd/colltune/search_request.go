@@ -242,7 +242,7 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 		}
 		t, warnings := libraries.Build(rows, libraries.DefaultEqual)
 		tellSome(cmd.ErrOrStderr(), warnings)
-		o.Libraries = append(o.Libraries, search.Library{Name: measured.WithoutFolder(text), Table: t})
+		o.Libraries = append(o.Libraries, search.GivenLibrary{Name: measured.WithoutFolder(text), Table: t})
 	}
 	paths, _ := cmd.Flags().GetStringArray("template")
 	for _, path := range paths {

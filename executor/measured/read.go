@@ -20,8 +20,8 @@ const (
 // Format is a form in which others write what they measured, or what they called.
 type Format uint8
 
-// The formats, in the order in which they are looked for. Those from PyTorch on are traces of
-// steps, which package workload reads.
+// The formats, in the order in which they are looked for: CSV takes every file that those before it
+// do not. Those from PyTorch on are traces of steps, which package workload reads.
 const (
 	OSU       Format = iota // OSU micro-benchmarks
 	NCCLTests               // nccl-tests and rccl-tests, text or JSON
@@ -64,6 +64,16 @@ func Sniff(text []byte, of ...Format) (Format, bool) {
 	return 0, false
 }
 
+// ofRows lists the formats with rows.
+func ofRows() (all []Format) {
+	for f := range formats {
+		if formats[f].rows != nil {
+			all = append(all, Format(f))
+		}
+	}
+	return all
+}
+
 // Error reports a line that can't be read.
 type Error struct {
 	File string
@@ -93,7 +103,7 @@ func Read(s Source, text []byte) (rows []Row, notes []string, err error) {
 		later := max(osu[0], nccl[0])
 		return nil, nil, r.errorf(1+bytes.Count(text[:later], []byte("\n")), "output of OSU micro-benchmarks and of nccl-tests in one file: want a file each, under their libraries' names")
 	}
-	f, _ := Sniff(text, OSU, NCCLTests, MoE, CSV)
+	f, _ := Sniff(text, ofRows()...)
 	if err := formats[f].rows(r, text); err != nil {
 		return nil, nil, err
 	}

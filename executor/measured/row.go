@@ -290,7 +290,7 @@ func modeName(v string) (string, error) {
 	return v, nil
 }
 
-// setBytes reads a size, or a number of elements, which finish turns into bytes.
+// setBytes reads a size, or a number of elements, which readCSV turns into bytes.
 func setBytes(r *Row, v string) error {
 	n, err := units.ParseBytes(strings.TrimSpace(v))
 	if err == nil {

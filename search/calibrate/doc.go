@@ -24,7 +24,7 @@
 // change; a number is left alone unless changing it makes the errors clearly smaller; each
 // is within the limits of bounds.go.
 //
-// It does not read the files themselves (executor/measured and search do) nor write any
+// It does not read the files themselves (executor/measured does) nor write any
 // (topologies does), and it does not find out which algorithm the library really ran: that is
 // what the library's own model says.
 //

@@ -19,7 +19,7 @@ func firstTimed(t *testing.T, l *Library, bytes int64) (c *nccl.Choice, us float
 	if err != nil {
 		t.Fatal(err)
 	}
-	choices, err := nccl.Choices(l.target.Topology, col, bytes)
+	choices, err := nccl.ForcedChoices(l.target.Topology, col, bytes, nccl.Forced{})
 	if err != nil {
 		t.Fatal(err)
 	}

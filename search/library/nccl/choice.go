@@ -56,25 +56,11 @@ type Choice struct {
 // Ways is how many different rings or trees a choice has.
 func (c *Choice) Ways() int { return max(c.Parameters["rings"], c.Parameters["trees"], 1) }
 
-// Choose finds the library's choice for a call of that many bytes, as nccl-tests
-// prints them. The error says that the collective and the topology do not fit.
-func Choose(t *topologies.Topology, c collective.Collective, bytes int64) (Choice, error) {
-	all, err := Choices(t, c, bytes)
-	if err != nil {
-		return Choice{}, err
-	}
-	return all[0], nil
-}
-
-// Choices returns the library's choice by its own cost model, then the same with fewer
+// ForcedChoices returns the library's choice by its own cost model, then the same with fewer
 // different routings, then its choice without that algorithm. The later ones stand in
 // where no program of ours implements the first. Fewer than 2 ranks, ranks that are not
-// t's, and bytes below 1 are errors.
-func Choices(t *topologies.Topology, c collective.Collective, bytes int64) ([]Choice, error) {
-	return ForcedChoices(t, c, bytes, Forced{})
-}
-
-// ForcedChoices is Choices among what f leaves. That nothing is left is an error.
+// t's, and bytes below 1 are errors. f narrows what it chooses among; that nothing is left is an
+// error, too.
 func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64, f Forced) ([]Choice, error) {
 	return NewSystem(t, nil).Choices(c, bytes, f)
 }

@@ -20,11 +20,11 @@ func choose(t interface{ Fatal(...any) }, top *topologies.Topology, name string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	choice, err := Choose(top, c, bytes)
+	all, err := ForcedChoices(top, c, bytes, Forced{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return choice
+	return all[0]
 }
 
 // TestGraph compares with what NCCL_DEBUG prints on such machines: channels and
@@ -226,9 +226,13 @@ func TestExtra(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Choose(resolve(t, "dgx-a100", nodes), of, 1024)
-		if err != nil || got.Family != "double-binary-tree" || math.Abs(got.ExtraUS+want) > 1e-9 {
-			t.Errorf("%s of 1 KiB over %d nodes: %v us, %v; want a tree's %v", got.Family, nodes, got.ExtraUS, err, -want)
+		all, err := ForcedChoices(resolve(t, "dgx-a100", nodes), of, 1024, Forced{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := all[0]
+		if got.Family != "double-binary-tree" || math.Abs(got.ExtraUS+want) > 1e-9 {
+			t.Errorf("%s of 1 KiB over %d nodes: %v us; want a tree's %v", got.Family, nodes, got.ExtraUS, -want)
 		}
 	}
 	// Before 2.22 all-to-alls took 5.4 us for each part of 64 KiB to a peer, up to 32.
@@ -307,7 +311,7 @@ func TestSwitchesReduce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := Choices(top, coll, c.bytes)
+		all, err := ForcedChoices(top, coll, c.bytes, Forced{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -435,7 +439,7 @@ func TestRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Choose(eight, col, c.bytes); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ForcedChoices(eight, col, c.bytes, Forced{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // NCCL's choices for an allreduce on eight A100s, from latency to bandwidth.
-func ExampleChoose() {
+func ExampleForcedChoices() {
 	dgx, err := topologies.Resolve("dgx-a100", topologies.Options{})
 	if err != nil {
 		fmt.Println(err)
@@ -21,11 +21,12 @@ func ExampleChoose() {
 		return
 	}
 	for _, mib := range []int64{1, 16, 1024} {
-		c, err := nccl.Choose(dgx, allreduce, mib<<20)
+		all, err := nccl.ForcedChoices(dgx, allreduce, mib<<20, nccl.Forced{})
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
+		c := all[0]
 		fmt.Printf("%d MiB: %s %s in %d channels\n", mib, c.Family, c.Protocol, c.Channels)
 	}
 	// Output:

@@ -35,7 +35,7 @@ func TestPAT(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := Choices(top, coll, c.bytes)
+		all, err := ForcedChoices(top, coll, c.bytes, Forced{})
 		if err != nil {
 			t.Fatal(err)
 		}
