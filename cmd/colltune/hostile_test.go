@@ -245,7 +245,7 @@ func TestHostileCampaign(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil || written < 10 {
+	if err != nil || written < 9 {
 		t.Errorf("%d files of exports, %v", written, err)
 	}
 }

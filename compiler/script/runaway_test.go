@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // bombs are expressions that would never end or take all memory, in one step or in many.
@@ -149,6 +150,8 @@ func TestRunawayTemplatesNested(t *testing.T) {
 // TestRunawayCollective: a collective that a template defines is evaluated under limits,
 // too.
 func TestRunawayCollective(t *testing.T) {
+	patient := little
+	patient.Grace = 2 * time.Second // what stops late says no place
 	for _, c := range []string{
 		`input = 1, output = 1, want = lambda topo, rank, i: (len(str(shared(40))), 0)`,
 		`input = 1, output = lambda topo, rank: len(doubled([0])), want = lambda topo, rank, i: None`,
@@ -156,7 +159,7 @@ func TestRunawayCollective(t *testing.T) {
 		`input = 1, output = 1 << 20, want = lambda topo, rank, i: [(r, 0) for r in range(1 << 22)]`,
 	} {
 		src := fmt.Sprintf("%s\ncollective(name = \"allgather-x\", %s)\nfamily(name = \"x\", collectives = [\"allgather-x\"])\ndef program(topo, p):\n    pass\n", bombFunctions, c)
-		tpl, err := loadApart("x.star", []byte(src), Options{}, little)
+		tpl, err := loadApart("x.star", []byte(src), Options{}, patient)
 		if err != nil {
 			t.Fatal(err)
 		}
