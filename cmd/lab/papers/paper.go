@@ -17,7 +17,7 @@ type Paper struct {
 // Papers are all, in the order of the page.
 var Papers = []Paper{
 	{"GC3", "GC3: an optimizing compiler for GPU collective communication (arXiv 2201.11840)",
-		"Figure 7 on nodes of 8 A100 (dgx-a100) and of 16 V100 (dgx-2), over NCCL, also 7e and 7g, whose pictures are over programs written by hand. Its pictures give no numbers here: published is what the text says. Of V100 the text says that they show similar trends; any gain agrees with that, which is a low bar. The caption of 7e has 16 nodes and 256 A100; with 8 a node that is 32 nodes.", gc3},
+		"Figure 7 on nodes of 8 A100 (dgx-a100) and of 16 V100 (dgx-2), over NCCL, also 7e and 7g, whose pictures are over programs written by hand. Its pictures give no numbers here: published is what the text says. Of V100 the text says that they show similar trends, and mentions exceptions; any gain agrees with that, which is a low bar. The caption of 7e has 16 nodes and 256 A100; with 8 a node that is 32 nodes.", gc3},
 	{"SCCL", "SCCL: synthesizing optimal collective algorithms (PPoPP 2021)",
 		"A row is chunks, steps and rounds. GC3's own comparison with SCCL is one of kernels; here only which algorithms exist is compared.", sccl},
 	{"PCCL", "PCCL: the big send-off (arXiv 2504.18658)",
