@@ -14,7 +14,7 @@ const (
 	bytesPerUS = 10e3
 )
 
-// workUS is the time that steps take one after another, in µs, where a chunk has so many bytes
+// workUS is the time that steps take one after another, in µs, with chunks of n bytes
 // and is moved in tiles.
 func workUS(all []stepCount, chunk, tile int64) (us float64) {
 	for _, s := range all {

@@ -249,7 +249,7 @@ func whole(of func(*Row) *int) func(*Row, string) error {
 	}
 }
 
-// micros reads a time in a unit of so many microseconds.
+// micros reads a time in a unit, given in microseconds.
 func micros(unit float64, of func(*Row) *float64) func(*Row, string) error {
 	return func(r *Row, v string) error {
 		us, err := units.ParseDecimal(strings.TrimSpace(v))

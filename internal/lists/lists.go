@@ -1,4 +1,3 @@
-// Package lists has what package slices lacks.
 package lists
 
 // Map returns what f makes of each element, in order.

@@ -63,7 +63,7 @@ type MapPoint struct {
 // MapAlone is what one would take alone where the best of all could be used.
 type MapAlone struct {
 	Label     string
-	Sizes, Of int     // at so many of the sizes
+	Sizes, Of int     // at Sizes of the Of sizes
 	Ratio     float64 // geometric mean over its sizes
 }
 
