@@ -14,8 +14,8 @@ const (
 	bytesPerUS = 10e3
 )
 
-// workUS is the time that steps take one after another, in µs, with chunks of n bytes
-// and is moved in tiles.
+// workUS is the time that steps take one after another, in µs, with chunks of chunk bytes that are
+// moved in tiles of tile bytes.
 func workUS(all []stepCount, chunk, tile int64) (us float64) {
 	for _, s := range all {
 		bytes := chunk * int64(s.count)

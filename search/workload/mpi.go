@@ -107,7 +107,7 @@ var mpiAlgorithms = map[string][]mpiAlgorithm{
 	}}},
 }
 
-// gathering is the time of an allgather of n bytes in all, whose steps double the
+// gathering is the time of an allgather over n ranks of a number of bytes in all, whose steps double the
 // distance and the size; a reducescatter is the same backwards.
 func (m *pointToPoint) gathering(n, g, bytes float64) float64 {
 	return m.doubling(n, g, func(distance float64) float64 { return bytes * distance / n })
