@@ -1,7 +1,10 @@
 package workload
 
+// ordered are values that come one before another.
+type ordered[T any] interface{ before(T) bool }
+
 // queue is a heap of values, of which the least is the first.
-type queue[T interface{ before(T) bool }] []T
+type queue[T ordered[T]] []T
 
 func (q *queue[T]) push(x T) {
 	h := append(*q, x)
