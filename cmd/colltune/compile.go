@@ -175,7 +175,7 @@ func findFamily(cmd *cobra.Command, name string) (*templates.Family, string, err
 // traceFamily traces a family's program on a system, with the parameters of -p. It fills
 // holes without a value only if the family does not apply without them.
 func traceFamily(cmd *cobra.Command, f *templates.Family, t *topologies.Topology, q script.Request) (*lang.Program, script.Params, error) {
-	m := machineOf(t)
+	m := program.MachineOf(t)
 	given := map[string]any{}
 	assignments, _ := cmd.Flags().GetStringArray("param")
 	for _, a := range assignments {
@@ -213,21 +213,12 @@ func traceFamily(cmd *cobra.Command, f *templates.Family, t *topologies.Topology
 	case !fits:
 		return nil, nil, &nothingError{fmt.Errorf("%s has no %s on %s: %s", f.Name, q.Collective, t.Name, why)}
 	}
-	program, err := f.Trace(m, q, params)
+	traced, err := f.Trace(m, q, params)
 	if err != nil {
 		return nil, nil, usage(err) // exitWrong if the result is wrong: see exitCodes
 	}
-	if refused := constraints.CheckRouting(program, t); len(refused) > 0 {
+	if refused := constraints.CheckRouting(traced, t); len(refused) > 0 {
 		return nil, nil, &wrongError{fmt.Errorf("%s: %s", refused[0].Pos, refused[0].Detail)}
 	}
-	return program, params, nil
-}
-
-// machineOf describes a system to templates.
-func machineOf(t *topologies.Topology) script.Machine {
-	gpus := make([]int, t.Nodes)
-	for n := range gpus {
-		gpus[n] = len(t.NodeRanks(n))
-	}
-	return script.NewMachine(gpus, t.Linked)
+	return traced, params, nil
 }

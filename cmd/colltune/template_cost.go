@@ -9,6 +9,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
@@ -52,7 +53,7 @@ func costsOf(cmd *cobra.Command, f *templates.Family) (rows []costRow, err error
 // costsOn returns the costs of a family's collectives on a system, and reports whether
 // the family applies to it for any of them.
 func costsOn(f *templates.Family, t *topologies.Topology) (rows []costRow, applies bool, err error) {
-	m := machineOf(t)
+	m := program.MachineOf(t)
 	for _, c := range f.Collectives {
 		row := costRow{Topology: t.Name, Nodes: t.Nodes, Ranks: len(t.Ranks), Collective: c}
 		q := script.Request{Collective: c, InPlace: collective.DefaultInPlace(c)}

@@ -317,19 +317,14 @@ func (v Variant) String() string {
 func (v Variant) compile(p *search.Problem) (*ir.Program, error) {
 	t := p.Topology
 	if build := byHand[v.Family]; build != nil {
-		program := build(len(t.Ranks), v.Instances)
-		return program, verify.Check(program, verify.Options{Linked: t.Linked}).Err()
+		built := build(len(t.Ranks), v.Instances)
+		return built, verify.Check(built, verify.Options{Linked: t.Linked}).Err()
 	}
 	f, err := templates.Find(templates.Builtin(), v.Family, p.Collective)
 	if err != nil {
 		return nil, err
 	}
-	gpus := make([]int, t.Nodes)
-	for n := range gpus {
-		gpus[n] = len(t.NodeRanks(n))
-	}
-	machine := script.NewMachine(gpus, t.Linked)
-	given := map[string]any{}
+	machine, given := program.MachineOf(t), map[string]any{}
 	for name, text := range v.Parameters {
 		parameter, err := f.Parameter(name)
 		if err != nil {
