@@ -35,7 +35,7 @@ func (l *Library) Choose(ctx context.Context, sizes []int64) (Chosen, error) {
 	c := choosing{Library: l, drafts: map[string]drafted{}, said: map[string]bool{}, without: map[string][]int64{}}
 	lacking := map[string][]int64{} // sizes without a choice, by reason
 	for _, bytes := range sizes {
-		choices, err := ForcedChoices(l.target.Topology, over, bytes, forced)
+		choices, err := l.system.Choices(over, bytes, forced)
 		if err != nil {
 			lacking[err.Error()] = append(lacking[err.Error()], bytes)
 			continue
@@ -89,7 +89,8 @@ func (c *choosing) first(ctx context.Context, choices []nccl.Choice, bytes int64
 		}
 		name := routingName(choice)
 		t := Time{Bytes: bytes, Name: name + " " + choice.Protocol.String() + standIn, From: s.From,
-			Protocol: choice.Protocol, Tile: choice.TileBytes, StandIn: standIn != "", choice: choice}
+			Protocol: choice.Protocol, Tile: choice.TileBytes, StandIn: standIn != "", choice: choice,
+			Release: c.options.Release, Registered: c.options.Registered, Evidence: nccl.Fitted, CTAs: choice.CTAs}
 		if !c.options.Measured {
 			t.ExtraUS, t.LeastUS = choice.ExtraUS, choice.LeastUS
 		}
@@ -158,6 +159,7 @@ func (l *Library) sourceOf(c *nccl.Choice) *source {
 func (l *Library) hasClock(c *nccl.Choice) bool { return c.ClockUS > 0 && !l.options.Measured }
 
 func (c *choosing) byClock(_ context.Context, t Time) (Time, string, error) {
+	t.Evidence = t.choice.Evidence
 	t.Name, t.US, t.ExtraUS, t.LeastUS = t.choice.Family+" "+t.Protocol.String(), t.choice.ClockUS, 0, 0
 	return t, "", nil
 }

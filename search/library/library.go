@@ -5,7 +5,6 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/search/library/nccl"
-	"github.com/colltune/colltune/search/library/rccl"
 	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
@@ -13,6 +12,10 @@ import (
 // Options say what is known of the library and of the programs beside it.
 type Options struct {
 	Forced nccl.Forced // narrows the library's choice
+	// Release is that of the library; the zero value is the newest released one of the system's vendor.
+	Release Release
+	// Registered is how the call's buffers are known to the library.
+	Registered nccl.Registered
 	// Measured says that programs are timed by other than the simulator: then closed forms and
 	// steady states, which are simulated, say nothing.
 	Measured bool
@@ -26,6 +29,7 @@ type Library struct {
 	build    *program.Builder
 	target   program.Target
 	options  Options
+	system   *nccl.System // the topology as the release sees it
 	say      func(string)
 	steadies map[steadyKey]*sim.Prepared // programs on the first nodes
 	prepared map[*ir.Program]*sim.Prepared
@@ -34,7 +38,11 @@ type Library struct {
 // New returns the library of a builder's target. It tells say of calls without a time, and of
 // those where another program stands in.
 func New(b *program.Builder, o Options, say func(string)) *Library {
-	return &Library{build: b, target: b.Target(), options: o, say: say,
+	t := b.Target()
+	if o.Release == (Release{}) {
+		o.Release = Newest(LibraryOf(t.Topology))
+	}
+	return &Library{build: b, target: t, options: o, system: o.Release.system(t.Topology), say: say,
 		steadies: map[steadyKey]*sim.Prepared{}, prepared: map[*ir.Program]*sim.Prepared{}}
 }
 
@@ -44,16 +52,14 @@ func (l *Library) forced() (f nccl.Forced, err error) {
 	if !nccl.SwitchesReduce(l.target.Op, l.target.DType) {
 		f.Without = "nvls"
 	}
+	f.Registered, f.DType, f.Op = l.options.Registered, l.target.DType, l.target.Op
 	f.NoFiles = f.NoFiles || l.target.Op == "avg"
 	f.ElemBytes, err = collective.ElemBytes(l.target.DType)
 	return f, err
 }
 
-// ForcedChoices returns what the library of a topology's runtime would choose, as
-// nccl.ForcedChoices.
+// ForcedChoices returns what the newest release of the library of a topology's vendor would
+// choose, as nccl.ForcedChoices.
 func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64, f nccl.Forced) ([]nccl.Choice, error) {
-	if t.Runtime == "rccl" {
-		return rccl.ForcedChoices(t, c, bytes, f)
-	}
-	return nccl.ForcedChoices(t, c, bytes, f)
+	return Newest(LibraryOf(t)).system(t).Choices(c, bytes, f)
 }

@@ -36,6 +36,12 @@ type Time struct {
 	ExtraUS  float64        // what the call takes beyond its program's simulated time; below 0: less
 	LeastUS  float64        // what it takes at least
 
+	Release    Release
+	Registered nccl.Registered
+	Evidence   nccl.Evidence
+	CTAs       int     // threadblocks of a GPU that run it; 0: not known, or none
+	CopiesUS   float64 // of US: what copies into windows and out of them take
+
 	choice *nccl.Choice
 }
 

@@ -48,6 +48,13 @@ type Choice struct {
 	// Most is how many channels it asks for at most, for the size alone: the communicator has
 	// no more than its own.
 	Most int
+	// Kernel is NCCL's name of a kernel for windows, such as AllGather_TmaSTMC, or "copy engine";
+	// "" of general algorithms.
+	Kernel string
+	// CTAs is how many threadblocks of a GPU a kernel for windows runs; 0 of copy engines.
+	CTAs int
+	// Evidence is that of ClockUS: Unknown where that is 0.
+	Evidence Evidence
 	// ModelUS is the library's own estimate of the time, in microseconds; 0 of a file, which
 	// it takes without one.
 	ModelUS float64
@@ -62,7 +69,7 @@ func (c *Choice) Ways() int { return max(c.Parameters["rings"], c.Parameters["tr
 // t's, and bytes below 1 are errors. f narrows what it chooses among; that nothing is left is an
 // error, too.
 func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64, f Forced) ([]Choice, error) {
-	return NewSystem(t, nil).Choices(c, bytes, f)
+	return NewSystem(t, nil, nil).Choices(c, bytes, f)
 }
 
 // Choices is ForcedChoices on the system.
@@ -112,7 +119,7 @@ func (s *System) Choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 			programs[i].Algorithm, programs[i].Most = a.name(s), s.most(a, best, bytes)
 			programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, best, channels, bytes), s.extra(a, Call{c.Name, c.InPlace, bytes}, best, channels, f)
 			if a.clock != nil {
-				programs[i].ClockUS = a.clock(s, bytes)
+				programs[i].ClockUS, programs[i].Evidence = a.clock(s, bytes), a.evidence
 			}
 		}
 		each = append(each, programs)

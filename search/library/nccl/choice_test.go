@@ -49,7 +49,7 @@ func TestGraph(t *testing.T) {
 		{"lassen", 1, 2, 15},       // 32 GB/s between the processors
 		{"hub:4@2GB/s", 1, 1, 1.6}, // slower than the slowest speed tried
 	} {
-		g := NewSystem(resolve(t, c.topology, c.nodes), nil).graph
+		g := NewSystem(resolve(t, c.topology, c.nodes), nil, nil).graph
 		if g.channels != c.channels || math.Abs(g.intra-c.speed) > 1e-9 {
 			t.Errorf("%d x %s: %d channels of %g GB/s, want %d of %g", c.nodes, c.topology, g.channels, g.intra, c.channels, c.speed)
 		}
@@ -59,10 +59,10 @@ func TestGraph(t *testing.T) {
 // TestModelByHand works two times out on paper (section numbers of the formulae
 // are NCCL's functions).
 func TestModelByHand(t *testing.T) {
-	a100 := NewSystem(resolve(t, "dgx-a100", 1), nil)
-	two := NewSystem(resolve(t, "dgx-a100", 2), nil)
-	h100 := NewSystem(resolve(t, "dgx-h100", 1), nil)
-	twoH100 := NewSystem(resolve(t, "dgx-h100", 2), nil)
+	a100 := NewSystem(resolve(t, "dgx-a100", 1), nil, nil)
+	two := NewSystem(resolve(t, "dgx-a100", 2), nil, nil)
+	h100 := NewSystem(resolve(t, "dgx-h100", 1), nil, nil)
+	twoH100 := NewSystem(resolve(t, "dgx-h100", 2), nil, nil)
 	tree, ring, switches, pat := algorithms[0], algorithms[1], algorithms[3], algorithms[4]
 	lone, err := topologies.Resolve("dgx-h100", topologies.Options{Nodes: 16, GPUs: []int{0}})
 	if err != nil {
@@ -94,7 +94,7 @@ func TestModelByHand(t *testing.T) {
 		// eight channels of 23.6: inside the node they would do 30
 		{"tree Simple, 2 nodes", two, tree, topologies.Simple, 1 << 30, 8.4 + 2*(7*4+14) + float64(1<<30)/(.5*8*23.6e3)},
 		// 4 doublings, 4 hops' time a doubling's 3.5; 2.8 a rank; 0.75 of two channels of 24
-		{"PAT", NewSystem(lone, nil), pat, topologies.Simple, 1 << 20, 8 + 4*14/3.5 + 16*2.8 + float64(1<<20)/(0.75*48e3)},
+		{"PAT", NewSystem(lone, nil, nil), pat, topologies.Simple, 1 << 20, 8 + 4*14/3.5 + 16*2.8 + float64(1<<20)/(0.75*48e3)},
 		// eight heads of 60, the fastest speed: 0.85 of 2·50·7/8 would be more
 		{"NVLS", h100, switches, topologies.Simple, 1 << 30, 25 + float64(1<<30)/(8*60e3*8/14)},
 		// eight heads, one a NIC, of 57.7: between nodes 2·50 would go, inside 0.85 of 2·48·7/8
@@ -357,7 +357,7 @@ func TestTreesWinWithNodes(t *testing.T) {
 }
 
 func TestNoLL128WithoutNVLink(t *testing.T) {
-	s := NewSystem(resolve(t, "dgx-a100", 1), nil)
+	s := NewSystem(resolve(t, "dgx-a100", 1), nil, nil)
 	if !s.available(topologies.LL128) {
 		t.Error("no LL128 over NVLink")
 	}
@@ -408,7 +408,7 @@ func TestChoiceIsTheCheapest(t *testing.T) {
 		if !(c.ModelUS > 0) || math.IsInf(c.ModelUS, 0) || c.Channels < 1 || c.Channels > maxChannels {
 			t.Fatalf("%s of %d bytes on %s: %+v", name, bytes, top.Name, c)
 		}
-		s := NewSystem(top, nil)
+		s := NewSystem(top, nil, nil)
 		if _, direct := directs[name]; direct {
 			if c.Family != "direct" {
 				t.Fatalf("%s is %s", name, c.Family)
@@ -498,7 +498,7 @@ func TestNVLSClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := NewSystem(top, nil)
+		s := NewSystem(top, nil, nil)
 		for mib, us := range c.us {
 			if got := (nvls{s}).clock(mib << 20); math.Abs(got/us-1) > c.most {
 				t.Errorf("%d MiB on %d of %s: %.1f us, measured %.1f", mib, c.gpus, c.topology, got, us)
@@ -510,7 +510,7 @@ func TestNVLSClock(t *testing.T) {
 // TestNVLSClockGrows: with the size, but for a few per cent where the chunks become
 // larger, and with the nodes; it is never below what the links carry.
 func TestNVLSClockGrows(t *testing.T) {
-	one, four := NewSystem(resolve(t, "dgx-h100", 1), nil), NewSystem(resolve(t, "dgx-h100", 4), nil)
+	one, four := NewSystem(resolve(t, "dgx-h100", 1), nil, nil), NewSystem(resolve(t, "dgx-h100", 4), nil, nil)
 	rapid.Check(t, func(t *rapid.T) {
 		a := rapid.Int64Range(1<<20, 16<<30).Draw(t, "bytes")
 		b := rapid.Int64Range(a, 16<<30).Draw(t, "more")

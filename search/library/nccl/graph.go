@@ -36,6 +36,7 @@ type System struct {
 	arch     arch
 	nvlink   bool // no PCIe between GPUs of a node
 	graph    graph
+	release  *Release
 	fork     Fork // nil: NCCL itself
 }
 
@@ -51,9 +52,10 @@ type graph struct {
 	network      float64 // GB/s out of a node
 }
 
-// NewSystem returns a topology as NCCL sees it, or a fork of it; nil: NCCL itself.
-func NewSystem(t *topologies.Topology, fork func(*System) Fork) *System {
-	s := &System{t: t, n: len(t.Ranks), nodes: t.Nodes, arch: archOf(t.Arch), nvlink: true}
+// NewSystem returns a topology as a release of NCCL sees it, nil being the newest, or a fork of it;
+// nil: NCCL itself.
+func NewSystem(t *topologies.Topology, r *Release, fork func(*System) Fork) *System {
+	s := &System{t: t, release: r.orNewest(), n: len(t.Ranks), nodes: t.Nodes, arch: archOf(t.Arch), nvlink: true}
 	s.search()
 	if fork != nil {
 		s.fork = fork(s)

@@ -27,7 +27,7 @@ func Left(topology func(nodes, gpus int) (*topologies.Topology, error)) tuning.L
 			case t.Runtime == "rccl":
 				return nil, fmt.Errorf("%s runs RCCL, which reads no file of NCCL's: want table export --to rccl-conf", t.Name)
 			}
-			s = NewSystem(t, nil)
+			s = NewSystem(t, nil, nil)
 			systems[shape] = s
 		}
 		c, err := collective.New(collective.Spec{Name: call.Collective, Ranks: call.Ranks, Chunks: 1})

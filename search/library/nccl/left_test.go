@@ -62,7 +62,7 @@ func TestLeftIsTheLibrarysChoice(t *testing.T) {
 
 // sameChoices wants a file's rows for a topology's ranks to be the model's choices.
 func sameChoices(t *testing.T, reader tuning.Reader, top *topologies.Topology, step int64) (calls int) {
-	s := NewSystem(top, nil)
+	s := NewSystem(top, nil, nil)
 	for _, name := range tuning.TunerCollectives {
 		c, err := collective.New(collective.Spec{Name: name, Ranks: len(top.Ranks), Chunks: 1})
 		if err != nil {

@@ -20,6 +20,7 @@ type algorithm struct {
 	bandwidth func(s *System, p topologies.Proto, collective string) float64 // algorithm bandwidth, GB/s
 	latency   func(s *System, p topologies.Proto, collective string, bytes int64) float64
 	programs  func(s *System, channels int) []Choice // the library's first
+	evidence  Evidence                               // of clock
 	clock     func(s *System, bytes int64) float64   // us, of what no program of ours is; nil: programs are simulated
 }
 
@@ -78,7 +79,8 @@ var algorithms = []*algorithm{
 		programs: func(_ *System, channels int) []Choice {
 			return []Choice{{Family: "nvls", Channels: channels, Lacks: "the switches reduce, which no instruction here does"}}
 		},
-		clock: func(s *System, bytes int64) float64 { return nvls{s}.clock(bytes) },
+		evidence: Fitted,
+		clock:    func(s *System, bytes int64) float64 { return nvls{s}.clock(bytes) },
 	},
 	{
 		name:      named("pat"),
@@ -89,7 +91,8 @@ var algorithms = []*algorithm{
 		programs: func(_ *System, channels int) []Choice {
 			return []Choice{{Family: "pat", Channels: channels, Lacks: "its messages aggregate several trees', which no family here does"}}
 		},
-		clock: func(s *System, bytes int64) float64 { return pat{s}.clock(bytes) },
+		evidence: Predicted,
+		clock:    func(s *System, bytes int64) float64 { return pat{s}.clock(bytes) },
 	},
 }
 

@@ -5,5 +5,5 @@
 //
 // To add what a release knows: a row of nodes (model.go) or files (files.go).
 //
-// Files, in an order to read them in: tables.go files.go model.go
+// Files, in an order to read them in: release.go tables.go files.go model.go
 package rccl

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/topologies"
 )
@@ -47,9 +46,9 @@ type model struct {
 	channels int
 }
 
-// ForcedChoices is nccl.ForcedChoices of RCCL.
-func ForcedChoices(t *topologies.Topology, c collective.Collective, bytes int64, f nccl.Forced) ([]nccl.Choice, error) {
-	return nccl.NewSystem(t, newModel).Choices(c, bytes, f)
+// NewSystem returns a topology as a release of RCCL sees it.
+func NewSystem(t *topologies.Topology, _ *Release) *nccl.System {
+	return nccl.NewSystem(t, nil, newModel)
 }
 
 // newModel returns RCCL's model of a system. One of a node that RCCL does not know has the graph's

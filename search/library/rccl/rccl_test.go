@@ -18,7 +18,7 @@ func choose(t *testing.T, top *topologies.Topology, name string, inPlace bool, b
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := rccl.ForcedChoices(top, c, bytes, f)
+	all, err := rccl.NewSystem(top, nil).Choices(c, bytes, f)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,82 @@
+package library
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/internal/lists"
+	"github.com/colltune/colltune/search/library/nccl"
+	"github.com/colltune/colltune/search/library/rccl"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Release is a release of a vendor's library that has a row. Its String, nccl-2.30.7, is what
+// results name it by.
+type Release struct {
+	Library    string // nccl or rccl
+	Version    string // 2.30.7
+	ROCm       string // the first that ships it; empty of NCCL
+	Unreleased bool
+
+	nccl *nccl.Release
+	rccl *rccl.Release
+}
+
+func (r Release) String() string { return r.Library + "-" + r.Version }
+
+// Releases lists the releases, NCCL's before RCCL's, each by rising version.
+func Releases() (all []Release) {
+	for _, r := range nccl.Releases() {
+		all = append(all, Release{Library: "nccl", Version: r.Version, nccl: r})
+	}
+	for _, r := range rccl.Releases() {
+		all = append(all, Release{Library: "rccl", Version: r.Version, ROCm: r.ROCm, Unreleased: r.Unreleased, rccl: r})
+	}
+	return all
+}
+
+// LibraryOf is the library of a topology's vendor: nccl or rccl.
+func LibraryOf(t *topologies.Topology) string {
+	if t.Runtime == "rccl" {
+		return "rccl"
+	}
+	return "nccl"
+}
+
+// Newest is the newest released release of a library, nccl or rccl.
+func Newest(library string) Release {
+	r, err := FindRelease(library, library)
+	if err != nil {
+		panic(err) // each has one
+	}
+	return r
+}
+
+// FindRelease finds a release of a library, nccl or rccl, by its name: nccl is the newest that is
+// released, nccl-2.30 the newest of that version. The error, of another name and of the other
+// vendor's, lists what there is.
+func FindRelease(name, library string) (Release, error) {
+	all := slices.DeleteFunc(Releases(), func(r Release) bool { return r.Library != library })
+	slices.Reverse(all)
+	of, version, versioned := strings.Cut(name, "-")
+	for _, r := range all {
+		switch {
+		case of != library:
+		case !versioned && !r.Unreleased:
+			return r, nil
+		case versioned && (r.Version == version || strings.HasPrefix(r.Version, version+".")):
+			return r, nil
+		}
+	}
+	slices.Reverse(all)
+	return Release{}, fmt.Errorf("%s is no release of this system's library: want %s (the newest released), or one of %s", name, library, strings.Join(lists.Map(all, Release.String), ", "))
+}
+
+// system returns a topology as the release sees it.
+func (r Release) system(t *topologies.Topology) *nccl.System {
+	if r.rccl != nil {
+		return rccl.NewSystem(t, r.rccl)
+	}
+	return nccl.NewSystem(t, r.nccl, nil)
+}
