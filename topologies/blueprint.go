@@ -49,6 +49,7 @@ type wire struct {
 	kind      LinkKind
 	count     int
 	bandwidth units.Bandwidth // of one of count links, each way
+	counted   units.Bandwidth // the same, as the vendor's library counts it; 0: bandwidth
 	latency   units.Duration
 }
 
@@ -77,6 +78,7 @@ type nicPlan struct {
 	sends, receives []int
 	at              int             // the switch that it is attached to; -1: none
 	bandwidth       units.Bandwidth // each way
+	counted         units.Bandwidth // the same, as the vendor's library counts it; 0: bandwidth
 	bus             units.Bandwidth // between a GPU, or the switch, and the NIC
 	latency         units.Duration  // the same
 	message         units.Duration  // a message's cost on the way out

@@ -102,7 +102,7 @@ func (l *layout) at(node int, e end) int {
 
 func (l *layout) join(from, to int, w wire, message units.Duration) {
 	l.Edges = append(l.Edges, Edge{From: from, To: to, Kind: w.kind, Count: w.count,
-		Bandwidth: units.Bandwidth(w.count) * w.bandwidth, Latency: w.latency, Message: message})
+		Bandwidth: units.Bandwidth(w.count) * w.bandwidth, Counted: units.Bandwidth(w.count) * w.counted, Latency: w.latency, Message: message})
 }
 
 // node joins what is inside a node.
@@ -152,10 +152,10 @@ func (l *layout) nics(node int) {
 		}
 		leaf := l.fabrics + n.number%f.planes*f.leaves(l.b.nodes) + f.leaf(node)
 		if n.sendsAtAll() {
-			l.join(v, leaf, wire{kind: Net, count: 1, bandwidth: n.bandwidth, latency: f.latency}, n.message)
+			l.join(v, leaf, wire{kind: Net, count: 1, bandwidth: n.bandwidth, counted: n.counted, latency: f.latency}, n.message)
 		}
 		if n.receivesAtAll() {
-			l.join(leaf, v, wire{kind: Net, count: 1, bandwidth: n.bandwidth}, 0)
+			l.join(leaf, v, wire{kind: Net, count: 1, bandwidth: n.bandwidth, counted: n.counted}, 0)
 		}
 	}
 }

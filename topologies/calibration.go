@@ -1,6 +1,7 @@
 package topologies
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -28,9 +29,15 @@ func (c Calibration) IsZero() bool {
 func (t *Topology) Calibrated(c Calibration) *Topology {
 	n := t.Clone()
 	for i := range n.Edges {
-		if times, ok := c.Links[n.Edges[i].Kind]; ok {
-			n.Edges[i].Bandwidth = scaled(n.Edges[i].Bandwidth, times)
+		e := &n.Edges[i]
+		times, ok := c.Links[e.Kind]
+		if !ok {
+			continue
 		}
+		if e.Kind != Net || n.Vertices[e.From].Kind == Fabric || n.Vertices[e.To].Kind == Fabric {
+			e.Counted = cmp.Or(e.Counted, e.Bandwidth) // the library chooses as before
+		}
+		e.Bandwidth = scaled(e.Bandwidth, times)
 	}
 	for _, p := range n.HasProtocols() {
 		n.Protocols[p] = n.Protocols[p].calibrated(c)

@@ -96,6 +96,8 @@ func (t *Topology) checkEdge(e Edge) error {
 		return fmt.Errorf("%d links from %s to %s: want 1 to %d", e.Count, t.name(e.From), t.name(e.To), maxCount)
 	case e.Bandwidth < 1 || e.Bandwidth > maxCount*maxBandwidth:
 		return fmt.Errorf("link from %s to %s of %v", t.name(e.From), t.name(e.To), e.Bandwidth)
+	case e.Counted < 0 || e.Counted > maxCount*maxBandwidth:
+		return fmt.Errorf("link from %s to %s counted as %v", t.name(e.From), t.name(e.To), e.Counted)
 	case !sane(e.Latency) || !sane(e.Message):
 		return fmt.Errorf("link from %s to %s with latency %v and %v a message: want 0 us to %v",
 			t.name(e.From), t.name(e.To), e.Latency, e.Message, maxDuration)

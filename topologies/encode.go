@@ -36,7 +36,8 @@ type vertex struct {
 	Name string     `json:"name"`
 }
 
-// edges is each link as [from, to, kind, count, bandwidth, latency, message].
+// edges is each link as [from, to, kind, count, bandwidth, latency, message], and what is
+// counted of the bandwidth where that is another number.
 type edges []Edge
 
 const encodingSchema = "colltune.topology/v1"
@@ -56,6 +57,9 @@ func (all edges) MarshalJSON() ([]byte, error) {
 		b = strconv.AppendFloat(b, float64(e.Latency), 'g', -1, 64)
 		b = append(b, ',')
 		b = strconv.AppendFloat(b, float64(e.Message), 'g', -1, 64)
+		if e.Counted != 0 {
+			b = strconv.AppendInt(append(b, ','), int64(e.Counted), 10)
+		}
 		b = append(b, ']')
 	}
 	return append(b, ']'), nil
@@ -69,12 +73,12 @@ func (all *edges) UnmarshalJSON(b []byte) error {
 	}
 	for i, parts := range rows {
 		var e Edge
-		fields := []any{&e.From, &e.To, &e.Kind, &e.Count, &e.Bandwidth, &e.Latency, &e.Message}
-		if len(parts) != len(fields) {
-			return fmt.Errorf("edge %d of %d parts: want %d", i, len(parts), len(fields))
+		fields := []any{&e.From, &e.To, &e.Kind, &e.Count, &e.Bandwidth, &e.Latency, &e.Message, &e.Counted}
+		if len(parts) != len(fields) && len(parts) != len(fields)-1 {
+			return fmt.Errorf("edge %d of %d parts: want %d, and what is counted where it differs", i, len(parts), len(fields)-1)
 		}
-		for j, f := range fields {
-			if err := json.Unmarshal(parts[j], f); err != nil {
+		for j := range parts {
+			if err := json.Unmarshal(parts[j], fields[j]); err != nil {
 				return fmt.Errorf("edge %d: %w", i, err)
 			}
 		}

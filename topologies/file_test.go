@@ -63,7 +63,7 @@ func TestDocumentationIsWhole(t *testing.T) {
 	var names []string
 	names = append(append(names, Names()...), generatorKinds()...)
 	names = append(names, architectures...)
-	names = append(names, "serves", "sends", "receives", "at", "bus", "pairs", "among", "one_way", "memory", "like", "planes", "group",
+	names = append(names, "serves", "sends", "receives", "at", "bus", "counted", "pairs", "among", "one_way", "memory", "like", "planes", "group",
 		"oversubscription", "across", "[fabric.spine]", "[fabric.global]", "[[fabric.direct]]", "[[node.nic.far]]", "host")
 	for _, row := range constants {
 		names = append(names, row.key)

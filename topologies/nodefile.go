@@ -6,6 +6,7 @@ import (
 
 	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/suggest"
+	"github.com/colltune/colltune/internal/units"
 )
 
 // nodeLinks are the kinds of link that a node may have inside, in the order in
@@ -94,8 +95,16 @@ func (t *table) wire() wire {
 	names := lists.Map(nodeLinks, LinkKind.String)
 	kind := nodeLinks[slices.Index(names, t.choice("kind", names...))]
 	w := t.netWire()
-	w.kind = kind
+	w.kind, w.counted = kind, t.counted()
 	return w
+}
+
+// counted reads what the vendor's library counts of a bandwidth; 0: the bandwidth.
+func (t *table) counted() units.Bandwidth {
+	if !t.has("counted") {
+		return 0
+	}
+	return t.bandwidth("counted")
 }
 
 // pairs reads which ends a [[node.link]] joins: `pairs` of GPUs and switches, or
@@ -193,7 +202,7 @@ func (n *nodePlan) readNICs(t *table) {
 		sends, receives = t.serves(n.gpus)
 	}
 	nic := nicPlan{at: -1, bandwidth: t.bandwidth("bandwidth"), latency: t.duration("latency"), message: t.duration("message")}
-	nic.bus = nic.bandwidth
+	nic.bus, nic.counted = nic.bandwidth, t.counted()
 	if t.has("bus") {
 		nic.bus = t.bandwidth("bus")
 	}

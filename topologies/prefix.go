@@ -15,6 +15,7 @@ func (t *Topology) Alike() bool {
 		from, to, count int
 		kind            LinkKind
 		bandwidth       units.Bandwidth
+		counted         units.Bandwidth
 		latency         units.Duration
 		message         units.Duration
 	}
@@ -38,7 +39,7 @@ func (t *Topology) Alike() bool {
 		if node < 0 || to >= 0 && to != node {
 			return false
 		}
-		links[node] = append(links[node], link{numbers[e.From], numbers[e.To], e.Count, e.Kind, e.Bandwidth, e.Latency, e.Message})
+		links[node] = append(links[node], link{numbers[e.From], numbers[e.To], e.Count, e.Kind, e.Bandwidth, e.Counted, e.Latency, e.Message})
 	}
 	first := t.NodeRanks(0)
 	for n := range t.Nodes {

@@ -1,6 +1,7 @@
 package topologies
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -29,6 +30,7 @@ func Rewrite(file string, text []byte, c Calibration, from string) ([]byte, erro
 	}
 	for _, t := range w.tables {
 		for _, n := range t.links(c) {
+			w.count(t, n.key)
 			if err := w.change(t, n); err != nil {
 				return nil, err
 			}
@@ -68,7 +70,7 @@ func alike(a, b *Topology) bool {
 		return false
 	}
 	for i := range a.Edges {
-		if !near(float64(a.Edges[i].Bandwidth), float64(b.Edges[i].Bandwidth)) {
+		if !near(float64(a.Edges[i].Bandwidth), float64(b.Edges[i].Bandwidth)) || a.Edges[i].Counted != b.Edges[i].Counted {
 			return false
 		}
 	}
@@ -181,6 +183,19 @@ func (w *rewriter) change(t *textTable, n fittedConstant) error {
 		w.add(t.source.header, fmt.Sprintf("%s = %q", n.key, note))
 	}
 	return nil
+}
+
+// count writes, beside a bandwidth that changes, the old one as what the vendor's library
+// counts, so that it chooses as before.
+func (w *rewriter) count(t *textTable, key string) {
+	last := t.name[strings.LastIndex(t.name, ".")+1:]
+	if key != "bandwidth" || last != "link" && last != "switch" && last != "nic" || t.values["counted"] != "" {
+		return
+	}
+	w.add(t.keys[key], fmt.Sprintf("counted = %q", t.values[key]))
+	if t.source != nil && t.source.values[rest] == "" {
+		w.add(t.source.header, fmt.Sprintf("counted = %q", cmp.Or(t.source.values[key], "the bandwidth before")))
+	}
 }
 
 // put replaces the text of a line.

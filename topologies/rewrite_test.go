@@ -2,6 +2,7 @@ package topologies
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"strings"
 	"testing"
@@ -39,6 +40,9 @@ func TestRewriteCatalogue(t *testing.T) {
 			}
 			for i, e := range before.Edges {
 				near("a bandwidth", float64(after.Edges[i].Bandwidth), float64(e.Bandwidth)*times, 1e-4)
+				if inside := e.Kind != Net; inside && after.Edges[i].Counted != cmp.Or(e.Counted, e.Bandwidth) {
+					t.Errorf("counted as %v, where it was %v", after.Edges[i].Counted, cmp.Or(e.Counted, e.Bandwidth))
+				}
 			}
 			for _, p := range before.HasProtocols() {
 				a, b := after.Protocols[p], before.Protocols[p]

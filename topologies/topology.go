@@ -97,6 +97,7 @@ type Edge struct {
 	Kind      LinkKind
 	Count     int             // number of physical links
 	Bandwidth units.Bandwidth // of all physical links together
+	Counted   units.Bandwidth // the same, as the vendor's library counts it when it chooses; 0: Bandwidth
 	Latency   units.Duration  // added to a message's arrival
 	Message   units.Duration  // time that a message occupies the edge in addition to its bytes, as in a NIC
 }

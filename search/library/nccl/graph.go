@@ -1,6 +1,7 @@
 package nccl
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -66,15 +67,16 @@ func NewSystem(t *topologies.Topology, r *Release, fork func(*System) Fork) *Sys
 // counted is a link's bandwidth as the library counts it, in GB/s: its own
 // figure for each NVLink or xGMI generation, below what the wires carry.
 func (s *System) counted(e topologies.Edge) float64 {
+	w := cmp.Or(e.Counted, e.Bandwidth).GBps()
 	switch e.Kind {
 	case topologies.NVLink:
-		return e.Bandwidth.GBps() * s.arch.nvlink
+		return w * s.arch.nvlink
 	case topologies.XGMI:
 		if s.arch.xgmi > 0 {
 			return s.arch.xgmi * float64(e.Count)
 		}
 	}
-	return e.Bandwidth.GBps()
+	return w
 }
 
 // slowdown is the share of the best speed so far below which the library looks
@@ -225,11 +227,17 @@ func (s *System) betweenSockets() (all [][]float64) {
 			links[find(e.From)] = append(links[find(e.From)], s.counted(e))
 		}
 	}
+	parts := map[int]bool{}
 	for r := range s.t.Ranks {
-		if w := links[find(r)]; w != nil {
-			all = append(all, w)
-			delete(links, find(r))
+		if p := find(r); !parts[p] {
+			parts[p] = true
+			if w := links[p]; w != nil {
+				all = append(all, w)
+			}
 		}
+	}
+	if len(parts) == 1 {
+		return nil // no ring crosses
 	}
 	return all
 }
@@ -242,8 +250,8 @@ func (s *System) nics() []float64 {
 	for _, e := range s.t.Edges {
 		from := s.t.Vertices[e.From]
 		if out := s.t.Vertices[e.To].Kind == topologies.Fabric || s.t.Vertices[e.To].Node != from.Node; out && from.Node >= 0 {
-			nodes[from.Node] = append(nodes[from.Node], e.Bandwidth.GBps())
-			sums[from.Node] += e.Bandwidth.GBps()
+			nodes[from.Node] = append(nodes[from.Node], s.counted(e))
+			sums[from.Node] += s.counted(e)
 		}
 	}
 	least := 0
