@@ -14,7 +14,7 @@ import (
 // family's routing with Parameters, in Channels copies.
 type Choice struct {
 	// Family is ring, double-binary-tree, chain (the ring of broadcast and
-	// reduce), direct, nvls, pat, or all-pairs.
+	// reduce), direct, nvls, pat, all-pairs, or symmetric (of kernels on windows).
 	Family string
 	// Lacks says why no program of ours can be what the library runs; empty
 	// where one can.
@@ -128,6 +128,11 @@ func (s *System) Choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 		return nil, fmt.Errorf("%s: the library has no algorithm for it", c.Name)
 	}
 	slices.SortStableFunc(each, func(a, b []Choice) int { return cmp.Compare(a[0].ModelUS, b[0].ModelUS) })
+	if f.Registered == Window {
+		if first, ok := (windows{s}).choice(c, bytes, f, &each[0][0]); ok && f.leaves([]Choice{first}) {
+			each = slices.Insert(each, 0, []Choice{first})
+		}
+	}
 	return slices.Concat(each...), nil
 }
 

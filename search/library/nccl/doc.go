@@ -26,6 +26,9 @@
 // as the library's choice, with its time by a closed form (docs/reference/simulator-rules.md), and with
 // what the library would run otherwise behind it.
 //
+// Calls on windows ask package symmetric first (windows.go): its choices stand before the general ones, with a predicted time,
+// at least what the links and switches need for the bytes, or an unknown one.
+//
 // A fork of NCCL, such as RCCL (package rccl), sees systems as NCCL does, and chooses by numbers of
 // its own (fork.go).
 //

@@ -1,0 +1,96 @@
+package nccl
+
+import (
+	"cmp"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/search/library/symmetric"
+	"github.com/colltune/colltune/topologies"
+)
+
+// capabilities are the compute capabilities of generations, times ten; Blackwell's first.
+var capabilities = [...]int{volta: 70, ampere: 80, hopper: 90, blackwell: 100}
+
+// CopyEngine is the Kernel of a Choice that runs no threadblocks.
+const CopyEngine = "copy engine"
+
+// windows is a system whose calls are on windows.
+type windows struct{ *System }
+
+// choice is what the library runs for a call on windows, before its general choices, of which it is given the first; ok
+// is false where that runs.
+func (s windows) choice(c collective.Collective, bytes int64, f Forced, general *Choice) (_ Choice, ok bool) {
+	release := symmetric.Of(s.release.Number)
+	if release == nil || s.fork != nil || f.Before222 || s.n%s.nodes != 0 || !s.joined() {
+		return Choice{}, false
+	}
+	call := symmetric.Call{Collective: c.Name, ElemBytes: cmp.Or(f.ElemBytes, 4), DType: cmp.Or(f.DType, "f32"), Op: cmp.Or(f.Op, "sum"),
+		InPlace: c.InPlace, Captured: f.Captured}
+	parts := int64(1)
+	if c.Name != "allreduce" {
+		parts = int64(s.n)
+	}
+	call.Count = max(bytes/parts/call.ElemBytes, 1)
+	call.Send, call.Recv = release.Asks(c.Name, s.nodes > 1)
+	if c.InPlace { // one buffer is part of the other
+		call.Send, call.Recv = true, true
+	}
+	chosen, ok := release.Choose(s.communicator(), call)
+	if !ok || chosen.IfLL && general.Protocol != topologies.LL {
+		return Choice{}, false
+	}
+	choice := Choice{Family: "symmetric", Kernel: chosen.Kernel, CTAs: chosen.CTAs, Channels: chosen.CTAs, Protocol: topologies.Simple,
+		Lacks: "its kernels work on windows, for which no program here stands", ModelUS: chosen.US}
+	if chosen.Kernel == "" {
+		choice.Kernel = CopyEngine
+	}
+	if chosen.US > 0 {
+		short := call
+		short.Count = 1
+		latency, _ := release.Time(chosen.Kernel, s.communicator(), short, chosen.CTAs)
+		choice.ClockUS, choice.Evidence = max(chosen.US, latency+s.least(c.Name, choice.Kernel, bytes)), Predicted
+	}
+	return choice, true
+}
+
+// communicator is the system as kernels on windows see it.
+func (s windows) communicator() symmetric.System {
+	gpus := s.n / s.nodes
+	return symmetric.System{Capability: capabilities[s.arch.generation], Ranks: s.n, Team: gpus, Multicast: nvls{s.System}.there(),
+		NetGBps: s.graph.network / float64(gpus), ARM: s.t.CPU == "arm"}
+}
+
+// joined reports whether NVLinks lead from each GPU to all others of its node, directly or through switches.
+func (s windows) joined() bool {
+	for r := range s.t.Ranks {
+		peers, switched := 0, false
+		for _, e := range s.t.Out(r) {
+			if edge := s.t.Edges[e]; edge.Kind == topologies.NVLink {
+				peers++
+				switched = switched || s.t.Vertices[edge.To].Kind == topologies.Switch
+			}
+		}
+		if !switched && peers < s.n/s.nodes-1 {
+			return false
+		}
+	}
+	return true
+}
+
+// least is how long the bytes of a call on windows take at least, in microseconds: as fast as the library counts
+// a GPU's links, as the wires of these for copy engines, and where switches reduce as fast as NVLS was measured at its
+// largest sizes (nvlsRates). The library's model is of H100 and B200, whose links other GPUs do not have, and goes above
+// what the switches do.
+func (s windows) least(collective, kernel string, bytes int64) float64 {
+	passes, rate := float64(s.n-1)/float64(s.n), s.graph.egress
+	switch {
+	case kernel == "AllReduce_RSxLDMC_AGxSTMC":
+		const large = 4 << 30
+		return float64(bytes) / large * (nvls{s.System}.clock(2*large) - nvls{s.System}.clock(large))
+	case kernel == CopyEngine:
+		rate /= s.arch.nvlink
+	case collective == "allreduce":
+		passes *= 2
+	}
+	return passes * float64(bytes) / (1000 * rate)
+}
