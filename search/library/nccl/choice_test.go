@@ -39,9 +39,13 @@ func TestGraph(t *testing.T) {
 		{"dgx-a100", 1, 12, 20}, // the well-known 24 channels
 		{"dgx-a100", 2, 8, 24},  // one a NIC; 16 channels
 		{"dgx-a100", 4, 8, 24},
-		{"dgx-1", 1, 6, 20},   // the six rings of the hybrid cube mesh; 12 channels
-		{"dgx-1", 2, 4, 12},   // one a NIC
-		{"mi300x", 1, 14, 20}, // seven ways round a full mesh, doubled
+		{"dgx-1", 1, 6, 20},    // the six rings of the hybrid cube mesh; 12 channels
+		{"dgx-1", 2, 4, 12},    // one a NIC
+		{"dgx-h100", 2, 8, 48}, // each GPU leaves a node in one channel, and needs no link for it
+		{"dgx-b300", 2, 16, 48},
+		{"mi300x", 1, 14, 20},           // seven ways round a full mesh, doubled
+		{"fullmesh:4@50GB/s", 1, 6, 20}, // two rings of 40, as four GPUs have no three that share no link
+		{"fullmesh:4@25GB/s", 1, 6, 10},
 		{"ring:8@25GB/s", 1, 2, 20},
 		{"l40s-4", 1, 1, 15}, // what is measured between its sockets; 20 would fit a GPU's own link
 		{"l40s-8", 1, 1, 15},
@@ -300,7 +304,8 @@ func TestSwitchesReduce(t *testing.T) {
 		{"dgx-h100", 1, "allreduce", 4 << 20, true},
 		{"dgx-h100", 1, "allreduce", 1 << 30, true},
 		{"dgx-h100", 2, "allreduce", 1 << 30, true},
-		{"dgx-h100", 4, "allreduce", 1 << 30, true},
+		{"dgx-h100", 4, "allreduce", 512 << 20, true},
+		{"dgx-h100", 4, "allreduce", 1 << 30, false}, // eight rings of 48 against heads of 45.5
 		{"gb200-nvl72", 1, "allreduce", 1 << 30, true},
 		{"dgx-h100", 1, "allgather", 1 << 30, false},
 		{"dgx-a100", 1, "allreduce", 1 << 30, false},

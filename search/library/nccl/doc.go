@@ -19,8 +19,8 @@
 //
 // Invariants: a choice depends on the topology, the collective and the size
 // alone; a graph search is replaced by counting what each GPU's links, those
-// between sockets and each node's NICs can carry, which finds what NCCL finds on
-// switches, hybrid cube meshes and full meshes.
+// between parts of a node and each node's NICs can carry. On links from GPU to GPU
+// rings must exist as well: four GPUs have no three that share no link.
 //
 // What no program here does, as NVLS, where switches reduce, or PAT, is told
 // as the library's choice, with its time by a closed form (docs/reference/simulator-rules.md), and with

@@ -2,9 +2,13 @@ package nccl
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"math"
 	"slices"
 
+	"github.com/colltune/colltune/constraints/rings"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -35,7 +39,8 @@ type System struct {
 	t        *topologies.Topology
 	n, nodes int
 	arch     arch
-	nvlink   bool // no PCIe between GPUs of a node
+	joined   bool // GPUs of a node reach each other by NVLink or xGMI alone
+	nvlink   bool // no PCIe between GPUs of a node, or none that they need
 	graph    graph
 	release  *Release
 	fork     Fork // nil: NCCL itself
@@ -47,6 +52,7 @@ type graph struct {
 	channels     int
 	intra, inter float64 // GB/s a channel
 	tree         float64 // the same of a tree's inside a node
+	plain        bool    // trees enter and leave a node by one GPU; otherwise second children by a second
 	same         bool    // all channels go the same way
 	ways         int     // rings that differ in the links or NICs they use
 	egress       float64 // GB/s out of a GPU, inside its node, as the library counts
@@ -65,40 +71,58 @@ func NewSystem(t *topologies.Topology, r *Release, fork func(*System) Fork) *Sys
 }
 
 // counted is a link's bandwidth as the library counts it, in GB/s: its own
-// figure for each NVLink or xGMI generation, below what the wires carry.
+// figure for each NVLink or xGMI generation, below what the wires carry. Between GPUs that meet at a
+// processor of Intel's, PCIe carries a sixth more than their data (INTEL_P2P_OVERHEAD).
 func (s *System) counted(e topologies.Edge) float64 {
 	w := cmp.Or(e.Counted, e.Bandwidth).GBps()
-	switch e.Kind {
-	case topologies.NVLink:
+	switch {
+	case e.Kind == topologies.NVLink:
 		return w * s.arch.nvlink
-	case topologies.XGMI:
-		if s.arch.xgmi > 0 {
-			return s.arch.xgmi * float64(e.Count)
-		}
+	case e.Kind == topologies.XGMI && s.arch.xgmi > 0:
+		return s.arch.xgmi * float64(e.Count)
+	case e.Kind == topologies.PCIe && s.t.CPU != "amd" && s.t.CPU != "arm" && s.t.CPU != "power" && s.atProcessor(e):
+		return w / intelOverhead
 	}
 	return w
+}
+
+// intelOverhead is what NCCL counts of PCIe for each byte between GPUs that meet at a processor of
+// Intel's.
+const intelOverhead = 1.2
+
+// atProcessor reports whether an edge joins a GPU to a processor, and not to a PCIe switch, which
+// PCIe joins to another.
+func (s *System) atProcessor(e topologies.Edge) bool {
+	at := max(e.From, e.To)
+	return s.t.Vertices[at].Kind == topologies.Switch && !slices.ContainsFunc(s.t.Out(at), func(i int32) bool {
+		up := s.t.Edges[i]
+		return up.Kind == topologies.PCIe && s.t.Vertices[up.To].Kind == topologies.Switch
+	})
 }
 
 // slowdown is the share of the best speed so far below which the library looks
 // for no more channels.
 const slowdown = 0.49
 
-// search stands in for ncclTopoCompute: of the speeds, the fastest with which
-// channels together carry most. A GPU carries as many channels as the speed
-// fits into its links, each taken for itself; two sockets as many as it fits into
-// what joins them, a node as many as into its NICs.
+// search stands in for ncclTopoCompute: of the speeds, the fastest with which channels together
+// carry most. A GPU carries as many channels as the speed fits into its links, each taken for
+// itself, a node as many as into its NICs, and a part of a node as many as into what joins it with
+// the rest. On links from GPU to GPU rings have to exist as well.
 func (s *System) search() {
-	table := s.arch.speeds
-	candidates := table.intra
+	candidates := s.arch.speeds.intra
 	if s.nodes > 1 {
-		candidates = table.inter
+		candidates = s.arch.speeds.inter
 	}
-	local := s.outgoing()
-	sockets := s.betweenSockets()
+	s.joined = s.join(accelerator)
+	s.nvlink = s.joined || !slices.ContainsFunc(s.t.Edges, func(e topologies.Edge) bool { return e.Kind == topologies.PCIe })
 	nics := s.nics()
+	room := room{local: s.outgoing(), cuts: s.cuts()}
+	if gpus := s.n / s.nodes; s.nodes > 1 && len(nics) >= gpus {
+		room.leave = gpus
+	}
 	g := &s.graph
 	g.egress, g.network = math.Inf(1), 0
-	for _, links := range local {
+	for _, links := range room.local {
 		g.egress = math.Min(g.egress, sum(links))
 	}
 	g.network = sum(nics)
@@ -106,20 +130,17 @@ func (s *System) search() {
 		if g.channels > 0 && speed <= slowdown*g.intra {
 			break
 		}
-		channels := maxChannels / 2
-		for _, links := range slices.Concat(local, sockets) {
-			channels = min(channels, fits(links, speed))
-		}
+		channels := room.fits(maxChannels/2, speed)
 		if s.nodes > 1 {
 			channels = min(channels, fits(nics, speed))
 		}
-		if float64(channels)*speed > float64(g.channels)*g.intra {
+		if channels = s.ringsThere(channels, int(float64(g.channels)*g.intra/speed), speed); float64(channels)*speed > float64(g.channels)*g.intra {
 			g.channels, g.intra = channels, speed
 		}
 	}
 	if g.channels == 0 { // slower than the slowest speed: one channel, as slow as it is
 		g.channels, g.intra = 1, g.egress
-		for _, links := range sockets {
+		for _, links := range room.cuts {
 			g.intra = math.Min(g.intra, sum(links))
 		}
 		if s.nodes > 1 {
@@ -140,24 +161,80 @@ func (s *System) search() {
 		g.channels, g.intra, g.inter = 2*g.channels, g.intra/2, g.inter/2
 	}
 	g.tree = g.intra
-	if s.nodes == 2 {
-		s.quicken(candidates, local)
+	switch {
+	case s.nodes == 2:
+		s.quicken(candidates, &room)
+	case s.n == 2: // a channel's tree goes one way over a link
+		for _, speed := range candidates {
+			if 2*room.fits(maxChannels, speed) >= g.channels {
+				g.tree = speed
+				break
+			}
+		}
 	}
+	g.plain = s.nodes > 1 && s.arch.generation >= hopper && s.aloneAtNIC()
+}
+
+// room is the links inside nodes that channels share.
+type room struct {
+	local [][]float64 // of each GPU, out
+	cuts  [][]float64 // out of each part of a node
+	// leave is how many GPUs of a node channels leave it by in turn, as many as there are of both
+	// GPUs and NICs: the last GPU of a channel needs no link for it. 0: none do.
+	leave int
+}
+
+// fits is how many channels of a speed, of at most so many, the links carry.
+func (m *room) fits(channels int, speed float64) int {
+	for _, links := range m.cuts {
+		channels = min(channels, fits(links, speed))
+	}
+	for _, links := range m.local {
+		n := fits(links, speed)
+		if m.leave > 1 {
+			n += n / (m.leave - 1)
+		}
+		channels = min(channels, n)
+	}
+	return channels
 }
 
 // quicken looks for a faster speed of trees inside a node: of what a tree of two
 // nodes moves there, only half has to cross over.
-func (s *System) quicken(speeds []float64, local [][]float64) {
+func (s *System) quicken(speeds []float64, room *room) {
 	g := &s.graph
 	for _, speed := range slices.Backward(speeds) {
 		if speed <= g.tree {
 			continue
 		}
-		if g.tree >= 2*g.inter || slices.ContainsFunc(local, func(links []float64) bool { return fits(links, speed) < g.channels }) {
+		if g.tree >= 2*g.inter || room.fits(g.channels, speed) < g.channels {
 			return
 		}
 		g.tree = speed
 	}
+}
+
+// ringsThere is the most rings, of at most so many and more than some that would not do, that a
+// node of links from GPU to GPU has, where each takes a speed of the links it passes (ncclTopoSearchRec
+// backtracks over orders).
+func (s *System) ringsThere(channels, few int, speed float64) int {
+	if s.nodes > 1 || channels <= few || !s.direct() {
+		return channels
+	}
+	links := s.t.Clone()
+	for i := range links.Edges {
+		e := &links.Edges[i]
+		e.Count = min(int(s.counted(*e)/speed), maxChannels)
+		e.Bandwidth = units.Bandwidth(e.Count)
+	}
+	links.Edges = slices.DeleteFunc(links.Edges, func(e topologies.Edge) bool { return e.Count == 0 })
+	for ; channels > few; channels-- {
+		var none *rings.NoRingError
+		if _, err := rings.Find(context.Background(), nil, links, rings.Options{Count: channels, NoSolver: true}); !errors.As(err, &none) {
+			return channels
+		}
+	}
+	return channels
 }
 
 func sum(links []float64) (all float64) {
@@ -175,6 +252,23 @@ func fits(links []float64, speed float64) int {
 	return n
 }
 
+// join reports whether edges of a kind join all GPUs of each node.
+func (s *System) join(kind func(topologies.Edge) bool) bool {
+	part := partsOf(s.t, kind)
+	for node := range s.nodes {
+		ranks := s.t.NodeRanks(node)
+		if slices.ContainsFunc(ranks, func(r int) bool { return part(r) != part(ranks[0]) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// direct reports whether a node's GPUs are joined by links from GPU to GPU alone.
+func (s *System) direct() bool {
+	return s.joined && !s.switched() && !slices.ContainsFunc(s.t.Edges, func(e topologies.Edge) bool { return e.Kind == topologies.XGMI })
+}
+
 // outgoing lists, for each GPU that has any, the bandwidths of its links inside
 // the node.
 func (s *System) outgoing() (all [][]float64) {
@@ -186,60 +280,74 @@ func (s *System) outgoing() (all [][]float64) {
 	return all
 }
 
-// linksOf lists the bandwidths of a GPU's links inside the node.
+// linksOf lists the bandwidths of a GPU's links inside the node; where GPUs reach each other by
+// NVLink or xGMI, of those alone.
 func (s *System) linksOf(rank int) (links []float64) {
 	for _, e := range s.t.Out(rank) {
-		edge := s.t.Edges[e]
-		if edge.Kind == topologies.Net {
-			continue
+		if edge := s.t.Edges[e]; accelerator(edge) || !s.joined && edge.Kind != topologies.Net {
+			links = append(links, s.counted(edge))
 		}
-		if edge.Kind == topologies.PCIe {
-			s.nvlink = false
-		}
-		links = append(links, s.counted(edge))
 	}
 	return links
 }
 
-// betweenSockets lists, for each part of a node that only links between its
-// processors join with the rest, and that has GPUs, the bandwidths of those
-// links: every ring crosses them once.
-func (s *System) betweenSockets() (all [][]float64) {
-	part := make([]int, len(s.t.Vertices))
-	for v := range part {
-		part[v] = v
+func accelerator(e topologies.Edge) bool {
+	return e.Kind == topologies.NVLink || e.Kind == topologies.XGMI
+}
+
+// cuts lists what joins parts of a node that have GPUs with the rest of it, and each ring has to
+// cross: links between processors, and those of GPUs that NVLink joins to each other but not to
+// all. There are none where GPUs reach all others by NVLink or xGMI.
+func (s *System) cuts() (all [][]float64) {
+	if s.joined {
+		return nil
 	}
-	var find func(v int) int
-	find = func(v int) int {
-		if part[v] != v {
-			part[v] = find(part[v])
+	for _, joins := range []func(topologies.Edge) bool{
+		func(e topologies.Edge) bool { return e.Kind != topologies.Host && e.Kind != topologies.Net },
+		accelerator,
+	} {
+		part := partsOf(s.t, joins)
+		links := map[int][]float64{}
+		for _, e := range s.t.Edges {
+			if e.Kind != topologies.Net && part(e.From) != part(e.To) {
+				links[part(e.From)] = append(links[part(e.From)], s.counted(e))
+			}
 		}
-		return part[v]
-	}
-	for _, e := range s.t.Edges {
-		if e.Kind != topologies.Host && e.Kind != topologies.Net {
-			part[find(e.From)] = find(e.To)
+		gpus := map[int]bool{}
+		for r := range s.t.Ranks {
+			gpus[part(r)] = true
 		}
-	}
-	links := map[int][]float64{}
-	for _, e := range s.t.Edges {
-		if e.Kind == topologies.Host && find(e.From) != find(e.To) {
-			links[find(e.From)] = append(links[find(e.From)], s.counted(e))
+		if len(gpus) == s.nodes { // one part of each node has all of them
+			continue
 		}
-	}
-	parts := map[int]bool{}
-	for r := range s.t.Ranks {
-		if p := find(r); !parts[p] {
-			parts[p] = true
-			if w := links[p]; w != nil {
+		for r := range s.t.Ranks {
+			if w := links[part(r)]; w != nil {
 				all = append(all, w)
+				delete(links, part(r))
 			}
 		}
 	}
-	if len(parts) == 1 {
-		return nil // no ring crosses
-	}
 	return all
+}
+
+// partsOf returns the part of a vertex, of those that edges of a kind join: named by one of its vertices.
+func partsOf(t *topologies.Topology, joins func(topologies.Edge) bool) func(v int) int {
+	part := make([]int, len(t.Vertices))
+	for v := range part {
+		part[v] = v
+	}
+	find := func(v int) int {
+		for part[v] != v {
+			v = part[v]
+		}
+		return v
+	}
+	for _, e := range t.Edges {
+		if joins(e) {
+			part[find(e.From)] = find(e.To)
+		}
+	}
+	return find
 }
 
 // nics lists the bandwidths of the NICs of the node that has least, out of the
@@ -263,12 +371,36 @@ func (s *System) nics() []float64 {
 	return nodes[least]
 }
 
-// switched reports whether the GPUs of a node meet at a switch.
-func (s *System) switched() bool {
-	for _, v := range s.t.Vertices {
-		if v.Kind == topologies.Switch {
+// aloneAtNIC reports whether some GPU of the first node is the only one that is near a NIC, so that
+// no second GPU can take a tree's second child by the same.
+func (s *System) aloneAtNIC() bool {
+	for v, vertex := range s.t.Vertices {
+		if vertex.Kind != topologies.NIC || vertex.Node != 0 {
+			continue
+		}
+		near, widest := 0, units.Bandwidth(0)
+		for _, e := range s.t.In(v) {
+			edge := s.t.Edges[e]
+			switch {
+			case s.t.Vertices[edge.From].Kind != topologies.GPU:
+				return false // at a processor, as near to some GPUs
+			case edge.Bandwidth > widest:
+				near, widest = 1, edge.Bandwidth
+			case edge.Bandwidth == widest:
+				near++
+			}
+		}
+		if near == 1 {
 			return true
 		}
 	}
 	return false
+}
+
+// switched reports whether the GPUs of a node meet at a switch; where NVLink or xGMI joins them, at
+// one of theirs.
+func (s *System) switched() bool {
+	return slices.ContainsFunc(s.t.Edges, func(e topologies.Edge) bool {
+		return s.t.Vertices[e.To].Kind == topologies.Switch && (accelerator(e) || !s.joined)
+	})
 }
