@@ -65,7 +65,7 @@ each number of nodes below PATH.
 				switch {
 				case err == nil:
 					o.Node, o.LL128 = nodeOf(problem.Topology), search.EnablesLL128(problem.Topology)
-					o.Left = nccl.Left(func(nodes, gpus int) (*topologies.Topology, error) {
+					o.Left = nccl.Left(nil, func(nodes, gpus int) (*topologies.Topology, error) {
 						whole := problem.Topology
 						if nodes == whole.Nodes && nodes*gpus == len(whole.Ranks) {
 							return whole, nil

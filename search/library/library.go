@@ -49,9 +49,6 @@ func New(b *program.Builder, o Options, say func(string)) *Library {
 // forced narrows the library's choice by the call.
 func (l *Library) forced() (f nccl.Forced, err error) {
 	f = l.options.Forced
-	if !nccl.SwitchesReduce(l.target.Op, l.target.DType) {
-		f.Without = "nvls"
-	}
 	f.Registered, f.DType, f.Op = l.options.Registered, l.target.DType, l.target.Op
 	f.NoFiles = f.NoFiles || l.target.Op == "avg"
 	f.ElemBytes, err = collective.ElemBytes(l.target.DType)

@@ -83,9 +83,10 @@ func (s *System) Choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 	case bytes < 1:
 		return nil, fmt.Errorf("%s of %d bytes: want at least 1", c.Name, bytes)
 	}
+	call := Call{c.Name, c.InPlace, bytes, f.Op, f.DType, f.Registered}
 	var each [][]Choice
 	if s.fork != nil && !f.NoFiles {
-		file, ok := s.fork.File(Call{c.Name, c.InPlace, bytes}, cmp.Or(f.ElemBytes, 4), func(p topologies.Proto) bool { return f.allows(p, s) })
+		file, ok := s.fork.File(call, cmp.Or(f.ElemBytes, 4), func(p topologies.Proto) bool { return f.allows(Ring, p, s) })
 		if ok && f.leaves([]Choice{file}) {
 			each = append(each, []Choice{file})
 		}
@@ -93,33 +94,19 @@ func (s *System) Choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 	if peers, ok := directs[c.Name]; ok {
 		return append(slices.Concat(each...), pointToPoint{s}.choice(peers(c.Ranks), bytes, f)), nil
 	}
-	for _, a := range algorithms {
-		if !a.runs(c.Name, s) {
-			continue
-		}
-		least, best := math.Inf(1), topologies.Simple
-		for _, p := range topologies.AllProtocols {
-			if !f.allows(p, s) {
-				continue
-			}
-			if us := s.time(a, p, c.Name, bytes); us < least {
-				least, best = us, p
-			}
-		}
-		if math.IsInf(least, 1) {
-			continue
-		}
-		channels := s.reduced(a, best, bytes)
+	for _, pair := range s.ranked(call, f) {
+		a, p := pair.algorithm, pair.protocol
+		channels := s.filled(a, p, call)
 		programs := a.programs(s, channels)
 		if !f.leaves(programs) {
 			continue
 		}
 		for i := range programs {
-			programs[i].Protocol, programs[i].ModelUS = best, least
-			programs[i].Algorithm, programs[i].Most = a.name(s), s.most(a, best, bytes)
-			programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, best, channels, bytes), s.extra(a, Call{c.Name, c.InPlace, bytes}, best, channels, f)
+			programs[i].Protocol, programs[i].ModelUS = p, pair.us
+			programs[i].Algorithm, programs[i].Most = a.String(), s.most(a, channels)
+			programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, p, channels, bytes), s.extra(a, call, p, channels, f)
 			if a.clock != nil {
-				programs[i].ClockUS, programs[i].Evidence = a.clock(s, bytes), a.evidence
+				programs[i].ClockUS, programs[i].Evidence = a.clock(s, call), a.evidence
 			}
 		}
 		each = append(each, programs)
@@ -127,7 +114,6 @@ func (s *System) Choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 	if len(each) == 0 {
 		return nil, fmt.Errorf("%s: the library has no algorithm for it", c.Name)
 	}
-	slices.SortStableFunc(each, func(a, b []Choice) int { return cmp.Compare(a[0].ModelUS, b[0].ModelUS) })
 	if f.Registered == Window {
 		if first, ok := (windows{s}).choice(c, bytes, f, &each[0][0]); ok && f.leaves([]Choice{first}) {
 			each = slices.Insert(each, 0, []Choice{first})
@@ -136,37 +122,63 @@ func (s *System) Choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 	return slices.Concat(each...), nil
 }
 
-// reduced is the library's channels for a size: all of them, or as few as leave
-// each thread enough to do (topoGetAlgoInfo).
-func (s *System) reduced(a *algorithm, p topologies.Proto, bytes int64) int {
-	channels := min(2*s.graph.channels, maxChannels) // doubled after the search, for rings and trees
-	if s.fork != nil {
-		channels = s.fork.Channels()
+// timed is an algorithm with its best protocol, and the time that the library expects of them, in microseconds.
+type timed struct {
+	algorithm *algorithm
+	protocol  topologies.Proto
+	us        float64
+}
+
+// ranked are the algorithms of a call that f leaves, the least time first.
+func (s *System) ranked(call Call, f Forced) (all []timed) {
+	last := s.fork == nil && s.release.lastOfTies
+	for _, a := range algorithms {
+		if !a.runs(call.Collective) {
+			continue
+		}
+		best := timed{algorithm: a, us: math.Inf(1)}
+		for _, p := range topologies.AllProtocols {
+			if !f.allows(a.Algo, p, s) {
+				continue
+			}
+			if us := s.us(a, p, call); us < best.us || last && us == best.us {
+				best.us, best.protocol = us, p
+			}
+		}
+		if !math.IsInf(best.us, 1) {
+			all = append(all, best)
+		}
 	}
-	return min(channels, int(max(bytes/s.bytesPerChannel(a, p), 1)))
+	if last {
+		slices.Reverse(all)
+	}
+	slices.SortStableFunc(all, func(a, b timed) int { return cmp.Compare(a.us, b.us) })
+	return all
+}
+
+// us is the time that the library expects of a call, in microseconds; infinite where it rules the pair out.
+func (s *System) us(a *algorithm, p topologies.Proto, call Call) float64 {
+	if s.fork != nil {
+		return s.fork.Time(a.forFork(), p, call.Collective, call.Bytes)
+	}
+	return float64(s.tuning.US(a.Algo, p, call))
+}
+
+// filled is how many channels a call takes.
+func (s *System) filled(a *algorithm, p topologies.Proto, call Call) int {
+	if s.fork != nil {
+		return fill(s.fork.Channels(), s.fork.Threads(), s.tuning.each(a.Algo, p), call.Bytes)
+	}
+	channels, _ := s.tuning.fill(a.Algo, p, call)
+	return channels
 }
 
 // most is Choice.Most: NVLS takes its channels whatever the size.
-func (s *System) most(a *algorithm, p topologies.Proto, bytes int64) int {
-	if channels := s.reduced(a, p, bytes); !a.switches && channels < min(2*s.graph.channels, maxChannels) {
+func (s *System) most(a *algorithm, channels int) int {
+	if a.clock == nil && channels < s.tuning.Channels {
 		return channels
 	}
 	return maxChannels
-}
-
-// bytesPerChannel is how much of a call a channel has to have.
-func (s *System) bytesPerChannel(a *algorithm, p topologies.Proto) int64 {
-	each := int64(threads[p] * threadThreshold[p])
-	if s.fork != nil {
-		each = int64(s.fork.Threads() * threadThreshold[p])
-	}
-	if p == topologies.Simple && s.graph.intra*float64(s.graph.channels) <= pciBandwidth {
-		each /= 2 // half the threads
-	}
-	if a.ring && p == topologies.LL {
-		each *= int64(s.n)
-	}
-	return each
 }
 
 // copies is how many times a routing over that many channels must be there to

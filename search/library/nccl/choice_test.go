@@ -67,7 +67,6 @@ func TestModelByHand(t *testing.T) {
 	two := NewSystem(resolve(t, "dgx-a100", 2), nil, nil)
 	h100 := NewSystem(resolve(t, "dgx-h100", 1), nil, nil)
 	twoH100 := NewSystem(resolve(t, "dgx-h100", 2), nil, nil)
-	tree, ring, switches, pat := algorithms[0], algorithms[1], algorithms[3], algorithms[4]
 	lone, err := topologies.Resolve("dgx-h100", topologies.Options{Nodes: 16, GPUs: []int{0}})
 	if err != nil {
 		t.Fatal(err)
@@ -75,40 +74,40 @@ func TestModelByHand(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		s     *System
-		a     *algorithm
+		a     Algo
 		p     topologies.Proto
 		bytes int64
 		want  float64
 	}{
 		// 6.6 + 14·0.6; 87.7 GB/s of bus is 8/14 of that
-		{"ring LL", a100, ring, topologies.LL, 1 << 20, 6.6 + 14*0.6 + float64(1<<20)/(87.7e3*8/14)},
+		{"ring LL", a100, Ring, topologies.LL, 1 << 20, 6.6 + 14*0.6 + float64(1<<20)/(87.7e3*8/14)},
 		// 14 + 14·1.9; 0.92 of 240
-		{"ring LL128", a100, ring, topologies.LL128, 1 << 20, 14 + 14*1.9 + float64(1<<20)/(220.8e3*8/14)},
-		{"ring Simple", a100, ring, topologies.Simple, 1 << 30, 8.4 + 14*3.4 + float64(1<<30)/(240e3*8/14)},
+		{"ring LL128", a100, Ring, topologies.LL128, 1 << 20, 14 + 14*1.9 + float64(1<<20)/(220.8e3*8/14)},
+		{"ring Simple", a100, Ring, topologies.Simple, 1 << 30, 8.4 + 14*3.4 + float64(1<<30)/(240e3*8/14)},
 		// 2·7 steps inside; 220.8/3.8, plain tree, half, and 0.4 at 2^13 times 64
-		{"tree LL", a100, tree, topologies.LL, 1 << 19, 6.8 + 14*0.6 + float64(1<<19)/(220.8e3/3.8*.85*.5*.4)},
+		{"tree LL", a100, Tree, topologies.LL, 1 << 19, 6.8 + 14*0.6 + float64(1<<19)/(220.8e3/3.8*.85*.5*.4)},
 		// 7/9 of 220.8 inside a node, plain tree, half, and 0.6 at 2^13 times 64
-		{"tree LL128", a100, tree, topologies.LL128, 1 << 19, 14 + 14*1.25 + float64(1<<19)/(220.8e3*7/9*.85*.5*.6)},
+		{"tree LL128", a100, Tree, topologies.LL128, 1 << 19, 14 + 14*1.25 + float64(1<<19)/(220.8e3*7/9*.85*.5*.6)},
 		// eight channels of 20
-		{"tree LL128, 2 nodes", two, tree, topologies.LL128, 1 << 30, 14 + 2*(7*1.25+8.5) + float64(1<<30)/(.5*160e3)},
+		{"tree LL128, 2 nodes", two, Tree, topologies.LL128, 1 << 30, 14 + 2*(7*1.25+8.5) + float64(1<<30)/(.5*160e3)},
 		// two nodes: 28 steps inside of 2 (the net's overhead), 2 across; LL limit 22.5
-		{"ring LL, 2 nodes", two, ring, topologies.LL, 1 << 20, 6.6 + 28*2 + 2*2.7 + float64(1<<20)/(22.5e3*16/30)},
+		{"ring LL, 2 nodes", two, Ring, topologies.LL, 1 << 20, 6.6 + 28*2 + 2*2.7 + float64(1<<20)/(22.5e3*16/30)},
 		// Simple: 6 of overhead, 1.4 times
-		{"ring Simple, 2 nodes", two, ring, topologies.Simple, 1 << 30, 1.4*(8.4+28*6+2*14) + float64(1<<30)/(192e3*16/30)},
+		{"ring Simple, 2 nodes", two, Ring, topologies.Simple, 1 << 30, 1.4*(8.4+28*6+2*14) + float64(1<<30)/(192e3*16/30)},
 		// eight channels of 23.6: inside the node they would do 30
-		{"tree Simple, 2 nodes", two, tree, topologies.Simple, 1 << 30, 8.4 + 2*(7*4+14) + float64(1<<30)/(.5*8*23.6e3)},
+		{"tree Simple, 2 nodes", two, Tree, topologies.Simple, 1 << 30, 8.4 + 2*(7*4+14) + float64(1<<30)/(.5*8*23.6e3)},
 		// 4 doublings, 4 hops' time a doubling's 3.5; 2.8 a rank; 0.75 of two channels of 24
-		{"PAT", NewSystem(lone, nil, nil), pat, topologies.Simple, 1 << 20, 8 + 4*14/3.5 + 16*2.8 + float64(1<<20)/(0.75*48e3)},
+		{"PAT", NewSystem(lone, nil, nil), PAT, topologies.Simple, 1 << 20, 8 + 4*14/3.5 + 16*2.8 + float64(1<<20)/(0.75*48e3)},
 		// eight heads of 60, the fastest speed: 0.85 of 2·50·7/8 would be more
-		{"NVLS", h100, switches, topologies.Simple, 1 << 30, 25 + float64(1<<30)/(8*60e3*8/14)},
+		{"NVLS", h100, NVLS, topologies.Simple, 1 << 30, 25 + float64(1<<30)/(8*60e3*8/14)},
 		// eight heads, one a NIC, of 57.7: between nodes 2·50 would go, inside 0.85 of 2·48·7/8
-		{"NVLS tree, 2 nodes", twoH100, switches, topologies.Simple, 1 << 30, 25 + 2*20.9 + float64(1<<30)/(8*57.7e3*16/30)},
+		{"NVLS tree, 2 nodes", twoH100, NVLSTree, topologies.Simple, 1 << 30, 25 + 2*20.9 + float64(1<<30)/(8*57.7e3*16/30)},
 	} {
 		collective := "allreduce"
-		if c.a == pat {
+		if c.a == PAT {
 			collective = "allgather"
 		}
-		if got := c.s.time(c.a, c.p, collective, c.bytes); math.Abs(got-c.want) > 1e-6*c.want {
+		if got := float64(c.s.tuning.US(c.a, c.p, Call{Collective: collective, Bytes: c.bytes})); math.Abs(got-c.want) > 1e-6*c.want {
 			t.Errorf("%s: %v us, want %v", c.name, got, c.want)
 		}
 	}
@@ -361,17 +360,7 @@ func TestTreesWinWithNodes(t *testing.T) {
 	}
 }
 
-func TestNoLL128WithoutNVLink(t *testing.T) {
-	s := NewSystem(resolve(t, "dgx-a100", 1), nil, nil)
-	if !s.available(topologies.LL128) {
-		t.Error("no LL128 over NVLink")
-	}
-	if s.nvlink = false; s.available(topologies.LL128) || !s.available(topologies.LL) {
-		t.Error("LL128 over PCIe")
-	}
-}
-
-// TestNoLL128ToFarNICs: between nodes NCCL runs LL128 only where NICs are near.
+// TestNoLL128ToFarNICs: NCCL runs LL128 over NVLink, and between nodes only where NICs are near.
 func TestNoLL128ToFarNICs(t *testing.T) {
 	for _, c := range []struct {
 		topology, path string
@@ -385,6 +374,7 @@ func TestNoLL128ToFarNICs(t *testing.T) {
 		{"dgx-h200", "phb", 2, false},
 		{"dgx-h200", "phb", 1, true}, // no NIC on the way
 		{"polaris", "phb", 8, false},
+		{"l40s-8", "", 1, false},
 	} {
 		top := *resolve(t, c.topology, c.nodes)
 		top.NICPath = c.path
@@ -422,8 +412,9 @@ func TestChoiceIsTheCheapest(t *testing.T) {
 		}
 		for _, a := range algorithms {
 			for _, p := range topologies.AllProtocols {
-				if a.runs(name, s) && s.available(p) && s.time(a, p, name, bytes) < c.ModelUS {
-					t.Fatalf("%s of %d bytes on %s: %+v, but %v takes %v us", name, bytes, top.Name, c, p, s.time(a, p, name, bytes))
+				us := s.us(a, p, Call{Collective: name, Bytes: bytes})
+				if a.runs(name) && top.Has(p) && s.tuning.Takes(a.Algo, p) && us < c.ModelUS {
+					t.Fatalf("%s of %d bytes on %s: %+v, but %v takes %v us", name, bytes, top.Name, c, p, us)
 				}
 			}
 		}
@@ -505,7 +496,7 @@ func TestNVLSClock(t *testing.T) {
 		}
 		s := NewSystem(top, nil, nil)
 		for mib, us := range c.us {
-			if got := (nvls{s}).clock(mib << 20); math.Abs(got/us-1) > c.most {
+			if got := s.nvlsClock(Call{Bytes: mib << 20}); math.Abs(got/us-1) > c.most {
 				t.Errorf("%d MiB on %d of %s: %.1f us, measured %.1f", mib, c.gpus, c.topology, got, us)
 			}
 		}
@@ -519,11 +510,11 @@ func TestNVLSClockGrows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := rapid.Int64Range(1<<20, 16<<30).Draw(t, "bytes")
 		b := rapid.Int64Range(a, 16<<30).Draw(t, "more")
-		if (nvls{one}).clock(b) < 0.93*(nvls{one}).clock(a) {
-			t.Errorf("%d bytes take %g us, and %d take %g", a, (nvls{one}).clock(a), b, (nvls{one}).clock(b))
+		if one.nvlsClock(Call{Bytes: b}) < 0.93*one.nvlsClock(Call{Bytes: a}) {
+			t.Errorf("%d bytes take %g us, and %d take %g", a, one.nvlsClock(Call{Bytes: a}), b, one.nvlsClock(Call{Bytes: b}))
 		}
-		if law := float64(a) * (1 + 1./8) / 360e3; (nvls{one}).clock(a) < law || (nvls{four}).clock(a) < (nvls{one}).clock(a) {
-			t.Errorf("%d bytes take %g us on one node and %g on four, %g at least", a, (nvls{one}).clock(a), (nvls{four}).clock(a), law)
+		if law := float64(a) * (1 + 1./8) / 360e3; one.nvlsClock(Call{Bytes: a}) < law || four.nvlsClock(Call{Bytes: a}) < one.nvlsClock(Call{Bytes: a}) {
+			t.Errorf("%d bytes take %g us on one node and %g on four, %g at least", a, one.nvlsClock(Call{Bytes: a}), four.nvlsClock(Call{Bytes: a}), law)
 		}
 	})
 }

@@ -73,11 +73,11 @@ func (s pointToPoint) choice(w traffic, bytes int64, f Forced) Choice {
 		c.TileBytes = 2 * step // a call of Simple is two slices
 	}
 	part := limits{step / 8, step * 32}
-	latency, bw := s.step(true, c.Protocol), s.graph.egress
+	latency, bw := float64(s.tuning.inside(Ring, c.Protocol)), s.graph.egress
 	if s.nodes > 1 {
 		part = limits{step / 2, step}
 		gpus := (s.n + s.nodes - 1) / s.nodes
-		latency, bw = s.across(true, c.Protocol), math.Min(bw, s.graph.network/float64(gpus))
+		latency, bw = float64(s.tuning.across(Ring, c.Protocol)), math.Min(bw, s.graph.network/float64(gpus))
 	}
 	if c.Protocol == topologies.LL {
 		bw /= 2

@@ -6,12 +6,13 @@
 //	                      16 MiB  ring LL128  ×24    (GC3 section 7.1.1)
 //	                       1 GiB  ring Simple ×24
 //
-// Three stages, as in NCCL 2.30: channels and their speed from the topology
-// (graph/search.cc), a latency and bandwidth for each algorithm and protocol
-// (graph/tuning.cc), the least time, and fewer channels where the size does not
-// fill them (enqueue.cc). Collectives that NCCL builds of sends and receives
-// are direct, with LL up to 16 KiB for each channel that a peer may have and Simple
-// above (direct.go).
+// Three stages, as in NCCL: channels and their speed from the topology (graph.go), which make a
+// Communicator; a latency and bandwidth for each algorithm and protocol (Tuning); the least time, and
+// fewer channels where the size does not fill them (Select). What differs between releases is a row
+// (release.go). The last two choose as the releases' own sources do, to the last bit: testdata/selected.gz
+// has what 2.27.7 to 2.31.2 answered to 100,000 questions. Collectives that NCCL builds of sends and
+// receives are direct, with LL up to 16 KiB for each channel that a peer may have and Simple above
+// (direct.go).
 //
 // The model tells what the library selects; what a call takes is library.Call's to say. It is no clock: measured times are
 // up to twice as long at small sizes. What a call takes beyond a program's simulated time
@@ -35,5 +36,11 @@
 // Left says a choice in the form of NCCL's tuner (left.go), for files that have to name what
 // they leave to NCCL.
 //
-// It does not choose CollNet, which needs a network that reduces.
+// It does not choose CollNet, nor NVLS over nodes, which need a network that reduces; nodes that share an
+// NVLink domain are one.
+//
+// To add a release: a row in release.go, from what its tuning code (src/tuning, transport/nvls.cc) changes.
+// To add its answers: a program ORACLES/VERSION/oracle that has that code built against a communicator
+// filled from the questions (asking.String in selector_test.go) and prints algorithm, protocol, channels,
+// warps and the bits of the time; go test -run TestSelected -update-selected ORACLES writes them anew.
 package nccl

@@ -50,10 +50,10 @@ func (s *System) extra(a *algorithm, c Call, p topologies.Proto, channels int, f
 	if parts := copiedParts[c.Collective]; parts != nil && !c.InPlace {
 		us -= copyUS(s.t.Protocols[p], float64(c.Bytes)/float64(parts(s.n)*channels))
 	}
-	if a.inSteps && a.ring && p == topologies.Simple {
+	if a.chain && p == topologies.Simple {
 		us += s.oneSlice(c.Bytes, channels, s.tile(a, p, channels, c.Bytes), f.BackToBack)
 	}
-	if a.tree && s.nodes > 1 {
+	if a.Algo == Tree && s.nodes > 1 {
 		us -= s.treeSaves(p)
 	}
 	return us

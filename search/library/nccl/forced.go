@@ -11,7 +11,6 @@ import (
 // leaves all of the library of today.
 type Forced struct {
 	Family    string             // of a Choice; empty: any
-	Without   string             // of Choices that are not taken; empty: none
 	Protocols []topologies.Proto // none: all
 	Before222 bool               // NCCL before 2.22, whose choices are taken to be the same
 	// BackToBack says that calls follow each other without a wait, so that the time until a
@@ -28,14 +27,14 @@ type Forced struct {
 
 // allows reports whether a protocol is left. The library takes one that it is told to,
 // also where it would not by itself, such as LL128 over PCIe.
-func (f Forced) allows(p topologies.Proto, s *System) bool {
+func (f Forced) allows(a Algo, p topologies.Proto, s *System) bool {
 	if len(f.Protocols) == 0 {
-		return s.available(p)
+		return s.t.Has(p) && s.tuning.Takes(a, p)
 	}
 	return s.t.Has(p) && slices.Contains(f.Protocols, p)
 }
 
 // leaves reports whether an algorithm, by its choices, is left.
 func (f Forced) leaves(programs []Choice) bool {
-	return len(programs) == 0 || (f.Family == "" || programs[0].Family == f.Family) && (f.Without == "" || programs[0].Family != f.Without)
+	return len(programs) == 0 || f.Family == "" || programs[0].Family == f.Family
 }

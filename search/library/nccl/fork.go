@@ -1,6 +1,10 @@
 package nccl
 
-import "github.com/colltune/colltune/topologies"
+import (
+	"cmp"
+
+	"github.com/colltune/colltune/topologies"
+)
 
 // Fork is a library made of NCCL, such as RCCL, which sees a system as NCCL does and chooses
 // otherwise. Times are in microseconds.
@@ -31,12 +35,25 @@ type Call struct {
 	Collective string
 	InPlace    bool
 	Bytes      int64
+	Op, DType  string // empty: sum, f32
+	Registered Registered
 }
+
+func (c Call) op() string    { return cmp.Or(c.Op, "sum") }
+func (c Call) dtype() string { return cmp.Or(c.DType, "f32") }
 
 // Topology, Ranks and Nodes are the system's.
 func (s *System) Topology() *topologies.Topology { return s.t }
 func (s *System) Ranks() int                     { return s.n }
 func (s *System) Nodes() int                     { return s.nodes }
+
+// RingSteps is how many parts of a call each rank sends in a ring.
+func (s *System) RingSteps(collective string) float64 {
+	return float64(s.tuning.steps(collective))
+}
+
+// NetOverhead is what a processor takes to post a message to the network, in microseconds.
+func (s *System) NetOverhead(p topologies.Proto) float64 { return netOverhead(s.t.CPU, p) }
 
 // OnLinks reports whether no PCIe joins GPUs of a node.
 func (s *System) OnLinks() bool { return s.nvlink }

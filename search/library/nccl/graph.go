@@ -43,6 +43,7 @@ type System struct {
 	nvlink   bool // no PCIe between GPUs of a node, or none that they need
 	graph    graph
 	release  *Release
+	tuning   *Tuning
 	fork     Fork // nil: NCCL itself
 }
 
@@ -64,6 +65,7 @@ type graph struct {
 func NewSystem(t *topologies.Topology, r *Release, fork func(*System) Fork) *System {
 	s := &System{t: t, release: r.orNewest(), n: len(t.Ranks), nodes: t.Nodes, arch: archOf(t.Arch), nvlink: true}
 	s.search()
+	s.tuning = s.release.Tune(s.Communicator())
 	if fork != nil {
 		s.fork = fork(s)
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Left returns what NCCL runs of a call by itself, on the topology of as many nodes and GPUs
+// Left returns what a release of NCCL, nil being the newest, runs of a call by itself, on the topology of as many nodes and GPUs
 // of each. Behind the choice stands what it runs where that is not for the call's operation
 // and type, and last a ring with Simple, which always is.
-func Left(topology func(nodes, gpus int) (*topologies.Topology, error)) tuning.Left {
+func Left(r *Release, topology func(nodes, gpus int) (*topologies.Topology, error)) tuning.Left {
 	systems := map[[2]int]*System{}
 	return func(call tuning.Scope, bytes int64) ([]tuning.Config, error) {
 		if call.Nodes < 1 || call.Ranks%call.Nodes != 0 {
@@ -27,7 +27,7 @@ func Left(topology func(nodes, gpus int) (*topologies.Topology, error)) tuning.L
 			case t.Runtime == "rccl":
 				return nil, fmt.Errorf("%s runs RCCL, which reads no file of NCCL's: want table export --to rccl-conf", t.Name)
 			}
-			s = NewSystem(t, nil, nil)
+			s = NewSystem(t, r, nil)
 			systems[shape] = s
 		}
 		c, err := collective.New(collective.Spec{Name: call.Collective, Ranks: call.Ranks, Chunks: 1})

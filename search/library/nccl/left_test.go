@@ -33,7 +33,7 @@ func TestLeftIsTheLibrarysChoice(t *testing.T) {
 			return topologies.Resolve(system.name, topologies.Options{Nodes: nodes, GPUs: first})
 		}
 		shape := tuning.Scope{Collective: "allreduce", Ranks: len(top.Ranks), Nodes: top.Nodes}
-		rules, err := tuning.WithLeft([]tuning.Rule{{Scope: shape, First: 3, Last: 3, Config: tuning.Config{Library: "nccl", Kernel: "ring", Protocol: "LL", Channels: 1}}}, Left(part))
+		rules, err := tuning.WithLeft([]tuning.Rule{{Scope: shape, First: 3, Last: 3, Config: tuning.Config{Library: "nccl", Kernel: "ring", Protocol: "LL", Channels: 1}}}, Left(nil, part))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,9 +73,9 @@ func sameChoices(t *testing.T, reader tuning.Reader, top *topologies.Topology, s
 			if err != nil {
 				t.Fatal(err)
 			}
-			has := min(2*s.graph.channels, maxChannels) // of the communicator
+			has := s.tuning.Channels // of the communicator
 			if all[0].Algorithm == "nvls" || all[0].Algorithm == "nvlstree" {
-				has = nvls{s}.channels()
+				has = s.tuning.nvls.channels
 			}
 			want := fmt.Sprintln(all[0].Algorithm, all[0].Protocol, min(all[0].Most, has))
 			chosen, ok := reader.Choose(tuning.Scope{Collective: name, Ranks: len(top.Ranks), Nodes: top.Nodes}, bytes)
@@ -96,12 +96,12 @@ func TestLeftRefuses(t *testing.T) {
 		func(int, int) (*topologies.Topology, error) { return nil, errors.New("unknown") },
 		func(int, int) (*topologies.Topology, error) { return resolve(t, "dgx-a100", 2), nil }, // of 16 ranks
 	} {
-		if configs, err := Left(f)(call, 1024); err == nil {
+		if configs, err := Left(nil, f)(call, 1024); err == nil {
 			t.Errorf("%+v", configs)
 		}
 	}
 	call.Nodes = 0
-	if configs, err := Left(func(int, int) (*topologies.Topology, error) { return resolve(t, "dgx-a100", 1), nil })(call, 1024); err == nil {
+	if configs, err := Left(nil, func(int, int) (*topologies.Topology, error) { return resolve(t, "dgx-a100", 1), nil })(call, 1024); err == nil {
 		t.Errorf("nodes not stated: %+v", configs)
 	}
 }

@@ -3,90 +3,139 @@ package nccl
 import (
 	"math"
 	"slices"
+
+	"github.com/colltune/colltune/topologies"
 )
 
-// nvls is a system whose switches may reduce.
-type nvls struct{ *System }
+// nvlsResources is what NVLS has of a communicator: channels, and the bytes that each gives a head at
+// a time, on one node and in trees over nodes, at most. No channels say that there is no NVLS.
+type nvlsResources struct{ channels, chunk, treeChunk int }
 
-// there reports whether the switches of a node reduce what GPUs send: NVSwitch of the
-// third generation, which came with Hopper.
-func (s nvls) there() bool {
-	return s.arch.generation >= hopper && s.nvlink && s.switched() && s.n/s.nodes > 1
-}
-
-// heads is how many GPUs of a node reduce: each the head of a channel, as far as there
-// are heads and, between nodes, NICs.
-func (s nvls) heads() int {
-	heads := min(s.n/s.nodes, maxNVLSHeads)
-	if s.nodes > 1 {
-		heads = min(heads, s.graph.ways)
+// nvlsOf is what the release gives NVLS (transport/nvls.cc).
+func (r *Release) nvlsOf(c *Communicator) nvlsResources {
+	if !c.Switched || c.OldestGPU < 90 || c.LeastLocal < r.leastGPUs || c.NVLS.Channels == 0 {
+		return nvlsResources{}
 	}
-	return heads
-}
-
-// bandwidth is the bus bandwidth that the library expects of NVLS, and of its
-// trees from two nodes on.
-func (s nvls) bandwidth() float64 {
-	gpus := s.n / s.nodes
-	heads, speeds := s.heads(), s.arch.speeds.intra
-	most := s.graph.egress * float64(gpus) / float64(gpus-1) // a head need not send to itself
-	if s.nodes > 1 {
-		speeds = s.arch.speeds.inter
-		most = math.Min(most, s.graph.network)
-	}
-	inside := 0.0
-	for _, speed := range speeds {
-		if speed*float64(heads) <= most {
-			inside = speed
-			break
+	n := nvlsResources{channels: 16, chunk: 128 << 10}
+	if c.OldestGPU >= 100 {
+		n.channels = 24
+		if c.Nodes > 1 {
+			n.channels = 32
 		}
 	}
-	// Reduced data comes up while other data goes down.
-	up := 2 * inside * nvlsEfficiency[s.arch.generation] * float64(heads-1) / float64(heads)
+	if r.byNIC && c.OldestGPU >= 100 && c.Nodes > 1 {
+		n.fitNICs(c)
+	}
 	switch {
-	case heads < 2:
+	case n.treeChunk > 0:
+	case c.Nodes >= 4:
+		n.treeChunk = 64 << 10
+	default:
+		n.treeChunk = n.chunk
+	}
+	return n
+}
+
+// fitNICs is the rule of Blackwell over nodes.
+func (n *nvlsResources) fitNICs(c *Communicator) {
+	gpus, near := c.LeastLocal, c.NVLS.PathInter <= PathPXB
+	switch {
+	case c.NetGBps < 48:
+	case c.Nodes == 2 && gpus <= 4:
+		n.chunk, n.treeChunk = 256<<10, 256<<10
+	case c.Nodes == 2 && (gpus >= 16 || gpus <= 8 && near && c.NetGBps < 96):
+		n.treeChunk = 64 << 10
+	case c.Nodes == 2:
+		n.treeChunk = 128 << 10
+	case c.NetGBps >= 96 && gpus <= 8:
+		*n = nvlsResources{24, 256 << 10, 256 << 10}
+	case c.NetGBps >= 96 && gpus < 32:
+		n.treeChunk = 128 << 10
+	case c.NetGBps >= 96, near:
+		n.treeChunk = 64 << 10
+	default:
+		n.treeChunk = 128 << 10
+	}
+	if c.Nodes > 2 && c.NetGBps >= 48 && c.NetGBps < 96 {
+		n.channels = 24
+	}
+}
+
+// registered is how many channels a call of NVLS takes: fewer where its buffers are registered, so many
+// that eight heads have that number of them.
+func (n nvlsResources) registered(t *Tuning, c Call) int {
+	if c.Registered != User {
+		return n.channels
+	}
+	return (8*t.release.registeredOf(&t.Communicator, c.Collective) + t.NVLS.Channels - 1) / t.NVLS.Channels
+}
+
+// registeredOf is how many channels eight heads have for registered buffers.
+func (r *Release) registeredOf(c *Communicator, collective string) int {
+	late := c.OldestGPU >= 100
+	switch {
+	case collective == "allgather":
+		return 4
+	case collective == "reducescatter" && late:
+		return 6
+	case collective == "reducescatter":
+		return 5
+	case c.Nodes == 1 && late:
+		return 8
+	case c.Nodes == 1:
+		return 4
+	case late && r.byNIC && c.NetGBps >= 96:
+		return 10
+	case late:
+		return 7
+	}
+	return 6
+}
+
+// nvlsByLinks has all-reduces as fast as a channel's links, and trees' half of that between more than
+// two nodes.
+func nvlsByLinks(c *Communicator, a Algo, collective string, _ float64) float32 {
+	p, gpus := &c.NVLS, float32(c.Ranks)/float32(c.Nodes)
+	bw := min(p.Intra, p.Inter)
+	switch {
+	case a == NVLSTree && c.Nodes > 2:
+		bw = min(p.Intra, p.Inter/2)
+	case collective != "allreduce":
+		bw = min(p.Intra*(gpus-1)/gpus, p.Inter*0.9)
+	}
+	return float32(p.Channels) * bw
+}
+
+// nvlsByEfficiency has them reach a share of the links, where reduced data comes up while other data
+// goes down.
+func nvlsByEfficiency(c *Communicator, a Algo, collective string, treeCeiling float64) float32 {
+	p, gpus := &c.NVLS, float32(c.Ranks)/float32(c.Nodes)
+	if p.Channels < 2 {
 		return 0
-	case s.nodes == 1: // nothing crosses: the fastest speed there is
-		return float64(heads) * math.Min(up, speeds[0])
-	case s.nodes == 2:
-		inside *= 2
 	}
-	return float64(heads) * min(up, inside, nvlsTreePerCh[s.arch.generation][s.column()])
-}
-
-// channels is how many channels NVLS has, whatever the size (transport/nvls.cc).
-func (s nvls) channels() int {
-	switch {
-	case s.arch.generation == hopper:
-		return 16
-	case s.nodes == 1:
-		return 24
+	intra := p.Intra * float32(nvlsEfficiency[c.generation()]) * float32(p.Channels-1) / float32(p.Channels)
+	if collective == "allreduce" {
+		intra *= 2
+	} else {
+		intra *= (gpus - 1) / gpus
 	}
-	return 32
-}
-
-// chunk is what a channel gives a head at a time, in bytes: less where the call is
-// too small for several of them (enqueue.cc, calcCollChunking).
-func (s nvls) chunk(bytes int64) int64 {
-	atOnce := int64(s.channels() * s.heads())
-	chunk, limits := int64(128<<10), []struct{ chunks, chunk int64 }{{64, 64 << 10}, {8, 32 << 10}, {2, 16 << 10}}
-	if s.nodes > 1 {
-		limits = []struct{ chunks, chunk int64 }{{4, 64 << 10}, {1, 32 << 10}}
-		if s.nodes >= 4 {
-			chunk = 64 << 10
+	bw := min(intra, p.Inter)
+	if a == NVLSTree {
+		inter := p.Inter
+		if c.Nodes == 2 {
+			inter *= 2
 		}
+		bw = min(intra, inter, float32(treeCeiling))
 	}
-	for _, l := range limits {
-		if bytes < l.chunks*atOnce*chunk {
-			chunk = min(chunk, l.chunk)
-		}
-	}
-	return chunk
+	return float32(p.Channels) * bw
 }
 
 // nvlsLaunch is what a call of NVLS takes beside its chunks, in microseconds: that of
 // NCCL's own model of a ring with Simple (baseRing), with which nvlsRates were fitted.
 const nvlsLaunch = 8.4
+
+// nvlsTreeAcross is what a level of the switches' trees takes between nodes, in microseconds.
+const nvlsTreeAcross = 20.9
 
 // nvlsRates is what bounds NVLS, by generation: the GB/s out of a GPU while chunks are on
 // their way, and the microseconds that a channel takes for each chunk beside that. Both
@@ -94,21 +143,39 @@ const nvlsLaunch = 8.4
 // (2.29.2), and on 8 B200 (2.27.5 to 2.29.2).
 var nvlsRates = [...]struct{ gbps, chunkUS float64 }{hopper: {340, 0.6}, blackwell: {630, 1.05}}
 
-// clock returns the time of an all-reduce by the switches, in microseconds. A channel
+// nvlsClock returns the time of an all-reduce by the switches, in microseconds. A channel
 // takes a chunk for each head through three stages: scatter, reduce and multicast, gather.
 // That takes a fixed time a chunk, and of each GPU's links what it sends for all heads and
 // for itself. Two stages pass before the first chunk is done. Over nodes the switches'
 // trees are as fast as the library itself counts, and each level adds its latency.
-func (s nvls) clock(bytes int64) float64 {
-	heads, rate := float64(s.heads()), nvlsRates[s.arch.generation]
-	loop := float64(s.channels()) * heads * float64(s.chunk(bytes))
+func (s *System) nvlsClock(c Call) float64 {
+	t := s.tuning
+	heads, rate := float64(t.NVLS.Channels), nvlsRates[t.generation()]
+	loop := float64(t.nvls.channels) * heads * float64(t.nvlsChunk(c.Bytes))
 	byteUS := (1 + 1/heads) / (1000 * rate.gbps)
-	if s.nodes > 1 {
-		across := s.bandwidth() * float64(s.n) / s.RingSteps("allreduce")
+	if t.Nodes > 1 {
+		across := float64(t.bandwidth(NVLSTree, topologies.Simple, "allreduce"))
 		byteUS = math.Max(byteUS, 1/(1000*across))
 	}
-	stages := float64(bytes)/loop + 2
-	return nvlsLaunch + 2*math.Log2(float64(s.nodes))*nvlsTreeAcross + stages*(heads*rate.chunkUS+loop*byteUS)
+	stages := float64(c.Bytes)/loop + 2
+	return nvlsLaunch + 2*math.Log2(float64(t.Nodes))*nvlsTreeAcross + stages*(heads*rate.chunkUS+loop*byteUS)
+}
+
+// nvlsChunk is what a channel gives a head at a time, in bytes: less where the call is
+// too small for several of them (enqueue.cc, calcCollChunking).
+func (t *Tuning) nvlsChunk(bytes int64) int64 {
+	atOnce := int64(t.nvls.channels * t.NVLS.Channels)
+	chunk, limits := int64(t.nvls.chunk), []struct{ chunks, chunk int64 }{{64, 64 << 10}, {8, 32 << 10}, {2, 16 << 10}}
+	if t.Nodes > 1 {
+		chunk = int64(min(t.nvls.chunk, t.nvls.treeChunk))
+		limits = []struct{ chunks, chunk int64 }{{16, 128 << 10}, {4, 64 << 10}, {1, 32 << 10}}
+	}
+	for _, l := range limits {
+		if bytes < l.chunks*atOnce*chunk {
+			chunk = min(chunk, l.chunk)
+		}
+	}
+	return chunk
 }
 
 // SwitchesReduce reports whether NVLS has a reduction (NCCL 2.29, ncclNvlsSupported): sums

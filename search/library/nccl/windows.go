@@ -8,9 +8,6 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// capabilities are the compute capabilities of generations, times ten; Blackwell's first.
-var capabilities = [...]int{volta: 70, ampere: 80, hopper: 90, blackwell: 100}
-
 // CopyEngine is the Kernel of a Choice that runs no threadblocks.
 const CopyEngine = "copy engine"
 
@@ -56,7 +53,7 @@ func (s windows) choice(c collective.Collective, bytes int64, f Forced, general 
 // communicator is the system as kernels on windows see it.
 func (s windows) communicator() symmetric.System {
 	gpus := s.n / s.nodes
-	return symmetric.System{Capability: capabilities[s.arch.generation], Ranks: s.n, Team: gpus, Multicast: nvls{s.System}.there(),
+	return symmetric.System{Capability: s.tuning.OldestGPU, Ranks: s.n, Team: gpus, Multicast: s.tuning.nvls.channels > 0,
 		NetGBps: s.graph.network / float64(gpus), ARM: s.t.CPU == "arm"}
 }
 
@@ -86,7 +83,7 @@ func (s windows) least(collective, kernel string, bytes int64) float64 {
 	switch {
 	case kernel == "AllReduce_RSxLDMC_AGxSTMC":
 		const large = 4 << 30
-		return float64(bytes) / large * (nvls{s.System}.clock(2*large) - nvls{s.System}.clock(large))
+		return float64(bytes) / large * (s.nvlsClock(Call{Bytes: 2 * large}) - s.nvlsClock(Call{Bytes: large}))
 	case kernel == CopyEngine:
 		rate /= s.arch.nvlink
 	case collective == "allreduce":

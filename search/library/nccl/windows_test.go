@@ -101,7 +101,6 @@ func TestWindowsOfACall(t *testing.T) {
 		{"f64", nccl.Forced{DType: "f64", ElemBytes: 8}, ""},
 		{"max", nccl.Forced{Op: "max"}, ""},
 		{"NCCL_ALGO=ring", nccl.Forced{Family: "ring"}, ""},
-		{"without NVLS", nccl.Forced{Without: "nvls"}, "AllReduce_RSxLDMC_AGxSTMC"},
 		{"before 2.22", nccl.Forced{Before222: true}, ""},
 	} {
 		c.f.Registered = nccl.Window
