@@ -14,18 +14,20 @@ import (
 
 func topologyCalibrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "calibrate T {--measured [COLLECTIVE=]FILE | --runs [PROGRAM=]FILE | --campaign DIR}…",
+		Use:   "calibrate T {--measured [COLLECTIVE=]FILE[,CONDITION=VALUE…] | --runs [PROGRAM=]FILE | --campaign DIR}…",
 		Short: "Fit a system's numbers to what was measured on it",
 		Long: `calibrate compares the simulator with measured times, and fits three kinds of number:
 the time before a call's first byte, the bandwidth of each kind of link, and the speed
 of threadblocks. Each stays within physical bounds, and the output names those it met.
 
 The times are the library's or programs':
-  --measured FILE   nccl-tests' output: the library's own choice at each size
+  --measured FILE   the library's own choice at each size: nccl-tests' output, OSU's,
+                    or CSV, with what it does not state behind it: osu.txt,ranks=8
   --runs FILE       the JSON of colltune run -o json: one program
   --campaign DIR    a campaign's measured trials: many programs
-The library's times do not change the speed of threadblocks, nor a number that
-the file has from programs, by its source. With both, neither comes out worse.
+The library's times do not change the speed of threadblocks, unless the file's source
+says that it is a guess, nor a number that it has from programs. With both, neither
+comes out worse.
 
 Half of the times is fitted to and the other half judges: where it comes out worse for
 the library or for programs, no number changes. --out writes the topology file with
@@ -43,7 +45,7 @@ ranks divided by the ranks of a node.
 	}
 	topologyPartFlags(cmd)
 	collectiveFlag(cmd)
-	cmd.Flags().StringArray("measured", nil, "a `[COLLECTIVE=]FILE` of nccl-tests' output on the system; may be given several times")
+	cmd.Flags().StringArray("measured", nil, "a `[COLLECTIVE=]FILE` of the library's times on the system, in any form that table build reads, and behind it what it does not state, as in osu.txt,ranks=8; may be given several times")
 	cmd.Flags().StringArray("runs", nil, "a `[PROGRAM=]FILE` with the JSON of colltune run on the system, and the program that ran, which is otherwise looked for beside FILE and here; may be given several times")
 	cmd.Flags().StringArray("campaign", nil, "a campaign's folder `DIR`, of a search that measured on the system; may be given several times")
 	cmd.Flags().VarP(&size{1 << 10}, "min-bytes", "b", "smallest size to fit")

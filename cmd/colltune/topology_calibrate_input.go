@@ -23,17 +23,26 @@ import (
 // sources are the flags that name measured times, each with what reads one of its values.
 var sources = []struct {
 	flag string
-	read func(cmd *cobra.Command, r *calibrate.Reader, given string) (calibrate.Table, error)
+	read func(cmd *cobra.Command, r *calibrate.Reader, given string) ([]calibrate.Table, error)
 }{
 	{"measured", readMeasured},
-	{"runs", readRun},
-	{"campaign", readCampaign},
+	{"runs", one(readRun)},
+	{"campaign", one(readCampaign)},
+}
+
+// one makes a reader of one table one of several.
+func one(read func(*cobra.Command, *calibrate.Reader, string) (calibrate.Table, error)) func(*cobra.Command, *calibrate.Reader, string) ([]calibrate.Table, error) {
+	return func(cmd *cobra.Command, r *calibrate.Reader, given string) ([]calibrate.Table, error) {
+		t, err := read(cmd, r, given)
+		return []calibrate.Table{t}, err
+	}
 }
 
 // readSources reads all measured times for the topology name.
 func readSources(cmd *cobra.Command, name string) (all []calibrate.Table, err error) {
 	r := &calibrate.Reader{
 		System: func(ranks int) (*topologies.Topology, error) { return topologyForRanks(cmd, name, ranks) },
+		Part:   func(ranks, nodes int) (*topologies.Topology, error) { return topologyPart(cmd, name, ranks, nodes) },
 		Least:  sizeOf(cmd, "min-bytes"), Most: sizeOf(cmd, "max-bytes"),
 		Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) },
 	}
@@ -41,14 +50,17 @@ func readSources(cmd *cobra.Command, name string) (all []calibrate.Table, err er
 	for _, s := range sources {
 		given, _ := cmd.Flags().GetStringArray(s.flag)
 		for _, one := range given {
-			t, err := s.read(cmd, r, one)
+			tables, err := s.read(cmd, r, one)
 			if err != nil {
 				return nil, err
 			}
-			if points += len(t.Points); points > calibrate.MostRows {
+			for i := range tables {
+				points += len(tables[i].Points)
+			}
+			if points > calibrate.MostRows {
 				return nil, usagef("--%s %s: %d usable times with it: want at most %d (--min-bytes and --max-bytes narrow them)", s.flag, one, points, calibrate.MostRows)
 			}
-			all = append(all, t)
+			all = append(all, tables...)
 		}
 	}
 	if len(all) == 0 {
@@ -60,22 +72,60 @@ func readSources(cmd *cobra.Command, name string) (all []calibrate.Table, err er
 	return all, nil
 }
 
-// readMeasured reads one [COLLECTIVE=]FILE of --measured.
-func readMeasured(cmd *cobra.Command, r *calibrate.Reader, given string) (t calibrate.Table, err error) {
+// readMeasured reads one [COLLECTIVE=]FILE[,CONDITION=VALUE…] of --measured.
+func readMeasured(cmd *cobra.Command, r *calibrate.Reader, given string) ([]calibrate.Table, error) {
 	call := collective.Call{Op: flagValue(cmd, "op"), DType: flagValue(cmd, "dtype")}
 	call.Root, _ = cmd.Flags().GetInt("root")
-	path := given
-	if coll, rest, ok := strings.Cut(given, "="); ok && slices.Contains(collective.Names(), coll) {
-		call.Collective, path = coll, rest
+	rest := given
+	if coll, after, ok := strings.Cut(given, "="); ok && slices.Contains(collective.Names(), coll) {
+		call.Collective, rest = coll, after
 	}
-	text, err := readFile(cmd.Context(), path, maxBaseline)
+	system, err := r.System(0)
 	if err != nil {
-		return t, err
+		return nil, err
 	}
-	named, ranks, err := measured.CallIn(filepath.Base(path), text)
+	source := measured.Source{Library: system.Runtime, Path: rest}
+	if _, err := os.Stat(rest); err != nil {
+		if source, err = measured.ParseSource(system.Runtime + "=" + rest); err != nil {
+			return nil, usagef("--measured: %v", err)
+		}
+	}
+	text, err := readFile(cmd.Context(), source.Path, measured.MaxBytes)
 	if err != nil {
-		return t, usage(err)
+		return nil, err
 	}
+	named, ranks, err := measured.CallIn(filepath.Base(source.Path), text)
+	format, _ := measured.Sniff(text, measured.OSU, measured.NCCLTests, measured.MoE, measured.CSV)
+	if source.Path == rest && (err == nil || format == measured.NCCLTests) { // also without its header
+		if err != nil {
+			return nil, usage(err)
+		}
+		t, err := readNCCLTests(cmd, r, source.Path, text, call, named, ranks)
+		return []calibrate.Table{t}, err
+	}
+	rows, notes, err := measured.Read(source, text)
+	if err != nil {
+		return nil, usage(err)
+	}
+	for _, n := range notes {
+		r.Notice(n)
+	}
+	if call.Collective == "" && flagValue(cmd, "collective") != "" {
+		if call.Collective, err = collectiveName(cmd); err != nil {
+			return nil, err
+		}
+	}
+	dtype := call.DType
+	if !isSet(cmd, "dtype") {
+		call.DType = ""
+	}
+	tables, err := r.Rows(cmd.Context(), source.Path, rows, call, dtype, func(name string) bool { return inPlaceOf(cmd, name) })
+	return tables, usage(err)
+}
+
+// readNCCLTests reads the times of one call in nccl-tests' output, which names its collective
+// and number of ranks, or not.
+func readNCCLTests(cmd *cobra.Command, r *calibrate.Reader, path string, text []byte, call collective.Call, named string, ranks int) (t calibrate.Table, err error) {
 	switch {
 	case call.Collective != "":
 	case flagValue(cmd, "collective") != "" || named == "":
@@ -90,6 +140,33 @@ func readMeasured(cmd *cobra.Command, r *calibrate.Reader, given string) (t cali
 		return t, err
 	}
 	t, err = r.Library(cmd.Context(), path, text, system, call, inPlaceOf(cmd, call.Collective))
+	return t, usage(err)
+}
+
+// topologyPart returns the first GPUs of so many nodes that are so many ranks, or those that
+// --nodes and --gpus name; 0 nodes: as few as do.
+func topologyPart(cmd *cobra.Command, name string, ranks, nodes int) (*topologies.Topology, error) {
+	t, err := topology(cmd, name)
+	if err != nil || isSet(cmd, "nodes") || isSet(cmd, "gpus") || len(t.Ranks)%t.Nodes != 0 {
+		if err == nil && len(t.Ranks) != ranks {
+			err = usagef("measured on %s, and %s has %d", units.Count(ranks, "rank"), t.Name, len(t.Ranks))
+		}
+		return t, err
+	}
+	each := len(t.Ranks) / t.Nodes
+	if nodes == 0 {
+		nodes = (ranks + each - 1) / each
+	}
+	if ranks%nodes != 0 || ranks/nodes > each {
+		return nil, usagef("%s are no equal parts of %s of %s: want --nodes and --gpus", units.Count(ranks, "rank"), units.Count(nodes, "node"), t.Name)
+	}
+	o := topologies.Options{Nodes: nodes}
+	if ranks < nodes*each {
+		for g := range ranks / nodes {
+			o.GPUs = append(o.GPUs, g)
+		}
+	}
+	t, err = abandonable(cmd.Context(), func() (*topologies.Topology, error) { return topologies.Resolve(name, o) })
 	return t, usage(err)
 }
 

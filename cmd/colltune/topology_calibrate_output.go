@@ -12,9 +12,19 @@ import (
 	"github.com/colltune/colltune/search/calibrate"
 )
 
-// tableName describes a table: "allreduce, 2 nodes".
-func tableName(t *calibrate.Table) string {
-	return fmt.Sprintf("%s, %s", t.Collective, units.Count(t.Topology.Nodes, "node"))
+// tableName describes a table: "allreduce, 2 nodes", and where others of its file are so
+// "allreduce, 1 node, 4 ranks, f16".
+func tableName(t *calibrate.Table, all []calibrate.Table) string {
+	name, alike := fmt.Sprintf("%s, %s", t.Collective, units.Count(t.Topology.Nodes, "node")), 0
+	for _, o := range all {
+		if o.File == t.File && o.Collective == t.Collective && o.Topology.Nodes == t.Topology.Nodes && o.DType != "" {
+			alike++
+		}
+	}
+	if alike > 1 && t.DType != "" {
+		name += fmt.Sprintf(", %s, %s", units.Count(len(t.Topology.Ranks), "rank"), t.DType)
+	}
+	return name
 }
 
 // calibrationRow is one measured time, in JSON.
@@ -35,6 +45,8 @@ type calibrationTable struct {
 	Origin     string  `json:"origin"` // library, program
 	Collective string  `json:"collective"`
 	Nodes      int     `json:"nodes"`
+	Ranks      int     `json:"ranks"`
+	DType      string  `json:"dtype,omitempty"` // of the library's calls
 	OffBefore  float64 `json:"error_before"`
 	OffAfter   float64 `json:"error_after"`
 }
@@ -96,7 +108,7 @@ func calibrationDocument(tables []calibrate.Table, fit *calibrate.Result) calibr
 	}
 	for i, t := range tables {
 		e := fit.TableErrors(i)
-		d.Tables = append(d.Tables, calibrationTable{t.File, t.Origin.String(), t.Collective, t.Topology.Nodes, e.Before.Median, e.After.Median})
+		d.Tables = append(d.Tables, calibrationTable{t.File, t.Origin.String(), t.Collective, t.Topology.Nodes, len(t.Topology.Ranks), t.DType, e.Before.Median, e.After.Median})
 	}
 	for _, r := range fit.Rows {
 		library, program := ranAs(&r)
@@ -109,7 +121,7 @@ func calibrationDocument(tables []calibrate.Table, fit *calibrate.Result) calibr
 func calibrationSheet(tables []calibrate.Table, fit *calibrate.Result) sheet {
 	s := sheet{columns: []column{text("table"), number("size"), text("ran"), text("half"), number("measured"), number("simulated"), number("off %"), number("fitted"), number("off %")}}
 	for _, r := range fit.Rows {
-		s.add(tableName(&tables[r.Table]), units.Bytes(r.Bytes).String(), r.Name, halfName(r.Judged), fixed(r.MeasuredUS), fixed(r.BeforeUS), signedPercent(r.BeforeUS/r.MeasuredUS), fixed(r.AfterUS), signedPercent(r.AfterUS/r.MeasuredUS))
+		s.add(tableName(&tables[r.Table], tables), units.Bytes(r.Bytes).String(), r.Name, halfName(r.Judged), fixed(r.MeasuredUS), fixed(r.BeforeUS), signedPercent(r.BeforeUS/r.MeasuredUS), fixed(r.AfterUS), signedPercent(r.AfterUS/r.MeasuredUS))
 	}
 	if len(tables) == 1 { // the column table would repeat one name
 		s.columns = s.columns[1:]
@@ -125,7 +137,7 @@ func calibrationSheet(tables []calibrate.Table, fit *calibrate.Result) sheet {
 		}
 		for i, t := range tables {
 			if e := fit.TableErrors(i); len(tables) > 1 {
-				fmt.Fprintf(w, "%s (%s): median error %s, fitted %s\n", tableName(&t), t.File, errorText(e.Before.Median), errorText(e.After.Median))
+				fmt.Fprintf(w, "%s (%s): median error %s, fitted %s\n", tableName(&t, tables), t.File, errorText(e.Before.Median), errorText(e.After.Median))
 			}
 		}
 		for _, line := range calibrationLines(calibrationDocument(tables, fit)) {

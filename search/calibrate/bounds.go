@@ -39,7 +39,9 @@ var bounds = []struct {
 	{threadblocks, most, (*machine).sends, "a threadblock sends no faster than the widest link of a GPU"},
 	{threadblocks, most, (*machine).receives, "a threadblock receives no faster than it reads memory"},
 	{links, least, fixed(0.25), "links fall back to a half and a quarter of their lanes, or of their rate: below that it is a fault, or another link"},
-	{links, most, fixed(1), "the file has the capacity from a data sheet, or measured"},
+	{links, most, (*machine).ofGeneration, "no link of its kind and generation carries more"},
+	{links, most, (*machine).ofKind, "no link of its kind carries more"},
+	{links, most, (*machine).guessed, "what was assumed, inferred or not measured was never off by more"},
 }
 
 // side is one of a constant's two.
@@ -84,7 +86,64 @@ func (l limits) bound(s side, name string) Bound {
 // machine is what bounds depend on.
 type machine struct {
 	*topologies.Topology
-	shortestUS [3]float64 // of the calls that are fitted to, by protocol; infinite of none
+	shortestUS [3]float64            // of the calls that are fitted to, by protocol; infinite of none
+	kind       topologies.LinkKind   // of link, whose bounds are asked for
+	guesses    []topologies.LinkKind // kinds whose bandwidth the file guesses
+}
+
+// rates is what physical links of a kind carry each way, in GB/s, by generation: 16 lanes of
+// PCIe 3.0 to 6.0; an NVLink of the first, of the second to the fourth, and of the fifth
+// generation; an xGMI link of CDNA 2, 3 and 4; the ports of NICs. Between processors it is up to
+// four links of 64 GB/s, whatever their kind is called.
+var rates = map[topologies.LinkKind][]float64{
+	topologies.PCIe:   {15.8, 31.5, 63, 126},
+	topologies.NVLink: {20, 25, 50},
+	topologies.XGMI:   {50, 64, 76.8},
+	topologies.Net:    {12.5, 25, 50, 100},
+	topologies.Host:   {256},
+}
+
+// ofGeneration is how many times as fast the links of the machine's kind could be, for the
+// slowest generation that carries what the file says.
+func (m *machine) ofGeneration() float64 {
+	if slices.Contains(m.guesses, m.kind) {
+		return math.Inf(1)
+	}
+	return m.room(func(rates []float64, of float64) float64 {
+		i, _ := slices.BinarySearch(rates, of)
+		return rates[min(i, len(rates)-1)]
+	})
+}
+
+// ofKind is the same for the fastest generation.
+func (m *machine) ofKind() float64 {
+	return m.room(func(rates []float64, _ float64) float64 { return rates[len(rates)-1] })
+}
+
+// guessed is how many times as fast links may be whose bandwidth is a guess.
+func (m *machine) guessed() float64 {
+	if slices.Contains(m.guesses, m.kind) {
+		return 4
+	}
+	return math.Inf(1)
+}
+
+// room is how many times as fast all links of the machine's kind could be, at least 1; limit is
+// what one carries, of the rates of its kind.
+func (m *machine) room(limit func(rates []float64, of float64) float64) float64 {
+	times := math.Inf(1)
+	for _, e := range m.Edges {
+		from, to := m.Vertices[e.From].Kind, m.Vertices[e.To].Kind
+		if e.Kind != m.kind || e.Kind == topologies.Net && (from != topologies.NIC || to != topologies.Fabric) {
+			continue
+		}
+		of := e.Bandwidth.GBps() / float64(e.Count)
+		times = math.Min(times, limit(rates[e.Kind], of)/of)
+	}
+	if math.IsInf(times, 1) {
+		return 1 // cables: what the file says
+	}
+	return math.Max(times, 1)
 }
 
 // launches is those of the system's protocols in microseconds, as the file says.

@@ -47,6 +47,16 @@ func Fit(ctx context.Context, r Request) (*Result, error) {
 	if err := f.choose(ctx, before); err != nil {
 		return nil, err
 	}
+	out, err := f.fit(ctx, before)
+	if err == nil && len(out.Worse()) > 0 && f.guessesSpeed() {
+		f.leave(threadblocks, "the judging times come out worse with another speed")
+		out, err = f.fit(ctx, before)
+	}
+	return out, err
+}
+
+// fit finds the best calibration, and takes it unless the judging rows speak against it.
+func (f *fitting) fit(ctx context.Context, before []float64) (*Result, error) {
 	best, err := f.search(ctx, before)
 	if err != nil {
 		return nil, err
@@ -71,7 +81,7 @@ func (r *Result) Worse() (all []string) {
 	whole := map[Origin]bool{} // worse in all, and not only in a band
 	for _, z := range zones {
 		e := errorsOf(r.Rows, func(row *Row) bool { return row.Judged && z.has(row) })
-		if e.worse(z) && !whole[z.Origin] {
+		if e.worse(z, r.Errors(z.Origin, true)) && !whole[z.Origin] {
 			all, whole[z.Origin] = append(all, z.String()), z.band == ""
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
@@ -16,7 +18,6 @@ import (
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
-	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/search/library"
 	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
@@ -32,7 +33,9 @@ const (
 // Reader makes tables of what was measured on a system.
 type Reader struct {
 	// System returns the system on as many nodes as have that many ranks; 0: not stated.
-	System      func(ranks int) (*topologies.Topology, error)
+	System func(ranks int) (*topologies.Topology, error)
+	// Part returns the first GPUs of so many nodes that are so many ranks; 0 nodes: as few as do.
+	Part        func(ranks, nodes int) (*topologies.Topology, error)
 	Least, Most int64        // sizes in bytes; Most 0: no limit
 	Notice      func(string) // told what is not used, and what was not measured
 }
@@ -69,9 +72,8 @@ const notMeasured = "simulated, not measured"
 
 // Library returns the times of a call in a file of nccl-tests' output, each with the library's
 // choice at that size.
-func (r *Reader) Library(ctx context.Context, path string, text []byte, system *topologies.Topology, call collective.Call, inPlace bool) (t Table, err error) {
-	t = Table{File: filepath.Base(path), Collective: call.Collective, Topology: system}
-	p := search.Problem{Topology: system, Call: call, InPlace: inPlace}
+func (r *Reader) Library(ctx context.Context, path string, text []byte, system *topologies.Topology, call collective.Call, inPlace bool) (Table, error) {
+	t := Table{File: filepath.Base(path), Collective: call.Collective, DType: call.DType, Topology: system}
 	over, err := call.Over(len(system.Ranks), inPlace)
 	if err != nil {
 		return t, err
@@ -80,24 +82,33 @@ func (r *Reader) Library(ctx context.Context, path string, text []byte, system *
 	if err != nil {
 		return t, err
 	}
+	us := map[int64][]float64{}
+	for _, n := range times.Sizes() {
+		us[n], _ = times.At(n, program.Placement(inPlace))
+	}
+	return r.library(ctx, t, call, inPlace, us)
+}
+
+// library adds to a table the times of a call by its size, each with the library's choice.
+func (r *Reader) library(ctx context.Context, t Table, call collective.Call, inPlace bool, us map[int64][]float64) (_ Table, err error) {
 	if t.Elem, err = collective.ElemBytes(call.DType); err != nil {
 		return t, err
 	}
-	placement := program.Placement(inPlace)
-	for _, n := range times.Sizes() {
-		if us, _ := times.At(n, placement); len(us) > 0 && r.takes(n) {
-			p.Sizes = append(p.Sizes, n)
+	var sizes []int64
+	for _, n := range slices.Sorted(maps.Keys(us)) {
+		if len(us[n]) > 0 && r.takes(n) {
+			sizes = append(sizes, n)
 		}
 	}
-	if len(p.Sizes) < 2 {
-		return t, fmt.Errorf("%s: %s with usable times: want at least 2", path, units.Count(len(p.Sizes), "size"))
+	if len(sizes) < 2 {
+		return t, fmt.Errorf("%s: %s with usable times: want at least 2", t.File, units.Count(len(sizes), "size"))
 	}
-	if len(p.Sizes) > MostRows {
-		return t, fmt.Errorf("%s: %d sizes with usable times: want at most %d (--min-bytes and --max-bytes narrow them)", path, len(p.Sizes), MostRows)
+	if len(sizes) > MostRows {
+		return t, fmt.Errorf("%s: %d sizes with usable times: want at most %d (--min-bytes and --max-bytes narrow them)", t.File, len(sizes), MostRows)
 	}
-	builder := program.New(program.Target{Call: call, Topology: system, InPlace: inPlace}, program.Options{Observer: program.Observer{Notice: r.Notice}})
+	builder := program.New(program.Target{Call: call, Topology: t.Topology, InPlace: inPlace}, program.Options{Observer: program.Observer{Notice: r.Notice}})
 	defer builder.Close()
-	calls, err := library.New(builder, library.Options{}, r.Notice).Calls(ctx, p.Sizes)
+	calls, err := library.New(builder, library.Options{}, r.Notice).Calls(ctx, sizes)
 	if err != nil {
 		return t, err
 	}
@@ -106,17 +117,79 @@ func (r *Reader) Library(ctx context.Context, path string, text []byte, system *
 		if c := &calls[i]; c.StandIn || c.From != library.Program { // another algorithm, so its times are not comparable
 			left++
 		} else {
-			us, _ := times.At(c.Bytes, placement)
-			t.Points = append(t.Points, Called(c, results.Median(us)))
+			t.Points = append(t.Points, Called(c, results.Median(us[c.Bytes])))
 		}
 	}
 	if left > 0 {
-		r.Notice(fmt.Sprintf("%s: the times at these %s are not used", path, units.Count(left, "size")))
+		r.Notice(fmt.Sprintf("%s: the times at these %s are not used", t.File, units.Count(left, "size")))
 	}
 	if len(t.Points) < 2 {
-		return t, &NoProgram{t.Collective, system.Name}
+		return t, &NoProgram{t.Collective, t.Topology.Name}
 	}
 	return t, nil
+}
+
+// measuredCall is what rows of a file of measurements have in common that are one table.
+type measuredCall struct {
+	collective, dtype, version string
+	ranks, nodes               int
+}
+
+// Rows returns the library's times in rows of measurements: a table for each collective, number
+// of ranks and nodes, element type and version of the library. Where call has a collective or
+// an element type, those of others are left out; dtype is that of rows that state none.
+func (r *Reader) Rows(ctx context.Context, path string, rows []measured.Row, call collective.Call, dtype string, inPlace func(collective string) bool) (tables []Table, err error) {
+	times := map[measuredCall]map[int64][]float64{}
+	var order []measuredCall
+	left := 0 // measured otherwise than the library chooses
+	for i := range rows {
+		row := &rows[i]
+		if call.Collective != "" && row.Collective != call.Collective {
+			continue
+		}
+		of := func(c measured.Condition) string { return row.Conditions[c] }
+		c := measuredCall{row.Collective, cmp.Or(of(measured.DType), dtype), row.Version, row.Ranks, 0}
+		if call.DType != "" && c.dtype != call.DType {
+			continue
+		}
+		c.nodes, _ = strconv.Atoi(of(measured.Nodes)) // 0: not stated
+		placement := of(measured.Placement)
+		if placement != "" && placement != program.Placement(inPlace(c.collective)) {
+			continue
+		}
+		if row.Simulated() || of(measured.Protocol) != "" || of(measured.SMs) != "" || !slices.Contains([]string{"", "no", "none"}, of(measured.Registered)) {
+			left++
+			continue
+		}
+		if times[c] == nil {
+			times[c], order = map[int64][]float64{}, append(order, c)
+		}
+		times[c][row.Bytes] = append(times[c][row.Bytes], row.TimeUS)
+	}
+	file := filepath.Base(path)
+	r.remark(&Table{File: file}, left, "not used, as the library did not choose freely, or they were simulated")
+	var last error
+	for _, c := range order {
+		t := Table{File: file, Collective: c.collective, DType: c.dtype}
+		if t.Topology, err = r.Part(c.ranks, c.nodes); err == nil {
+			one := call
+			one.Collective, one.DType = c.collective, c.dtype
+			t, err = r.library(ctx, t, one, inPlace(c.collective), times[c])
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			last = err
+			r.Notice(fmt.Sprintf("%s: %s of %s over %s not used: %v", file, c.collective, c.dtype, units.Count(c.ranks, "rank"), err))
+		default:
+			tables = append(tables, t)
+		}
+	}
+	if len(tables) == 0 {
+		return nil, cmp.Or(last, fmt.Errorf("%s: none of its %s is asked for", file, units.Count(len(rows), "time")))
+	}
+	return tables, nil
 }
 
 // Run returns the times of a program that colltune run printed.
@@ -291,10 +364,12 @@ func (r *Reader) programCalls(c *results.Campaign) (calls []programCall) {
 func From(tables []Table) string {
 	var names []string
 	for _, t := range tables {
+		name := t.File
 		if t.Origin == Program {
-			names = append(names, "programs of "+t.File)
-		} else {
-			names = append(names, t.File)
+			name = "programs of " + t.File
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return strings.Join(names, ", ")

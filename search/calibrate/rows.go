@@ -52,6 +52,7 @@ func (p *Point) simulatedUS(program float64) float64 { return max(program+p.Extr
 type Table struct {
 	File       string // or the campaign's folder, without folders above it
 	Collective string
+	DType      string               // of the library's calls; empty of programs
 	Topology   *topologies.Topology // of that many nodes
 	Origin     Origin
 	Elem       int64 // bytes of an element
@@ -169,20 +170,25 @@ func (z zone) has(r *Row) bool {
 	return r.Origin == z.Origin && (z.band == "" || z.band == intervals.BandOf(r.Bytes))
 }
 
-// slack is by how much the mean error over a zone may grow where it is fitted to: over a
-// band by what measuring again would change.
-func (z zone) slack() float64 {
+// shared is the part of what all rows of an origin gain that a band may lose.
+const shared = 0.5
+
+// slack is by how much the mean error over a zone may grow where it is fitted to: over a band by
+// what measuring again would change, or by part of what all rows of its origin gain, as one
+// constant serves all sizes.
+func (z zone) slack(gain float64) float64 {
 	if z.band != "" {
-		return repeat
+		return max(repeat, shared*gain)
 	}
 	return rounding
 }
 
 // worse reports whether the errors over a zone that judges are larger after a fit: over
 // all rows in the mean or in the median, over a band in the mean, beyond what measuring
-// both halves again would change.
-func (e Errors) worse(z zone) bool {
-	return e.After.Mean > e.Before.Mean+2*z.slack() || z.band == "" && e.After.Median > e.Before.Median+rounding
+// both halves again would change, or its part of what all rows gain.
+func (e Errors) worse(z zone, all Errors) bool {
+	allowed := max(2*z.slack(0), z.slack(all.Before.Mean-all.After.Mean))
+	return e.After.Mean > e.Before.Mean+allowed || z.band == "" && e.After.Median > e.Before.Median+rounding
 }
 
 // errorsOf returns the errors over the rows that are asked for.

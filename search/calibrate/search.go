@@ -17,7 +17,7 @@ const clearly = 0.03
 // was blamed for; mostTried is how many values of it are tried at most.
 const (
 	passes    = 3
-	mostTried = 22
+	mostTried = 32
 )
 
 // speed stands for the threadblocks, where the others are kinds of link.
@@ -221,8 +221,12 @@ func (f *fitting) losses(us []float64, more float64) []float64 {
 
 // loss is the sum of errors of some rows; infinite where a zone is worse than before.
 func (f *fitting) loss(some []int, us []float64, more float64) (sum float64) {
+	gain := 0.0 // in the mean, of all rows of the zone's origin
 	for z, l := range f.losses(us, more) {
-		if l > f.before[z]+zones[z].slack()*f.weight[z] {
+		if zones[z].band == "" {
+			gain = (f.before[z] - l) / max(f.weight[z], rounding)
+		}
+		if l > f.before[z]+zones[z].slack(gain)*f.weight[z] {
 			return math.Inf(1)
 		}
 	}

@@ -64,7 +64,7 @@ func newFitting(r Request) *fitting {
 
 // machine is the system with most nodes, which has every kind of link.
 func (f *fitting) machine() *machine {
-	m := &machine{shortestUS: [3]float64{math.Inf(1), math.Inf(1), math.Inf(1)}}
+	m := &machine{shortestUS: [3]float64{math.Inf(1), math.Inf(1), math.Inf(1)}, guesses: f.Settled.Guessed}
 	for _, t := range f.Tables {
 		if m.Topology == nil || t.Topology.Nodes > m.Nodes {
 			m.Topology = t.Topology
@@ -111,7 +111,11 @@ func (f *fitting) simulate(ctx context.Context, c topologies.Calibration, some [
 	close(next)
 	workers.Wait()
 	if f.done++; f.Progress != nil {
-		f.Progress(f.done, 2+(1+passes*mostTried)*(len(f.machine().Kinds())+1))
+		most := 2 + (1+passes*mostTried)*(len(f.machine().Kinds())+1)
+		if f.Settled.Speed { // once more without
+			most *= 2
+		}
+		f.Progress(f.done, most)
 	}
 	for i, err := range errs {
 		if err != nil {

@@ -22,6 +22,8 @@ const (
 	tells = 0.2
 	// ofLibrary is the same of a link in a row of the library, whose algorithm is not known.
 	ofLibrary = 0.8
+	// speedOfLibrary is the same of threadblocks, where the file guesses their speed.
+	speedOfLibrary = 0.5
 	// grown is the least power of such a row's size by which its measured time grows from
 	// the size before: where bytes alone take time, it is 1.
 	grown = 0.9
@@ -65,9 +67,10 @@ func (f *fitting) choose(ctx context.Context, us []float64) error {
 			f.leave(kind.String(), "no call goes by these links' bandwidth for long enough")
 			continue
 		}
+		m.kind = kind
 		f.factors = append(f.factors, factor{kind, kind.String(), limitsOf(links, m), told})
 	}
-	if !programs {
+	if !programs && !f.Settled.Speed {
 		f.leave(threadblocks, "how many the library ran is not known; programs tell it (--runs, --campaign)")
 		return nil
 	}
@@ -75,8 +78,11 @@ func (f *fitting) choose(ctx context.Context, us []float64) error {
 	if err != nil {
 		return err
 	}
-	if told = f.which(func(i int) bool { return f.ofProgram(i) && part[i] >= tells }); len(told) == 0 {
-		f.leave(threadblocks, "no program goes by their speed for long enough")
+	told = f.which(func(i int) bool {
+		return f.ofProgram(i) && part[i] >= tells || !programs && saturated[i] && part[i] >= speedOfLibrary
+	})
+	if len(told) == 0 {
+		f.leave(threadblocks, "no call goes by their speed for long enough")
 		return nil
 	}
 	f.factors = append(f.factors, factor{speed, threadblocks, limitsOf(threadblocks, m), told})
@@ -93,6 +99,18 @@ func (f *fitting) part(ctx context.Context, us []float64, half topologies.Calibr
 		slow[i] = math.Log2(f.whole(slow[i], i, 0) / f.whole(us[i], i, 0))
 	}
 	return slow, nil
+}
+
+// guessesSpeed drops the speed of threadblocks from what is fitted, and reports whether it was
+// there by the library's rows alone.
+func (f *fitting) guessesSpeed() bool {
+	i := slices.IndexFunc(f.factors, func(x factor) bool { return x.kind == speed })
+	if i < 0 || slices.ContainsFunc(f.fitted, f.ofProgram) {
+		return false
+	}
+	f.factors = slices.Delete(f.factors, i, i+1)
+	delete(f.atLimit, threadblocks)
+	return true
 }
 
 func (f *fitting) leave(constant, because string) { f.left = append(f.left, Left{constant, because}) }
