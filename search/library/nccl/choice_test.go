@@ -2,6 +2,7 @@ package nccl
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,12 +138,12 @@ func TestKnownChoices(t *testing.T) {
 		{"dgx-a100", 2, "allgather", 1 << 30, "ring", topologies.Simple, 2, map[string]int{"rings": 8}},
 		{"dgx-1", 1, "allreduce", 1 << 30, "ring", topologies.Simple, 2, map[string]int{"rings": 6}},
 		{"dgx-a100", 1, "alltoall", 1 << 16, "direct", topologies.LL, 1, nil},
-		{"dgx-a100", 1, "alltoall", 1 << 17, "direct", topologies.LL, 2, nil}, // 8 KiB each
-		{"dgx-a100", 1, "alltoall", 4 << 20, "direct", topologies.LL, 4, nil}, // 16 KiB for each of 32 channels
-		{"dgx-a100", 1, "alltoall", 4<<20 + 8, "direct", topologies.Simple, 4, nil},
+		{"dgx-a100", 1, "alltoall", 1 << 17, "direct", topologies.LL, 1, nil}, // 16 KiB
+		{"dgx-a100", 1, "alltoall", 1<<17 + 8, "direct", topologies.Simple, 1, nil},
+		{"dgx-a100", 1, "alltoall", 1 << 20, "direct", topologies.Simple, 2, nil}, // 64 KiB each
 		{"dgx-a100", 1, "alltoall", 1 << 30, "direct", topologies.Simple, 4, nil},
-		{"dgx-1", 1, "alltoall", 8 << 15, "direct", topologies.LL, 2, nil}, // two channels a peer, as pairs without a link have
-		{"dgx-1", 1, "alltoall", 8<<15 + 8, "direct", topologies.Simple, 1, nil},
+		{"dgx-1", 1, "alltoall", 8 << 14, "direct", topologies.LL, 1, nil},
+		{"dgx-1", 1, "alltoall", 8 << 17, "direct", topologies.Simple, 2, nil}, // two channels a peer, as pairs without a link have
 		{"dgx-a100", 4, "alltoall", 1 << 30, "direct", topologies.Simple, 1, nil},
 		{"dgx-a100", 3, "alltonext", 16384, "direct", topologies.LL, 1, nil},
 		{"dgx-a100", 3, "alltonext", 1 << 30, "direct", topologies.Simple, 2, nil},
@@ -152,6 +153,38 @@ func TestKnownChoices(t *testing.T) {
 		want := Choice{Family: c.family, Parameters: c.parameters, Protocol: c.protocol, Channels: c.channels, TileBytes: got.TileBytes, Algorithm: got.Algorithm, Most: got.Most, ModelUS: got.ModelUS, ExtraUS: got.ExtraUS, TurnsUS: got.TurnsUS}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s of %d bytes on %d x %s (-want +got):\n%s", c.collective, c.bytes, c.nodes, c.topology, diff)
+		}
+	}
+}
+
+// TestDirectByRelease: before 2.29, LL goes as far as all channels that a peer may have allow.
+func TestDirectByRelease(t *testing.T) {
+	for _, c := range []struct {
+		release  string
+		topology string
+		bytes    int64
+		protocol topologies.Proto
+		channels int
+	}{
+		{"2.28.9", "dgx-a100", 1 << 17, topologies.LL, 2}, // 8 KiB each
+		{"2.28.9", "dgx-a100", 4 << 20, topologies.LL, 4}, // 16 KiB for each of 32 channels
+		{"2.28.9", "dgx-a100", 4<<20 + 8, topologies.Simple, 4},
+		{"2.28.9", "dgx-1", 8 << 15, topologies.LL, 2}, // two channels a peer
+		{"2.29.7", "dgx-a100", 1 << 17, topologies.LL, 1},
+		{"2.29.7", "dgx-a100", 4 << 20, topologies.Simple, 4},
+		{"2.29.7", "dgx-1", 8 << 15, topologies.Simple, 1},
+	} {
+		release := releases[slices.IndexFunc(releases, func(r *Release) bool { return r.Version == c.release })]
+		of, err := collective.New(collective.Spec{Name: "alltoall", Ranks: 8, Chunks: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := NewSystem(resolve(t, c.topology, 1), release, nil).Choices(of, c.bytes, Forced{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[0].Protocol != c.protocol || all[0].Channels != c.channels {
+			t.Errorf("%s, %d bytes on %s: %v over %d channels, want %v over %d", c.release, c.bytes, c.topology, all[0].Protocol, all[0].Channels, c.protocol, c.channels)
 		}
 	}
 }
@@ -202,9 +235,10 @@ func TestExtra(t *testing.T) {
 		{"dgx-a100", "allgather", false, 1 << 30, Forced{}, -(683*0.35 + 3*0.5)},
 		{"dgx-a100", "allgather", true, 1 << 30, Forced{}, 0},
 		{"dgx-a100", "alltoall", false, 1 << 10, Forced{}, 6 * 0.5},
-		{"dgx-a100", "alltoall", false, 4 << 20, Forced{}, 6*0.5 + 2*1.2}, // four channels a peer
-		{"dgx-a100", "alltoall", false, 8 << 20, Forced{}, 6*0.5 - 4},     // one step, and a slice less
-		{"dgx-a100", "alltoall", false, 64 << 20, Forced{}, 6 * 0.5},
+		// Four channels a peer. One step: a slice less, a hop of 11 and not 14.5 us, and half
+		// of a channel's part that is received after the other, at 20 GB/s.
+		{"dgx-a100", "alltoall", false, 8 << 20, Forced{}, 6*0.5 + 2*0.5 - 4 - 3.5 + (128<<10)/20e3},
+		{"dgx-a100", "alltoall", false, 64 << 20, Forced{}, 6*0.5 + 2*0.5},
 		// 86 calls of 512 KiB, each a slice less; 7 ranks wait for half a call more.
 		{"dgx-a100", "broadcast", true, 1 << 30, Forced{BackToBack: true}, -86 * 4},
 		{"dgx-a100", "broadcast", true, 1 << 30, Forced{}, -86*4 + 7*1.2*(256<<10)/20e3},

@@ -27,9 +27,10 @@ var directs = map[string]func(ranks int) traffic{
 
 type traffic struct{ peers, parts int }
 
-// NCCL's point-to-point settings: up to how many bytes a channel that a peer may have it
-// uses LL (NCCL_P2P_LL_THRESHOLD; before 2.22, up to how many a channel that it gets), the
-// steps in which it sends with Simple (NCCL_P2P_NVL_ and _NET_CHUNKSIZE), its most channels
+// NCCL's point-to-point settings: up to how many bytes a channel it uses LL
+// (NCCL_P2P_LL_THRESHOLD), of those that a peer may have, or that it gets with Simple
+// (partsBySimple); before 2.22 up to how many in all; the steps in which it sends
+// with Simple (NCCL_P2P_NVL_ and _NET_CHUNKSIZE), its most channels
 // (NCCL_MAX_P2P_NCHANNELS), and how many of them a peer on another node gets.
 const (
 	directLL        = 16 << 10
@@ -39,10 +40,10 @@ const (
 	channelsPerPeer = 2
 )
 
-// limits bound how many bytes a channel is given of what goes to a peer (enqueue.cc,
+// parts bound how many bytes a channel is given of what goes to a peer (enqueue.cc,
 // addP2pToPlan): it has as many channels as least leaves it, and more where it would
 // have over most.
-type limits struct{ least, most int64 }
+type parts struct{ least, most int64 }
 
 // pointToPoint is a system that sends and receives.
 type pointToPoint struct{ *System }
@@ -57,43 +58,58 @@ func (s pointToPoint) choice(w traffic, bytes int64, f Forced) Choice {
 	for least > 1 && least*s.n > s.channels() {
 		least /= 2
 	}
-	threshold := int64(most * directLL)
-	if f.Before222 || s.fork != nil { // RCCL 2.21.5
-		threshold = directLL
+	step := int64(stepInside)
+	if s.nodes > 1 {
+		step = stepAcross
+	}
+	part := s.parts(step)
+	bySimple := s.fork == nil && !f.Before222 && s.release.partsBySimple
+	threshold := int64(directLL)
+	switch {
+	case bySimple:
+		threshold *= min(int64(least), ceil(each, part.least))
+	case s.fork == nil && !f.Before222: // RCCL 2.21.5 is from before
+		threshold *= int64(most)
 	}
 	if each <= threshold {
 		c.Protocol = topologies.LL
-	}
-	step := int64(s.t.Protocols[topologies.LL].Tile) * 2 // flags are counted
-	if c.Protocol == topologies.Simple {
-		step = stepInside
-		if s.nodes > 1 {
-			step = stepAcross
-		}
+		step = int64(s.t.Protocols[topologies.LL].Tile) * 2 // flags are counted
+	} else {
 		c.TileBytes = 2 * step // a call of Simple is two slices
 	}
-	part := limits{step / 8, step * 32}
+	if !bySimple {
+		part = s.parts(step)
+	}
 	latency, bw := float64(s.tuning.inside(Ring, c.Protocol)), s.graph.egress
 	if s.nodes > 1 {
-		part = limits{step / 2, step}
 		gpus := (s.n + s.nodes - 1) / s.nodes
 		latency, bw = float64(s.tuning.across(Ring, c.Protocol)), math.Min(bw, s.graph.network/float64(gpus))
 	}
 	if c.Protocol == topologies.LL {
 		bw /= 2
 	}
-	c.Channels = int(min(int64(least), (each+part.least-1)/part.least))
+	c.Channels = int(min(int64(least), ceil(each, part.least)))
 	for each > part.most*int64(c.Channels) && c.Channels <= most/2 && 2*c.Channels*w.peers <= s.channels() {
 		c.Channels *= 2 // with more, peers share channels, and none is faster
 	}
 	c.TurnsUS = s.inTurns(w.peers*c.Channels, c, each/int64(c.Channels))
 	c.ExtraUS = s.extra(min(w.peers, s.n/s.nodes-1), c.Protocol, c.Channels, each/int64(c.Channels), step)
 	if f.Before222 && s.nodes == 1 {
-		c.LeastUS = partsLeast + partLeast*float64(min(directChannels, (each+stepInside/8-1)/(stepInside/8)))
+		c.LeastUS = partsLeast + partLeast*float64(min(directChannels, ceil(each, stepInside/8)))
 	}
 	c.ModelUS = baseRing[c.Protocol] + latency + float64(each)*float64(w.peers)/(1000*bw)
 	return c
 }
+
+// parts are the bounds where a protocol sends in steps of so many bytes.
+func (s pointToPoint) parts(step int64) parts {
+	if s.nodes > 1 {
+		return parts{step / 2, step}
+	}
+	return parts{step / 8, step * 32}
+}
+
+func ceil(a, b int64) int64 { return (a + b - 1) / b }
 
 // inTurns returns the time of a call, in microseconds, in which channels serve a number of
 // connections, of part bytes each, one after another; 0 where each has a channel. A channel
@@ -182,17 +198,34 @@ func powerOfTwo(n int) int {
 	return p
 }
 
-// extra is what the library's call takes beyond a program, for sends and receives, of part bytes a channel, that are cut into
-// steps. With Simple a step is one slice there, where a call of a program is two.
+// extra is what the library's call takes beyond a program, for sends and receives, of part
+// bytes a channel, that are cut into steps. With Simple a step is one slice there, where a
+// call of a program is two.
 func (s pointToPoint) extra(peers int, p topologies.Proto, channels int, part, step int64) float64 {
-	us := peerExtra * float64(max(peers-1, 0))
-	switch {
-	case s.fork != nil:
+	if s.fork != nil {
 		return 0
-	case p != topologies.Simple:
-		us += doubleExtra * math.Log2(float64(channels))
-	case part <= step:
+	}
+	us := peerExtra*float64(max(peers-1, 0)) + doubleExtra*math.Log2(float64(channels))
+	switch {
+	case p != topologies.Simple || part > step:
+	case s.nodes == 1 && s.nvlink:
+		us += s.oneSlice(part)
+	default:
 		us -= float64(s.t.Protocols[p].SendSlice)
+	}
+	return us
+}
+
+// oneSlice is what a message of Simple takes more in one slice than in two, in microseconds:
+// the receiver begins when all of it is there, but a slice's costs are paid once, and a hop
+// takes what was measured.
+func (s pointToPoint) oneSlice(bytes int64) (us float64) {
+	p := &s.t.Protocols[topologies.Simple]
+	if second := bytes - max(bytes/2, leastSlice); second > 0 {
+		us = micros(float64(second), p.RecvRate) - float64(p.SendSlice)
+	}
+	if hop := sliceHop[s.arch.generation]; hop > 0 {
+		us += hop - float64(p.SendCall+p.RecvCall+p.SendSlice+p.RecvSlice+p.Latency)
 	}
 	return us
 }

@@ -16,11 +16,11 @@ const (
 	// kernel's arguments.
 	channelExtra = 1.15
 	// peerExtra is what each peer of the node but one adds to sends and receives, and
-	// doubleExtra what each doubling of a peer's channels does with LL, in microseconds:
-	// fitted to all-to-alls over 2, 4 and 8 A100, H200 and B200 up to 4 MiB (NCCL 2.23 to
-	// 2.29).
+	// doubleExtra what each doubling of a peer's channels does, in microseconds: fitted to
+	// all-to-alls over 2, 4 and 8 A100, H200 and B200 up to 4 MiB (NCCL 2.23 to 2.29).
 	peerExtra   = 0.5
-	doubleExtra = 1.2
+	doubleExtra = 0.5
+	leastSlice  = 32 << 10 // of the two of a program's call of Simple
 	// partsLeast and partLeast are what sends and receives in a node take at least with NCCL
 	// before 2.22, in microseconds: for a call, and for each part of 64 KiB, of which each peer has
 	// 32 at most. Fitted to all-to-alls over 2 to 8 A100, 768 KiB to 24 MiB, where the
@@ -28,6 +28,11 @@ const (
 	partsLeast = 12
 	partLeast  = 5.4
 )
+
+// sliceHop is what a hop of one slice of Simple takes beyond its bytes over NVLink, in
+// microseconds, where a program's takes 14.5, 8.5 and 12: fitted to all-to-alls of 64 KiB to
+// 16 MiB over 2, 4 and 8 A100, H200 and B200.
+var sliceHop = map[generation]float64{ampere: 11, hopper: 3.5, blackwell: 4}
 
 // copiedParts is into how many parts a call divides the bytes of which a rank keeps a copy
 // of one, out of place.

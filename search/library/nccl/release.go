@@ -37,6 +37,8 @@ type model struct {
 	correctedX86 bool
 	correctedARM int
 	lastOfTies   bool // of equal times the last is taken
+	// partsBySimple has sends and receives take LL by the channels that a peer gets with Simple.
+	partsBySimple bool
 }
 
 // nvlsTuning is what differs in NVLS's channels.
@@ -60,6 +62,7 @@ var (
 	v2292 = v2289.then("2.29.2", 22902, func(r *Release) {
 		r.blackwell.ringLL128 = byNodes{34.5, 34.6, 34.5}
 		r.correctedX86 = true
+		r.partsBySimple = true
 	})
 	v2297 = v2292.then("2.29.7", 22907, func(r *Release) { r.blackwell.ringLL128 = byNodes{40, 40, 40} })
 	v2307 = v2297.then("2.30.7", 23007, func(r *Release) {
