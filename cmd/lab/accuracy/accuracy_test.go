@@ -111,13 +111,13 @@ func TestAsShipped(t *testing.T) {
 func TestEverySize(t *testing.T) {
 	_, rows := repository(t)
 	type curve struct {
-		set, collective string
-		gpus            int
+		set, collective, version string
+		gpus                     int
 	}
 	sizes := map[curve][]int64{}
 	for _, r := range rows {
 		if strings.HasPrefix(r.Set, "libraries/") {
-			c := curve{r.Set, r.Collective, r.GPUs}
+			c := curve{r.Set, r.Collective, r.Version, r.GPUs}
 			sizes[c] = append(sizes[c], r.Bytes)
 		}
 	}
@@ -174,7 +174,7 @@ func TestLeaderboard(t *testing.T) {
 		15.06, 15.64, 16.30, 16.18, 16.40, 17.41, 17.44, 17.73, 18.57, 19.91, // from 128 B
 		21.43, 25.33, 32.16, 38.08, 57.55, 81.79, 126.8, 215.0, 378.4, // to 32 MiB
 	} {
-		rows = append(rows, Row{"msccl_leaderboard_1xndv4_allreduce", "allreduce", 1, 8, true, "f32", "msccl:leaderboard", "msccl", 128 << i, us})
+		rows = append(rows, Row{"msccl_leaderboard_1xndv4_allreduce", "allreduce", 1, 8, true, "f32", "msccl:leaderboard", "msccl", 128 << i, us, ""})
 	}
 	compared, unused, err := Compare(t.Context(), m, rows, runtime.NumCPU())
 	if err != nil || len(unused) > 0 {

@@ -43,10 +43,10 @@ type Unused struct {
 
 // call is what rows of all sizes have in common.
 type call struct {
-	topology, collective, dtype, algo, proto string
-	nodes, gpus                              int
-	inPlace, before222, backToBack, otherDir bool
-	protocols                                string // that the library had, joined by a comma; empty: all
+	topology, collective, dtype, algo, proto, version string
+	nodes, gpus                                       int
+	inPlace, before222, backToBack, otherDir          bool
+	protocols                                         string // that the library had, joined by a comma; empty: all
 }
 
 // timed is the simulated time of a call at a size.
@@ -76,7 +76,7 @@ func Compare(ctx context.Context, m *Manifest, rows []Row, jobs int) ([]Compared
 			unused = append(unused, Unused{*r, why})
 			continue
 		}
-		calls[i] = call{s.Topology, r.Collective, r.DType, r.Algo, r.Proto, r.Nodes, r.GPUs, r.InPlace && r.Collective != "alltoall", s.Before222, s.backToBack(r), s.OtherDir, strings.Join(s.protocols(r), ",")}
+		calls[i] = call{s.Topology, r.Collective, r.DType, r.Algo, r.Proto, s.version(r), r.Nodes, r.GPUs, r.InPlace && r.Collective != "alltoall", s.Before222, s.backToBack(r), s.OtherDir, strings.Join(s.protocols(r), ",")}
 		sizes[calls[i]] = append(sizes[calls[i]], r.Bytes)
 	}
 	simulated := map[call]map[int64]timed{}
@@ -198,7 +198,7 @@ func (c call) library(ctx context.Context, p search.Problem, elem int64, times m
 	}
 	builder := program.New(program.Target{Call: p.Call, Topology: p.Topology, InPlace: p.InPlace}, program.Options{Solver: "pb", Jobs: 1})
 	defer builder.Close()
-	found, err := library.New(builder, library.Options{Forced: forced}, func(string) {}).Calls(ctx, p.Sizes)
+	found, err := library.New(builder, library.Options{Forced: forced, Release: release(c.version, p.Topology)}, func(string) {}).Calls(ctx, p.Sizes)
 	if err != nil {
 		return err
 	}
@@ -224,6 +224,25 @@ func (c call) library(ctx context.Context, p search.Problem, elem int64, times m
 		times[l.Bytes] = timed{us: us, name: l.Name, system: intervals.SystemOf(p.Topology)}
 	}
 	return nil
+}
+
+// release is the row of a version: the newest of as many first two numbers, 2.29 of 2.29.2, else
+// the newest that is older, else the oldest. Without a version it is the newest of all.
+func release(version string, t *topologies.Topology) (r library.Release) {
+	if version == "" {
+		return r
+	}
+	first := func(version string) (n [2]int) {
+		fmt.Sscanf(version, "%d.%d", &n[0], &n[1])
+		return n
+	}
+	asked := first(version)
+	for _, other := range library.Releases() {
+		if of := first(other.Version); other.Library == library.LibraryOf(t) && (r.Version == "" || slices.Compare(of[:], asked[:]) <= 0) {
+			r = other
+		}
+	}
+	return r
 }
 
 // algorithms are the families of NCCL_ALGO's values.

@@ -1,6 +1,7 @@
 package accuracy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -31,6 +32,7 @@ type Set struct {
 	Source   string `toml:"source"`
 	Library  string `toml:"library"` // where a file has rows of several: those of this one are the set
 	DType    string `toml:"dtype"`   // of rows that do not say; f32
+	Version  string `toml:"version"` // of the library, of rows that do not say: 2.29.2
 	Without  []Rule `toml:"without"`
 	// HostUS is what one thread takes to launch a call on a GPU, in microseconds, where it
 	// does so for all GPUs of a node in turn: by collective, or under any. No such call takes
@@ -175,6 +177,15 @@ func (s *Set) whyNot(r *Row) string {
 		}
 	}
 	return ""
+}
+
+// version returns that of the library of a row; empty: it is not known.
+func (s *Set) version(r *Row) string {
+	old := ""
+	if s.Before222 {
+		old = "2.21"
+	}
+	return cmp.Or(r.Version, s.Version, old)
 }
 
 // backToBack reports whether calls of a row followed each other without a wait.

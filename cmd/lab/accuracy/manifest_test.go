@@ -94,9 +94,9 @@ func TestReadRows(t *testing.T) {
 		want       Row
 	}{
 		{"runs", "collective,nodes,gpus_per_node,bytes,algo,proto,time_us,algbw_gbps,busbw_gbps,inplace\nall_gather,2,8,1024,nccl-auto,auto,12.5,0,0,1\n",
-			Row{"s", "allgather", 2, 8, true, "f64", Auto, Auto, 1024, 12.5}},
+			Row{"s", "allgather", 2, 8, true, "f64", Auto, Auto, 1024, 12.5, ""}},
 		{"libraries", "gpus,collective,dtype,bytes,library,version,kernel,mode,time_us\n4,allreduce,half,512,vllm,1,x,x,3\n4,allreduce,half,512,nccl,2.27.3,NCCL,NCCL,8.98\n",
-			Row{"s", "allreduce", 1, 4, false, "f16", Auto, Auto, 512, 8.98}},
+			Row{"s", "allreduce", 1, 4, false, "f16", Auto, Auto, 512, 8.98, "2.27.3"}},
 	} {
 		rows, err := ReadRows("f.csv", strings.NewReader(tc.text), &Set{Name: "s", DType: "f64", Library: "nccl"})
 		if err != nil || len(rows) != 1 || rows[0] != tc.want {
@@ -128,10 +128,10 @@ func TestOnce(t *testing.T) {
 	var rows []Row
 	for size := int64(8); size <= 8<<9; size *= 2 {
 		for _, us := range []float64{1, 2, 4} {
-			rows = append(rows, Row{"a", "allreduce", 1, 8, true, "f32", Auto, Auto, size, us}, Row{"a", "allreduce", 1, 8, false, "i8", Auto, Auto, size, us})
+			rows = append(rows, Row{"a", "allreduce", 1, 8, true, "f32", Auto, Auto, size, us, ""}, Row{"a", "allreduce", 1, 8, false, "i8", Auto, Auto, size, us, ""})
 		}
 	}
-	rows = append(rows, Row{"a", "allreduce", 1, 8, true, "f32", "bad", Auto, 8, 1})
+	rows = append(rows, Row{"a", "allreduce", 1, 8, true, "f32", "bad", Auto, 8, 1, ""})
 	kept := Once(m, rows)
 	if len(kept) != 10 {
 		t.Fatalf("%+v: want ten sizes", kept)
@@ -157,7 +157,7 @@ func TestHostFloor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := []Row{{"a", "allreduce", 1, 4, true, "f32", Auto, Auto, 1024, 220}}
+	rows := []Row{{"a", "allreduce", 1, 4, true, "f32", Auto, Auto, 1024, 220, ""}}
 	compared, unused, err := Compare(t.Context(), m, rows, 1)
 	if err != nil || len(unused) > 0 || compared[0].SimulatedUS != 200 {
 		t.Fatalf("%+v %v %v: want four times 50 us", compared, unused, err)
@@ -176,7 +176,7 @@ func TestConditions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		compared, unused, err := Compare(t.Context(), m, []Row{{"a", collective, 1, 8, true, "f32", Auto, Auto, 16 << 20, 100}}, 1)
+		compared, unused, err := Compare(t.Context(), m, []Row{{"a", collective, 1, 8, true, "f32", Auto, Auto, 16 << 20, 100, ""}}, 1)
 		if err != nil || len(unused) > 0 {
 			t.Fatalf("%s: %v %v", condition, unused, err)
 		}

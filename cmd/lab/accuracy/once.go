@@ -16,8 +16,8 @@ import (
 // manifest leaves out are left out.
 func Once(m *Manifest, rows []Row) []Row {
 	type curve struct {
-		set, collective, algo, proto string
-		nodes, gpus                  int
+		set, collective, algo, proto, version string
+		nodes, gpus                           int
 	}
 	curves := map[curve][]Row{}
 	var order []curve
@@ -25,7 +25,7 @@ func Once(m *Manifest, rows []Row) []Row {
 		if s := m.Set(r.Set); s == nil || s.whyNot(&r) != "" {
 			continue
 		}
-		c := curve{r.Set, r.Collective, r.Algo, r.Proto, r.Nodes, r.GPUs}
+		c := curve{r.Set, r.Collective, r.Algo, r.Proto, r.Version, r.Nodes, r.GPUs}
 		if curves[c] == nil {
 			order = append(order, c)
 		}
@@ -51,7 +51,7 @@ func Once(m *Manifest, rows []Row) []Row {
 		}
 		slices.Sort(sizes)
 		for _, n := range sizes {
-			kept = append(kept, Row{c.set, c.collective, c.nodes, c.gpus, inPlace, dtype, c.algo, c.proto, n, results.Median(times[n])})
+			kept = append(kept, Row{c.set, c.collective, c.nodes, c.gpus, inPlace, dtype, c.algo, c.proto, n, results.Median(times[n]), c.version})
 		}
 	}
 	return kept
@@ -65,7 +65,7 @@ func preference(dtype string) int {
 	return 4
 }
 
-var columns = []string{"set", "collective", "nodes", "gpus", "bytes", "algo", "proto", "inplace", "dtype", "time_us"}
+var columns = []string{"set", "collective", "nodes", "gpus", "bytes", "algo", "proto", "inplace", "dtype", "time_us", "version"}
 
 // WriteRows prints rows as ReadRows reads them.
 func WriteRows(w io.Writer, rows []Row) error {
@@ -80,7 +80,7 @@ func WriteRows(w io.Writer, rows []Row) error {
 			inPlace = "1"
 		}
 		lines = append(lines, []string{r.Set, r.Collective, strconv.Itoa(r.Nodes), strconv.Itoa(r.GPUs), strconv.FormatInt(r.Bytes, 10),
-			r.Algo, r.Proto, inPlace, r.DType, strconv.FormatFloat(r.TimeUS, 'g', 6, 64)})
+			r.Algo, r.Proto, inPlace, r.DType, strconv.FormatFloat(r.TimeUS, 'g', 6, 64), r.Version})
 	}
 	return out.WriteAll(lines)
 }

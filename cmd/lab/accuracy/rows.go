@@ -26,6 +26,7 @@ type Row struct {
 	Proto      string // auto: the same
 	Bytes      int64  // as nccl-tests counts them
 	TimeUS     float64
+	Version    string // of the library; empty: its set's
 }
 
 // String names a row and its time, for people.
@@ -38,7 +39,7 @@ const Auto = "auto"
 
 // ReadRows reads the rows of a set: CSV with a line of names. It needs the columns
 // collective, bytes, time_us, and gpus or gpus_per_node; nodes, algo, proto, inplace,
-// dtype and library are known as well, and others are ignored. The error names file and
+// dtype, version and library are known as well, and others are ignored. The error names file and
 // line.
 func ReadRows(file string, in io.Reader, s *Set) ([]Row, error) {
 	r := csv.NewReader(in)
@@ -74,7 +75,7 @@ func ReadRows(file string, in io.Reader, s *Set) ([]Row, error) {
 		if s.Library != "" && cell(s.Library, "library") != s.Library {
 			continue
 		}
-		row := Row{Set: cell(s.Name, "set"), Collective: cell("", "collective"), InPlace: cell("0", "inplace") == "1", DType: cell(s.DType, "dtype"), Algo: cell(Auto, "algo"), Proto: cell(Auto, "proto")}
+		row := Row{Set: cell(s.Name, "set"), Collective: cell("", "collective"), InPlace: cell("0", "inplace") == "1", DType: cell(s.DType, "dtype"), Algo: cell(Auto, "algo"), Proto: cell(Auto, "proto"), Version: cell("", "version")}
 		row.Collective = cmp.Or(collective.Anyone.Collective(row.Collective), row.Collective)
 		row.DType = cmp.Or(collective.Anyone.DType(row.DType), row.DType)
 		if row.Algo == "nccl" || row.Algo == "nccl-auto" {
