@@ -73,6 +73,27 @@ func FindRelease(name, library string) (Release, error) {
 	return Release{}, fmt.Errorf("%s is no release of this system's library: want %s (the newest released), or one of %s", name, library, strings.Join(lists.Map(all, Release.String), ", "))
 }
 
+// ReleaseOf is the release of a library, nccl or rccl, that stands for a version, 2.29.2, of what
+// was measured: the newest row that is not newer, or else the oldest. It need not be one of Releases.
+func ReleaseOf(library, version string) (r Release, err error) {
+	var n [3]int
+	if _, err := fmt.Sscanf(version+".0.0", "%d.%d.%d", &n[0], &n[1], &n[2]); err != nil {
+		return r, fmt.Errorf("version %q of %s: want numbers and dots", version, library)
+	}
+	if library == "nccl" {
+		of := nccl.ReleaseOf(10000*n[0] + 100*n[1] + n[2])
+		return Release{Library: library, Version: of.Version, nccl: of}, nil
+	}
+	for _, other := range Releases() {
+		var of [3]int
+		fmt.Sscanf(other.Version, "%d.%d.%d", &of[0], &of[1], &of[2])
+		if other.Library == library && (r == Release{} || slices.Compare(of[:], n[:]) <= 0) {
+			r = other
+		}
+	}
+	return r, nil
+}
+
 // system returns a topology as the release sees it.
 func (r Release) system(t *topologies.Topology) *nccl.System {
 	if r.rccl != nil {

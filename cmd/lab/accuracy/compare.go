@@ -196,9 +196,16 @@ func (c call) library(ctx context.Context, p search.Problem, elem int64, times m
 	if !known {
 		return nil
 	}
+	options := library.Options{Forced: forced}
+	if c.version != "" {
+		var err error
+		if options.Release, err = library.ReleaseOf(library.LibraryOf(p.Topology), c.version); err != nil {
+			return err
+		}
+	}
 	builder := program.New(program.Target{Call: p.Call, Topology: p.Topology, InPlace: p.InPlace}, program.Options{Solver: "pb", Jobs: 1})
 	defer builder.Close()
-	found, err := library.New(builder, library.Options{Forced: forced, Release: release(c.version, p.Topology)}, func(string) {}).Calls(ctx, p.Sizes)
+	found, err := library.New(builder, options, func(string) {}).Calls(ctx, p.Sizes)
 	if err != nil {
 		return err
 	}
@@ -224,25 +231,6 @@ func (c call) library(ctx context.Context, p search.Problem, elem int64, times m
 		times[l.Bytes] = timed{us: us, name: l.Name, system: intervals.SystemOf(p.Topology)}
 	}
 	return nil
-}
-
-// release is the row of a version: the newest of as many first two numbers, 2.29 of 2.29.2, else
-// the newest that is older, else the oldest. Without a version it is the newest of all.
-func release(version string, t *topologies.Topology) (r library.Release) {
-	if version == "" {
-		return r
-	}
-	first := func(version string) (n [2]int) {
-		fmt.Sscanf(version, "%d.%d", &n[0], &n[1])
-		return n
-	}
-	asked := first(version)
-	for _, other := range library.Releases() {
-		if of := first(other.Version); other.Library == library.LibraryOf(t) && (r.Version == "" || slices.Compare(of[:], asked[:]) <= 0) {
-			r = other
-		}
-	}
-	return r
 }
 
 // algorithms are the families of NCCL_ALGO's values.
