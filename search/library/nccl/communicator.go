@@ -86,6 +86,9 @@ func (s *System) Communicator() *Communicator {
 		Switched: s.nvlink && s.switched(), PlainTree: s.nodes == 1 || s.graph.plain,
 		Channels: min(2*s.graph.channels, maxChannels), // doubled after the search
 	}
+	if s.arch.generation >= hopper && s.nodes > 1 && s.graph.intra > 45 && c.Channels < 16 {
+		c.Channels *= 2 // for nodes of fewer than eight GPUs (connect.cc, ncclTopoPostset)
+	}
 	local := make([]int, s.nodes)
 	for _, r := range s.t.Ranks {
 		local[r.Node]++

@@ -147,7 +147,7 @@ func micros(bytes float64, rate units.Bandwidth) float64 {
 
 // channels is how many channels sends and receives have in all.
 func (s pointToPoint) channels() int {
-	return powerOfTwo(min(2*s.graph.channels, directChannels))
+	return powerOfTwo(min(s.tuning.Channels, directChannels))
 }
 
 // perPeer is the most channels that a peer gets: two a link where NVLinks lead to it,

@@ -431,6 +431,28 @@ func TestTies(t *testing.T) {
 	}
 }
 
+// TestChannels: rings and trees have twice the channels of the search, and Hopper's over nodes twice that where
+// these are few and fast.
+func TestChannels(t *testing.T) {
+	for _, c := range []struct {
+		topology    string
+		gpus, nodes int
+		want        int
+	}{{"dgx-a100", 8, 1, 24}, {"dgx-a100", 6, 2, 12}, {"dgx-h100", 8, 2, 16}, {"dgx-h100", 6, 2, 24}, {"dgx-b200", 8, 1, 32}} {
+		var gpus []int
+		for g := range c.gpus {
+			gpus = append(gpus, g)
+		}
+		top, err := topologies.Resolve(c.topology, topologies.Options{Nodes: c.nodes, GPUs: gpus})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := nccl.NewSystem(top, nil, nil).Communicator(); got.Channels != c.want || got.Ranks != c.gpus*c.nodes {
+			t.Errorf("%d GPUs of %d %s: %d channels, want %d", c.gpus, c.nodes, c.topology, got.Channels, c.want)
+		}
+	}
+}
+
 // TestReleaseOf: the newest row that is not newer.
 func TestReleaseOf(t *testing.T) {
 	for number, want := range map[int]string{20808: "2.27.7", 22707: "2.27.7", 22805: "2.27.7", 22809: "2.28.9", 22902: "2.29.2", 22907: "2.29.7", 23004: "2.29.7", 23007: "2.30.7", 23205: "2.32.3"} {
