@@ -85,10 +85,10 @@ func TestModelByHand(t *testing.T) {
 		// 14 + 14·1.9; 0.92 of 240
 		{"ring LL128", a100, Ring, topologies.LL128, 1 << 20, 14 + 14*1.9 + float64(1<<20)/(220.8e3*8/14)},
 		{"ring Simple", a100, Ring, topologies.Simple, 1 << 30, 8.4 + 14*3.4 + float64(1<<30)/(240e3*8/14)},
-		// 2·7 steps inside; 220.8/3.8, plain tree, half, and 0.4 at 2^13 times 64
-		{"tree LL", a100, Tree, topologies.LL, 1 << 19, 6.8 + 14*0.6 + float64(1<<19)/(220.8e3/3.8*.85*.5*.4)},
-		// 7/9 of 220.8 inside a node, plain tree, half, and 0.6 at 2^13 times 64
-		{"tree LL128", a100, Tree, topologies.LL128, 1 << 19, 14 + 14*1.25 + float64(1<<19)/(220.8e3*7/9*.85*.5*.6)},
+		// 2·7 steps inside; 220.8/3.8, half, and 0.4 at 2^13 times 64
+		{"tree LL", a100, Tree, topologies.LL, 1 << 19, 6.8 + 14*0.6 + float64(1<<19)/(220.8e3/3.8*.5*.4)},
+		// 7/9 of 220.8 inside a node, half, and 0.6 at 2^13 times 64
+		{"tree LL128", a100, Tree, topologies.LL128, 1 << 19, 14 + 14*1.25 + float64(1<<19)/(220.8e3*7/9*.5*.6)},
 		// eight channels of 20
 		{"tree LL128, 2 nodes", two, Tree, topologies.LL128, 1 << 30, 14 + 2*(7*1.25+8.5) + float64(1<<30)/(.5*160e3)},
 		// two nodes: 28 steps inside of 2 (the net's overhead), 2 across; LL limit 22.5
@@ -97,6 +97,8 @@ func TestModelByHand(t *testing.T) {
 		{"ring Simple, 2 nodes", two, Ring, topologies.Simple, 1 << 30, 1.4*(8.4+28*6+2*14) + float64(1<<30)/(192e3*16/30)},
 		// eight channels of 23.6: inside the node they would do 30
 		{"tree Simple, 2 nodes", two, Tree, topologies.Simple, 1 << 30, 8.4 + 2*(7*4+14) + float64(1<<30)/(.5*8*23.6e3)},
+		// a GPU that is alone at its NIC takes all of a tree: 0.85 of eight channels of 48, of which 0.92
+		{"tree Simple, 2 nodes of H100", twoH100, Tree, topologies.Simple, 1 << 30, 8.4 + 2*(7*4+14) + float64(1<<30)/(.85*.5*8*41.4e3)},
 		// 4 doublings, 4 hops' time a doubling's 3.5; 2.8 a rank; 0.75 of two channels of 24
 		{"PAT", NewSystem(lone, nil, nil), PAT, topologies.Simple, 1 << 20, 8 + 4*14/3.5 + 16*2.8 + float64(1<<20)/(0.75*48e3)},
 		// eight heads of 60, the fastest speed: 0.85 of 2·50·7/8 would be more

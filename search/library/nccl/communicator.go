@@ -83,7 +83,7 @@ func (c *Communicator) steps(collective string) int {
 func (s *System) Communicator() *Communicator {
 	c := &Communicator{
 		Ranks: s.n, Nodes: s.nodes, OldestGPU: s.arch.capability, NewestGPU: s.arch.capability, CPU: s.t.CPU,
-		Switched: s.nvlink && s.switched(), PlainTree: s.nodes == 1 || s.graph.plain,
+		Switched: s.nvlink && s.switched(), PlainTree: s.graph.plain,
 		Channels: min(2*s.graph.channels, maxChannels), // doubled after the search
 	}
 	if s.arch.generation >= hopper && s.nodes > 1 && s.graph.intra > 45 && c.Channels < 16 {

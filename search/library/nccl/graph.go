@@ -383,9 +383,10 @@ func (s *System) aloneAtNIC() bool {
 		near, widest := 0, units.Bandwidth(0)
 		for _, e := range s.t.In(v) {
 			edge := s.t.Edges[e]
-			switch {
-			case s.t.Vertices[edge.From].Kind != topologies.GPU:
-				return false // at a processor, as near to some GPUs
+			switch from := s.t.Vertices[edge.From].Kind; {
+			case from == topologies.Switch:
+				return false // at a processor, as near to several GPUs
+			case from != topologies.GPU:
 			case edge.Bandwidth > widest:
 				near, widest = 1, edge.Bandwidth
 			case edge.Bandwidth == widest:
