@@ -2,6 +2,7 @@ package templates
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -76,6 +77,9 @@ func TestAnyNICs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if both := slices.ContainsFunc(out, func(g int) bool { return slices.Contains(in, g) }); !both && f.Name == "double-binary-tree" {
+			t.Skip("no GPU that trees could enter by")
+		}
 		if len(grid) == 0 {
 			t.Fatalf("%s %s does not apply with nics=%s", f.Name, q.Collective, value)
 		}
@@ -108,7 +112,7 @@ func TestOwnNICsSpelledOut(t *testing.T) {
 
 // TestNICsOfTECCL: on TE-CCL's DGX-2, where odd GPUs send and even ones
 // receive, the families that know a node's GPUs by their numbers apply by the
-// NICs that are found, and not without.
+// NICs that are found, and not without. Trees need GPUs that do both.
 func TestNICsOfTECCL(t *testing.T) {
 	for nodes := 2; nodes <= 3; nodes++ {
 		top := system{"dgx-2-teccl", []int{0, 1, 2, 3}, 3}.of(t, nodes)
@@ -127,6 +131,9 @@ func TestNICsOfTECCL(t *testing.T) {
 				with, err := f.GridFor(m, q, map[string]string{"nics": script.FormatValue(found.Lists())}, 1)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if trees := f.Name == "double-binary-tree"; trees && len(without)+len(with) == 0 {
+					continue
 				}
 				if len(without) > 0 || len(with) == 0 {
 					t.Errorf("%s %s: %d routings without a choice of NICs, %d with %v", f.Name, coll, len(without), len(with), found.Lists())

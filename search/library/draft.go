@@ -36,7 +36,7 @@ func (l *Library) draft(ctx context.Context, c *nccl.Choice) (d *program.Draft, 
 			fixed[parameter] = strconv.Itoa(value)
 		}
 	}
-	d, why, err = l.build.Only(ctx, f, fixed, c.Channels, l.widestRings)
+	d, why, err = l.build.Only(ctx, f, fixed, c.Channels, l.asFound)
 	if d == nil || err != nil {
 		return nil, why, err
 	}
@@ -47,14 +47,14 @@ func (l *Library) draft(ctx context.Context, c *nccl.Choice) (d *program.Draft, 
 	return d, "", nil
 }
 
-// widestRings picks, from a family's sets of parameters, the first with rings
-// found to be wider than those in rank order, or else the first. The library looks
+// asFound picks, from a family's sets of parameters, the first whose holes are filled, or else
+// the first: such are wider than those in rank order, or by every GPU's own NIC. The library looks
 // for the widest itself, among rings that enter every node once.
-func (l *Library) widestRings(f *templates.Family, grid []script.Params) script.Params {
+func (l *Library) asFound(f *templates.Family, grid []script.Params) script.Params {
 	for _, hole := range f.Holes() {
 		for _, params := range grid {
-			orders, found := params[hole.Name].([][]int)
-			if found && (hole.Hole == script.HoleNodeRings || hole.Hole == script.HoleRings && rings.EntersOnce(l.target.Topology, orders[0])) {
+			lists, found := params[hole.Name].([][]int)
+			if found && (hole.Hole != script.HoleRings || rings.EntersOnce(l.target.Topology, lists[0])) {
 				return params
 			}
 		}
