@@ -17,6 +17,7 @@ const (
 	hostLatency = "0.5 us"
 	nicLatency  = "0.7 us" // dgx-a100
 	nicMessage  = "1 us"
+	newMessage  = "0.25 us" // dgx-h100
 	fabLatency  = "1.3 us"
 	farLatency  = "1.7 us" // ndv2, between processors
 )
@@ -157,7 +158,7 @@ func (w *writer) nics() {
 		if bus < bandwidth {
 			keys = append(keys, "bus", rate(bus))
 		}
-		keys = append(keys, "latency", quote(nicLatency), "message", quote(nicMessage))
+		keys = append(keys, "latency", quote(nicLatency), "message", quote(m.message()))
 		w.table("[[node.nic]]", keys, w.nicSources(nics, bus < bandwidth))
 		w.far(m.nics[all[i].nic], far, bus)
 		i = j
@@ -208,7 +209,20 @@ func (w *writer) nicSources(nics []device, bus bool) []string {
 	if bus {
 		all = append(all, sources("bus", w.m.file+", as NCCL counts PCIe")...)
 	}
-	return append(all, sources("latency", "inferred: that of dgx-a100", "message", "inferred: that of dgx-a100")...)
+	from := "dgx-a100"
+	if w.m.message() == newMessage {
+		from = "dgx-h100"
+	}
+	return append(all, sources("latency", "inferred: that of dgx-a100", "message", "inferred: that of "+from)...)
+}
+
+// message is the time that a message occupies a NIC: that of the NICs which GPUs of NVIDIA's came with,
+// from Hopper on.
+func (m *machine) message() string {
+	if m.model.arch == "hopper" || m.model.arch == "blackwell" {
+		return newMessage
+	}
+	return nicMessage
 }
 
 // bus returns the bandwidth between GPUs and a NIC. PCIe limits it only where it is

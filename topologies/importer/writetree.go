@@ -101,7 +101,7 @@ func (w *writer) hung(t *tree) {
 			at = append(at, quote(t.names[p]))
 		}
 		w.table("[[node.nic]]", []string{"at", "[" + strings.Join(at, ", ") + "]", "bandwidth", rate(m.nics[i].bandwidth), "latency", quote(nicLatency),
-			"message", quote(nicMessage)}, w.nicSources(m.nics[i:j], false))
+			"message", quote(m.message())}, w.nicSources(m.nics[i:j], false))
 		i = j
 	}
 }
