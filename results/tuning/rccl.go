@@ -43,6 +43,9 @@ var rcclShipped = map[string][]Rule{"gfx950": {
 	shipped(117440512, 234881024, "ring", "Simple", 48, 2),
 }}
 
+// RCCLShipped lists AMD's own rows for an architecture, such as gfx950, in their order. They are not to be changed.
+func RCCLShipped(gfx string) []Rule { return rcclShipped[gfx] }
+
 // shipped is a row of all-reduces over nodes of 8.
 func shipped(first, last int64, algorithm, protocol string, channels, nodes int) Rule {
 	return Rule{Scope{Collective: "allreduce", Ranks: 8 * nodes, Nodes: nodes}, first, last, Config{Library: "rccl", Kernel: algorithm, Protocol: protocol, Channels: channels}}

@@ -85,10 +85,11 @@ func (s *System) Choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 	}
 	call := Call{c.Name, c.InPlace, bytes, f.Op, f.DType, f.Registered}
 	var each [][]Choice
-	if s.fork != nil && !f.NoFiles {
-		file, ok := s.fork.File(call, cmp.Or(f.ElemBytes, 4), func(p topologies.Proto) bool { return f.allows(Ring, p, s) })
-		if ok && f.leaves([]Choice{file}) {
-			each = append(each, []Choice{file})
+	if s.fork != nil {
+		for _, first := range s.fork.Before(call, f, func(p topologies.Proto) bool { return f.allows(Ring, p, s) }) {
+			if f.leaves([]Choice{first}) {
+				each = append(each, []Choice{first})
+			}
 		}
 	}
 	if peers, ok := directs[c.Name]; ok {
@@ -145,6 +146,11 @@ func (s *System) ranked(call Call, f Forced) (all []timed) {
 				best.us, best.protocol = us, p
 			}
 		}
+		if s.fork != nil && len(f.Protocols) == 0 {
+			if only, ok := s.fork.Only(call.Collective, call.Bytes); ok && f.allows(a.Algo, only, s) {
+				best.protocol = only
+			}
+		}
 		if !math.IsInf(best.us, 1) {
 			all = append(all, best)
 		}
@@ -167,7 +173,7 @@ func (s *System) us(a *algorithm, p topologies.Proto, call Call) float64 {
 // filled is how many channels a call takes.
 func (s *System) filled(a *algorithm, p topologies.Proto, call Call) int {
 	if s.fork != nil {
-		return fill(s.fork.Channels(), s.fork.Threads(), s.tuning.each(a.Algo, p), call.Bytes)
+		return fill(s.fork.Channels(a.forFork(), p, call.Collective, call.Bytes), s.fork.Threads(), s.tuning.each(a.Algo, p), call.Bytes)
 	}
 	channels, _ := s.tuning.fill(a.Algo, p, call)
 	return channels

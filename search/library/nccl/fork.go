@@ -9,13 +9,16 @@ import (
 // Fork is a library made of NCCL, such as RCCL, which sees a system as NCCL does and chooses
 // otherwise. Times are in microseconds.
 type Fork interface {
-	// File is a program that it takes for a call before its own algorithms, under one of the
-	// protocols that are allowed; ok is false where it has none.
-	File(c Call, elemBytes int64, allowed func(topologies.Proto) bool) (_ Choice, ok bool)
-	Channels() int // of rings and trees, all copies counted
-	Threads() int  // of a threadblock
+	// Before are what it takes for a call before its own algorithms, the first first, with programs under
+	// the protocols that are allowed.
+	Before(c Call, f Forced, allowed func(topologies.Proto) bool) []Choice
+	// Channels is how many rings and trees have for a call at most, all copies counted.
+	Channels(a Algorithm, p topologies.Proto, collective string, bytes int64) int
+	Threads() int // of a threadblock
 	// Time is its own estimate of a call; infinite where it rules the pair out.
 	Time(a Algorithm, p topologies.Proto, collective string, bytes int64) float64
+	// Only is the protocol that a call has whatever the estimates; ok is false where they say.
+	Only(collective string, bytes int64) (_ topologies.Proto, ok bool)
 	// Tile is the chunk, in bytes, that it cuts a channel's part of a call into; 0 for that
 	// of its rings.
 	Tile(a Algorithm, p topologies.Proto, channels int, bytes int64) int64
@@ -71,3 +74,12 @@ func (s *System) Egress() (most float64) {
 	}
 	return most
 }
+
+// SendsAndReceives is a choice of the system's sends and receives, in which each rank sends one of a number
+// of parts of a call to each other.
+func (s *System) SendsAndReceives(parts int, bytes int64, f Forced) Choice {
+	return pointToPoint{s}.choice(traffic{s.n - 1, parts}, bytes, f)
+}
+
+// Joined reports whether links lead from each GPU to all others of its node, directly or through switches.
+func (s *System) Joined() bool { return windows{s}.joined() }

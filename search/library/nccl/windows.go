@@ -57,12 +57,12 @@ func (s windows) communicator() symmetric.System {
 		NetGBps: s.graph.network / float64(gpus), ARM: s.t.CPU == "arm"}
 }
 
-// joined reports whether NVLinks lead from each GPU to all others of its node, directly or through switches.
+// joined reports whether NVLinks, or xGMI, lead from each GPU to all others of its node, directly or through switches.
 func (s windows) joined() bool {
 	for r := range s.t.Ranks {
 		peers, switched := 0, false
 		for _, e := range s.t.Out(r) {
-			if edge := s.t.Edges[e]; edge.Kind == topologies.NVLink {
+			if edge := s.t.Edges[e]; edge.Kind == topologies.NVLink || edge.Kind == topologies.XGMI {
 				peers++
 				switched = switched || s.t.Vertices[edge.To].Kind == topologies.Switch
 			}

@@ -33,10 +33,10 @@ var files = []file{
 	{"alltoall", false, true, 7<<20 + 1, 43 << 20, "direct", 1, 8, topologies.Simple},
 }
 
-// File is the program that RCCL has a file of for a call; ok is false of calls that none
+// file is the program that RCCL has a file of for a call; ok is false of calls that none
 // serves, among them those whose elements do not divide into the file's chunks.
-func (m *model) File(c nccl.Call, elemBytes int64, allowed func(topologies.Proto) bool) (chosen nccl.Choice, ok bool) {
-	if !m.files || m.system.Topology().NoMSCCLFiles {
+func (m *model) file(c nccl.Call, elemBytes int64, allowed func(topologies.Proto) bool) (chosen nccl.Choice, ok bool) {
+	if !m.release.files || !m.files || m.system.Topology().NoMSCCLFiles {
 		return nccl.Choice{}, false
 	}
 	for _, x := range files {

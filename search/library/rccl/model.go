@@ -17,18 +17,23 @@ type node struct {
 	rings   int     // channels before they are copied
 	bus     float64 // GB/s; 0: what the links of a GPU carry together
 	treesTo int64   // bytes up to which each all-reduce is a tree, and above which each is a ring; 0: by time
-	tuning  *tuning
-	files   bool // takes MSCCL files (the option mscclEnabled); 56 does too, but none are for 16 ranks
+	tuning  *expected
+	files   bool            // takes MSCCL files (the option mscclEnabled); 56 does too, but none are for 16 ranks
+	since   int             // release
+	ranges  map[string]upTo // of protocols, by collective; nil: by time
 }
 
-// nodes are the nodes of the catalogue, with the numbers that they have in RCCL.
+// nodes are the nodes of the catalogue, with the numbers that they have in RCCL; of several that fit, the last. MI355X
+// goes by MI300X's where it has none of its own.
 var nodes = []node{
-	{"cdna3", 8, false, 28, 0, 0, mi300X, true},       // 79
-	{"cdna3", 8, true, 64, 0, 0, mi300X, false},       // 81
-	{"cdna2", 8, false, 4, 0, 0, anyNode, false},      // 73
-	{"cdna2", 8, true, 8, 0, 0, frontiers, false},     // 74
-	{"cdna2", 16, false, 6, 0, 2200008, mi250, false}, // 56
-	{"cdna2", 16, true, 32, 161.4, 0, mi250s, false},  // 59
+	{"cdna3", 8, false, 28, 0, 0, mi300X, true, 0, nil},       // 79
+	{"cdna3", 8, true, 64, 0, 0, mi300X, false, 0, nil},       // 81
+	{"cdna2", 8, false, 4, 0, 0, anyNode, false, 0, nil},      // 73
+	{"cdna2", 8, true, 8, 0, 0, frontiers, false, 0, nil},     // 74
+	{"cdna2", 16, false, 6, 0, 2200008, mi250, false, 0, nil}, // 56
+	{"cdna2", 16, true, 32, 161.4, 0, mi250s, false, 0, nil},  // 59
+	{"cdna3", 8, true, 64, 0, 0, mi300s, false, 22606, mi300Ranges},
+	{"cdna4", 8, true, 64, 0, 0, mi350s, false, 22606, mi350Ranges},
 }
 
 // threads is the number of threads of a threadblock, whichever the protocol.
@@ -39,28 +44,30 @@ const threads = 256
 // itself counts 12 and 17 for a call (base), and programs there launch in 5.6 and 6.3.
 var extra = llSimple{3.5, 10}
 
-// model is RCCL's model of a system.
+// model is a release's model of a system.
 type model struct {
 	node
+	release  *Release
 	system   *nccl.System
 	channels int
 }
 
-// NewSystem returns a topology as a release of RCCL sees it.
-func NewSystem(t *topologies.Topology, _ *Release) *nccl.System {
-	return nccl.NewSystem(t, nil, newModel)
+// NewSystem returns a topology as a release of RCCL sees it, nil being the newest that is released.
+func NewSystem(t *topologies.Topology, r *Release) *nccl.System {
+	if r == nil {
+		r = newest()
+	}
+	return nccl.NewSystem(t, nil, func(s *nccl.System) nccl.Fork { return newModel(s, r) })
 }
 
-// newModel returns RCCL's model of a system. One of a node that RCCL does not know has the graph's
+// newModel returns a release's model of a system. One of a node that RCCL does not know has the graph's
 // channels, as RCCL then searches as NCCL does.
-func newModel(s *nccl.System) nccl.Fork {
-	m := &model{node: node{rings: s.Channels(), tuning: anyNode}, system: s}
+func newModel(s *nccl.System, r *Release) *model {
+	m := &model{node: node{rings: s.Channels(), tuning: anyNode}, release: r, system: s}
 	arch := s.Topology().Arch
-	if s.XGMI() == nccl.XGMIOfMI300 {
-		arch = "cdna3" // 2.21.5 has no cdna4
-	}
 	for _, n := range nodes {
-		if n.arch == arch && n.gpus*s.Nodes() == s.Ranks() && n.several == (s.Nodes() > 1) {
+		known := n.arch == arch || n.arch == "cdna3" && s.XGMI() == nccl.XGMIOfMI300
+		if known && n.since <= r.number && n.gpus*s.Nodes() == s.Ranks() && n.several == (s.Nodes() > 1) {
 			m.node = n
 		}
 	}
@@ -71,8 +78,13 @@ func newModel(s *nccl.System) nccl.Fork {
 	return m
 }
 
-// Channels is how many rings there are, with their copies.
-func (m *model) Channels() int { return m.channels }
+// Channels is how many rings there are, with their copies, or as many as RCCL's tuner says.
+func (m *model) Channels(a nccl.Algorithm, p topologies.Proto, collective string, bytes int64) int {
+	if row := m.tunedTo(collective, bytes); row != nil && row.names(a, p) && row.channels > 0 {
+		return row.channels
+	}
+	return m.channels
+}
 
 // Threads is the number of threads of a threadblock.
 func (m *model) Threads() int { return threads }
@@ -95,11 +107,39 @@ func (m *model) copied() int {
 	return min(most, max(m.rings, min(most/m.rings, copies)*m.rings))
 }
 
+// Only is the protocol that a call has whatever the estimates: as RCCL's tuner says, or the bytes (rcclUpdateCollectiveProtocol).
+func (m *model) Only(collective string, bytes int64) (_ topologies.Proto, ok bool) {
+	if row := m.tunedTo(collective, bytes); row != nil {
+		return row.protocol, true
+	}
+	part := bytes
+	if collective != "allreduce" {
+		part /= int64(m.system.Ranks())
+	}
+	if m.release.direct && m.system.Nodes() == 1 && part <= llParts[llPart{m.system.Topology().Arch, collective}] {
+		return topologies.LL, true
+	}
+	r, ok := m.ranges[collective]
+	if collective == "allreduce" && m.system.Nodes() > 2 {
+		r.ll128 = int64(float64(r.ll128) * rangeGrows)
+	}
+	switch {
+	case part <= r.ll:
+		return topologies.LL, ok
+	case part <= r.ll128:
+		return topologies.LL128, ok
+	}
+	return topologies.Simple, ok
+}
+
 // Time is RCCL's estimate, in microseconds: latency, and bytes over bandwidth. Infinite where RCCL rules
-// the pair out.
+// the pair out, 0 where its tuner names it.
 func (m *model) Time(a nccl.Algorithm, p topologies.Proto, collective string, bytes int64) float64 {
 	if p == topologies.LL128 || a.Simple {
 		return math.Inf(1)
+	}
+	if row := m.tunedTo(collective, bytes); row != nil && row.names(a, p) {
+		return 0
 	}
 	s := m.system
 	n, nodes := float64(s.Ranks()), s.Nodes()
@@ -141,7 +181,10 @@ func (m *model) Time(a nccl.Algorithm, p topologies.Proto, collective string, by
 			bw *= atSize
 			inside = math.Max(inside, s.NetOverhead(p))
 			crossing = float64(nodes - 1)
-			if collective == "allreduce" {
+			switch {
+			case collective == "allreduce" && m.ranges != nil:
+				crossing = float64(2 * (nodes - 1))
+			case collective == "allreduce":
 				crossing = float64(2 * nodes)
 			}
 		}

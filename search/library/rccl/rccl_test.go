@@ -11,14 +11,29 @@ import (
 	"github.com/colltune/colltune/topologies/topotest"
 )
 
-// choose is what RCCL chooses, its first first.
+// choose is what RCCL 2.21.5 chooses, its first first.
 func choose(t *testing.T, top *topologies.Topology, name string, inPlace bool, bytes int64, f nccl.Forced) []nccl.Choice {
 	t.Helper()
+	return chooseBy(t, "2.21.5", top, name, inPlace, bytes, f)
+}
+
+// chooseBy is what a release chooses.
+func chooseBy(t *testing.T, version string, top *topologies.Topology, name string, inPlace bool, bytes int64, f nccl.Forced) []nccl.Choice {
+	t.Helper()
+	var release *rccl.Release
+	for _, r := range rccl.Releases() {
+		if r.Version == version {
+			release = r
+		}
+	}
+	if release == nil {
+		t.Fatalf("no release %s", version)
+	}
 	c, err := collective.New(collective.Spec{Name: name, Ranks: len(top.Ranks), Chunks: 1, InPlace: inPlace})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := rccl.NewSystem(top, nil).Choices(c, bytes, f)
+	all, err := rccl.NewSystem(top, release).Choices(c, bytes, f)
 	if err != nil {
 		t.Fatal(err)
 	}
