@@ -2,6 +2,8 @@ package nccl
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/search/library/symmetric"
@@ -18,7 +20,7 @@ type windows struct{ *System }
 // is false where that runs.
 func (s windows) choice(c collective.Collective, bytes int64, f Forced, general *Choice) (_ Choice, ok bool) {
 	release := symmetric.Of(s.release.Number)
-	if release == nil || s.fork != nil || f.Before222 || s.n%s.nodes != 0 || !s.joined() {
+	if release == nil || s.fork != nil || f.Before222 || !s.joined() || s.nodes > 1 && s.byPlugin() {
 		return Choice{}, false
 	}
 	call := symmetric.Call{Collective: c.Name, ElemBytes: cmp.Or(f.ElemBytes, 4), DType: cmp.Or(f.DType, "f32"), Op: cmp.Or(f.Op, "sum"),
@@ -52,9 +54,28 @@ func (s windows) choice(c collective.Collective, bytes int64, f Forced, general 
 
 // communicator is the system as kernels on windows see it.
 func (s windows) communicator() symmetric.System {
-	gpus := s.n / s.nodes
-	return symmetric.System{Capability: s.tuning.OldestGPU, Ranks: s.n, Team: gpus, Multicast: s.tuning.nvls.channels > 0,
-		NetGBps: s.graph.network / float64(gpus), ARM: s.t.CPU == "arm"}
+	team := 0 // as large as divides each node
+	for node := range s.nodes {
+		team = divisor(team, len(s.t.NodeRanks(node)))
+	}
+	return symmetric.System{Capability: s.tuning.OldestGPU, Ranks: s.n, Team: team, Multicast: s.tuning.nvls.channels > 0,
+		NetGBps: s.graph.network * float64(s.nodes) / float64(s.n), ARM: s.t.CPU == "arm"}
+}
+
+// divisor is the greatest common one.
+func divisor(a, b int) int {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// byPlugin reports whether a plug-in carries messages between nodes: GPUs then do not start them (GIN), which kernels
+// on windows over nodes need.
+func (s windows) byPlugin() bool {
+	return slices.ContainsFunc(s.t.Vertices, func(v topologies.Vertex) bool {
+		return v.Kind == topologies.Fabric && (strings.Contains(v.Name, "slingshot") || strings.Contains(v.Name, "efa"))
+	})
 }
 
 // joined reports whether NVLinks, or xGMI, lead from each GPU to all others of its node, directly or through switches.
@@ -67,7 +88,7 @@ func (s windows) joined() bool {
 				switched = switched || s.t.Vertices[edge.To].Kind == topologies.Switch
 			}
 		}
-		if !switched && peers < s.n/s.nodes-1 {
+		if !switched && peers < len(s.t.NodeRanks(s.t.Ranks[r].Node))-1 {
 			return false
 		}
 	}

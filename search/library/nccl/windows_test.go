@@ -61,6 +61,7 @@ func TestWindows(t *testing.T) {
 		// Over nodes, the score of all-gather is no time.
 		{"dgx-h100", 2, 23203, "allgather", 64 * mib, "AllGather_RailRing_LsaSTMC", 2, 0},
 		{"dgx-h100", 2, 23203, "allreduce", 64 * mib, "", 0, 0},
+		{"alps", 2, 23203, "allgather", 64 * mib, "", 0, 0}, // Slingshot
 		{"dgx-h100", 2, 22809, "allgather", 64 * mib, "", 0, 0},
 		{"dgx-1", 1, 23203, "allgather", mib, "", 0, 0}, // not all joined by links
 		{"l40s-4", 1, 23203, "allgather", mib, "", 0, 0},
