@@ -101,9 +101,9 @@ func TestModelByHand(t *testing.T) {
 		{"tree Simple, 2 nodes of H100", twoH100, Tree, topologies.Simple, 1 << 30, 8.4 + 2*(7*4+14) + float64(1<<30)/(.85*.5*8*41.4e3)},
 		// 4 doublings, 4 hops' time a doubling's 3.5; 2.8 a rank; 0.75 of two channels of 24
 		{"PAT", NewSystem(lone, nil, nil), PAT, topologies.Simple, 1 << 20, 8 + 4*14/3.5 + 16*2.8 + float64(1<<20)/(0.75*48e3)},
-		// eight heads of 60, the fastest speed: 0.85 of 2·50·7/8 would be more
-		{"NVLS", h100, NVLS, topologies.Simple, 1 << 30, 25 + float64(1<<30)/(8*60e3*8/14)},
-		// eight heads, one a NIC, of 57.7: between nodes 2·50 would go, inside 0.85 of 2·48·7/8
+		// eight heads of 40, and of 60, the fastest speed, where nothing crosses: 0.85 of 2·40·7/8 is less
+		{"NVLS", h100, NVLS, topologies.Simple, 1 << 30, 25 + float64(1<<30)/(8*59.5e3*8/14)},
+		// eight heads, one a NIC, of 57.7: between nodes 2·48 would go, inside 0.85 of 2·40·7/8 = 59.5
 		{"NVLS tree, 2 nodes", twoH100, NVLSTree, topologies.Simple, 1 << 30, 25 + 2*20.9 + float64(1<<30)/(8*57.7e3*16/30)},
 	} {
 		collective := "allreduce"

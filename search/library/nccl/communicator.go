@@ -1,9 +1,6 @@
 package nccl
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // Path is a kind of way between devices, as NCCL orders them, the nearest first.
 type Path int
@@ -109,28 +106,3 @@ func (s *System) Communicator() *Communicator {
 }
 
 var nicPaths = map[string]Path{"pix": PathPIX, "pxb": PathPXB, "pxn": PathPXN, "phb": PathPHB, "sys": PathSYS}
-
-// heads is how many GPUs of a node reduce, each the head of a channel, as far as there are heads and, between
-// nodes, NICs; and with how many GB/s inside a node and between nodes. On one node nothing crosses.
-func (s *System) heads() (heads int, intra, inter float32) {
-	gpus, speeds := s.n/s.nodes, s.arch.speeds.intra
-	if gpus < 2 {
-		return 0, 0, 0
-	}
-	heads = min(gpus, maxNVLSHeads)
-	most := s.graph.egress * float64(gpus) / float64(gpus-1) // a head need not send to itself
-	if s.nodes > 1 {
-		heads, speeds = min(heads, s.graph.ways), s.arch.speeds.inter
-		most = math.Min(most, s.graph.network)
-	}
-	for _, speed := range speeds {
-		if speed*float64(heads) <= most {
-			intra, inter = float32(speed), float32(speed)
-			break
-		}
-	}
-	if s.nodes == 1 {
-		inter = float32(speeds[0])
-	}
-	return heads, intra, inter
-}

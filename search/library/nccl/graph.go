@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 
@@ -128,6 +129,10 @@ func (s *System) search() {
 		g.egress = math.Min(g.egress, sum(links))
 	}
 	g.network = sum(nics)
+	least := 1
+	if s.nvlinked() == 2 { // so that trees, which then do better, have two (ncclTopoSplitNvLink)
+		least = 2
+	}
 	for _, speed := range candidates {
 		if g.channels > 0 && speed <= slowdown*g.intra {
 			break
@@ -135,6 +140,9 @@ func (s *System) search() {
 		channels := room.fits(maxChannels/2, speed)
 		if s.nodes > 1 {
 			channels = min(channels, fits(nics, speed))
+		}
+		if channels < least {
+			continue
 		}
 		if channels = s.ringsThere(channels, int(float64(g.channels)*g.intra/speed), speed); float64(channels)*speed > float64(g.channels)*g.intra {
 			g.channels, g.intra = channels, speed
@@ -162,19 +170,25 @@ func (s *System) search() {
 	if g.intra >= 25 && (s.arch.generation <= ampere || g.intra >= 50 || g.channels <= 4) {
 		g.channels, g.intra, g.inter = 2*g.channels, g.intra/2, g.inter/2
 	}
-	g.tree = g.intra
-	switch {
-	case s.nodes == 2:
-		s.quicken(candidates, &room)
-	case s.n == 2: // a channel's tree goes one way over a link
-		for _, speed := range candidates {
-			if 2*room.fits(maxChannels, speed) >= g.channels {
-				g.tree = speed
-				break
-			}
-		}
-	}
 	g.plain = s.nodes > 1 && s.arch.generation >= hopper && s.aloneAtNIC()
+	g.tree = g.intra
+	if s.nodes <= 2 {
+		s.quicken(candidates, room)
+	}
+}
+
+// nvlinked is how many parts of the first node NVLink joins, of several GPUs each, where it does not
+// join all.
+func (s *System) nvlinked() int {
+	if s.joined {
+		return 0
+	}
+	part, gpus := partsOf(s.t, accelerator), map[int]int{}
+	for _, r := range s.t.NodeRanks(0) {
+		gpus[part(r)]++
+	}
+	maps.DeleteFunc(gpus, func(_, n int) bool { return n == 1 })
+	return len(gpus)
 }
 
 // room is the links inside nodes that channels share.
@@ -183,13 +197,18 @@ type room struct {
 	cuts  [][]float64 // out of each part of a node
 	// leave is how many GPUs of a node channels leave it by in turn, as many as there are of both
 	// GPUs and NICs: the last GPU of a channel needs no link for it. 0: none do.
-	leave int
+	leave  int
+	oneWay bool // channels cross cuts one way, by turns
 }
 
 // fits is how many channels of a speed, of at most so many, the links carry.
 func (m *room) fits(channels int, speed float64) int {
 	for _, links := range m.cuts {
-		channels = min(channels, fits(links, speed))
+		n := fits(links, speed)
+		if m.oneWay {
+			n *= 2
+		}
+		channels = min(channels, n)
 	}
 	for _, links := range m.local {
 		n := fits(links, speed)
@@ -201,15 +220,28 @@ func (m *room) fits(channels int, speed float64) int {
 	return channels
 }
 
-// quicken looks for a faster speed of trees inside a node: of what a tree of two
-// nodes moves there, only half has to cross over.
-func (s *System) quicken(speeds []float64, room *room) {
+// quicken looks for a faster speed of trees inside a node. Of what a tree of two nodes moves there,
+// only half has to cross over; trees do not return to the GPU that they start from, and cross
+// between parts of a node one way. On a single node that is found where there are two GPUs, or two
+// such parts.
+func (s *System) quicken(speeds []float64, room room) {
 	g := &s.graph
+	gpus, most := s.n/s.nodes, 2*g.inter
+	if s.nodes == 1 {
+		if gpus != 2 && s.nvlinked() != 2 {
+			return
+		}
+		most = math.Inf(1)
+	}
+	if !g.plain && !s.direct() || gpus == 2 {
+		room.leave = gpus
+	}
+	room.oneWay = true
 	for _, speed := range slices.Backward(speeds) {
 		if speed <= g.tree {
 			continue
 		}
-		if g.tree >= 2*g.inter || room.fits(g.channels, speed) < g.channels {
+		if g.tree >= most || room.fits(g.channels, speed) < g.channels {
 			return
 		}
 		g.tree = speed
