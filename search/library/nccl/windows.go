@@ -95,6 +95,13 @@ func (s windows) joined() bool {
 	return true
 }
 
+// rackGBps is what a GPU of a rack sends for reductions by the switches, above the GPUs of a box: 72 of a GB200 NVL72 were
+// measured at 846.8 GB/s of bus bandwidth (coreweave/nccl-tests#43).
+const (
+	rackGBps = 435
+	boxGPUs  = 8
+)
+
 // least is how long the bytes of a call on windows take at least, in microseconds: as fast as the library counts
 // a GPU's links, as the wires of these for copy engines, and where switches reduce as fast as NVLS was measured at its
 // largest sizes (nvlsRates). The library's model is of H100 and B200, whose links other GPUs do not have, and goes above
@@ -104,7 +111,11 @@ func (s windows) least(collective, kernel string, bytes int64) float64 {
 	switch {
 	case kernel == "AllReduce_RSxLDMC_AGxSTMC":
 		const large = 4 << 30
-		return float64(bytes) / large * (s.nvlsClock(Call{Bytes: 2 * large}) - s.nvlsClock(Call{Bytes: large}))
+		us := float64(bytes) / large * (s.nvlsClock(Call{Bytes: 2 * large}) - s.nvlsClock(Call{Bytes: large}))
+		if s.n/s.nodes > boxGPUs {
+			us = max(us, (1+1/float64(s.n))*float64(bytes)/(1000*rackGBps))
+		}
+		return us
 	case kernel == CopyEngine:
 		rate /= s.arch.nvlink
 	case collective == "allreduce":

@@ -56,6 +56,8 @@ func TestWindows(t *testing.T) {
 		// 8.1 us, and as fast as NVLS at its largest sizes, where the model has 43.4 and 153.3.
 		{"dgx-h100", 1, 23203, "allreduce", 16 * mib, "AllReduce_RSxLDMC_AGxSTMC", 2, 68.4},
 		{"dgx-h100", 1, 23203, "allreduce", 64 * mib, "AllReduce_RSxLDMC_AGxSTMC", 2, 249.4},
+		// 72 GPUs at 435 GB/s each way, as measured.
+		{"gb200-nvl72", 1, 23203, "allreduce", 1024 * mib, "AllReduce_RSxLDMC_AGxSTMC", 1, 19.8 + 73./72*1024*mib/435e3},
 		// 12 links of an A100 carry less than the model's, which is of an H100.
 		{"dgx-a100", 1, 23007, "allreduce", 64 * mib, "AllReduce_RSxLD_AGxST", 7, 8.1 + 2*7./8*64*mib/240e3},
 		// Over nodes, the score of all-gather is no time.
