@@ -80,6 +80,3 @@ func (s *System) Egress() (most float64) {
 func (s *System) SendsAndReceives(parts int, bytes int64, f Forced) Choice {
 	return pointToPoint{s}.choice(traffic{s.n - 1, parts}, bytes, f)
 }
-
-// Joined reports whether links lead from each GPU to all others of its node, directly or through switches.
-func (s *System) Joined() bool { return windows{s}.joined() }

@@ -78,12 +78,12 @@ func (s windows) byPlugin() bool {
 	})
 }
 
-// joined reports whether NVLinks, or xGMI, lead from each GPU to all others of its node, directly or through switches.
+// joined reports whether NVLinks lead from each GPU to all others of its node, directly or through switches.
 func (s windows) joined() bool {
 	for r := range s.t.Ranks {
 		peers, switched := 0, false
 		for _, e := range s.t.Out(r) {
-			if edge := s.t.Edges[e]; edge.Kind == topologies.NVLink || edge.Kind == topologies.XGMI {
+			if edge := s.t.Edges[e]; edge.Kind == topologies.NVLink {
 				peers++
 				switched = switched || s.t.Vertices[edge.To].Kind == topologies.Switch
 			}

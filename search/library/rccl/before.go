@@ -10,7 +10,6 @@ import (
 // Names of what RCCL runs that is no algorithm of NCCL's.
 const (
 	directAccess   = "direct access"           // kernels that read and write peers' buffers (RCCL: DDA)
-	onWindows      = "symmetric kernel"        // kernels on windows
 	inLevels       = "hierarchical all-gather" // over nodes, then in them
 	directOverNet  = "direct reduce-scatter"   // sends to each peer over nodes, sums in a kernel
 	ringOverLL128  = "LL128"                   // of rings and trees over nodes
@@ -22,15 +21,13 @@ const (
 )
 
 // Before is what RCCL takes for a call before its own rings and trees, in the order in which it asks (rccl_wrap.cc:
-// rcclSelectAllReduce and its likes): kernels on windows, direct access, MSCCL files, hierarchies, sends and receives.
+// rcclSelectAllReduce and its likes): direct access, MSCCL files, hierarchies, sends and receives. Kernels on windows would come
+// first; but these GPUs have windows with NCCL_CUMEM_ENABLE=1 alone (misc/rocmwrap.cc: of itself for gfx1250 only).
 func (m *model) Before(c nccl.Call, f nccl.Forced, allowed func(topologies.Proto) bool) (all []nccl.Choice) {
 	kernel := func(name string) {
 		all = append(all, nccl.Choice{Family: name, Kernel: name, Protocol: topologies.Simple, Lacks: noProgram})
 	}
 	s, elem := m.system, cmp.Or(f.ElemBytes, 4)
-	if f.Registered == nccl.Window && m.onWindows(c, f) {
-		kernel(onWindows)
-	}
 	if m.accesses(c, f, elem) {
 		kernel(directAccess)
 		all[len(all)-1].ClockUS, all[len(all)-1].Evidence = m.measured(c, f)
@@ -56,25 +53,7 @@ func (m *model) Before(c nccl.Call, f nccl.Forced, allowed func(topologies.Proto
 	return all
 }
 
-// onWindows reports whether kernels on windows serve a call (isSymmetricKernelRequested). AMD's model of them peaks at 800 to
-// 1,200 GiB/s where the links of an MI300X carry 448 GB/s: it chooses, and times nothing.
-func (m *model) onWindows(c nccl.Call, f nccl.Forced) bool {
-	s, op := m.system, cmp.Or(f.Op, "sum")
-	if !m.release.symmetric || s.XGMI() != nccl.XGMIOfMI300 || s.Nodes() > 1 || !s.Joined() {
-		return false
-	}
-	switch c.Collective {
-	case "allgather":
-		return true
-	case "allreduce":
-		return op == "sum" && isFloat(f.DType)
-	case "reducescatter":
-		return (op == "sum" || op == "avg") && isFloat(f.DType)
-	}
-	return false
-}
-
-// isFloat reports whether direct access and kernels on windows sum a type; f32 where there is no name.
+// isFloat reports whether direct access has a type; f32 where there is no name.
 func isFloat(dtype string) bool {
 	switch dtype {
 	case "", "f32", "f16", "bf16":

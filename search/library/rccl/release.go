@@ -11,9 +11,8 @@ type Release struct {
 	// direct says that small all-gathers are sends and receives, and that small reduce-scatters in a node are LL.
 	direct bool
 	// ranges says that the protocol over nodes goes by the bytes of a rank.
-	ranges    bool
-	symmetric bool             // runs kernels on windows
-	access    map[string]int64 // the most bytes of direct access, by architecture; nil: it has none
+	ranges bool
+	access map[string]int64 // the most bytes of direct access, by architecture; nil: it has none
 }
 
 // releases by rising number. What a state of the sources has is a fact of it; which ROCm ships that state is said by AMD's
@@ -23,10 +22,10 @@ var releases = []*Release{
 	{Version: "2.26.6", ROCm: "7.0.0", number: 22606, files: true, ranges: true},
 	{Version: "2.27.7", ROCm: "7.1.0", number: 22707, files: true, ranges: true, direct: true},
 	{Version: "2.28.3-rocm7.11", ROCm: "7.11.0", number: 22803, files: true, ranges: true, direct: true},
-	{Version: "2.28.3", ROCm: "7.13.0", number: 22803, ranges: true, direct: true, symmetric: true},
-	{Version: "2.30.4", ROCm: "7.14.0", number: 23004, ranges: true, direct: true, symmetric: true, access: map[string]int64{"cdna3": 8 << 20, "cdna4": 64 << 20}},
-	{Version: "2.30.7", ROCm: "10.1.0", number: 23007, ranges: true, direct: true, symmetric: true, access: map[string]int64{"cdna3": 8 << 20, "cdna4": 128 << 20}},
-	{Version: "2.31.2", Unreleased: true, number: 23102, ranges: true, direct: true, symmetric: true, access: map[string]int64{"cdna3": 8 << 20, "cdna4": 128 << 20}},
+	{Version: "2.28.3", ROCm: "7.13.0", number: 22803, ranges: true, direct: true},
+	{Version: "2.30.4", ROCm: "7.14.0", number: 23004, ranges: true, direct: true, access: map[string]int64{"cdna3": 8 << 20, "cdna4": 64 << 20}},
+	{Version: "2.30.7", ROCm: "10.1.0", number: 23007, ranges: true, direct: true, access: map[string]int64{"cdna3": 8 << 20, "cdna4": 128 << 20}},
+	{Version: "2.31.2", Unreleased: true, number: 23102, ranges: true, direct: true, access: map[string]int64{"cdna3": 8 << 20, "cdna4": 128 << 20}},
 }
 
 // Releases lists the releases that have a row, by rising number. They are not to be changed.

@@ -108,25 +108,15 @@ func TestMeasuredDirectAccess(t *testing.T) {
 	}
 }
 
-// TestWindows: kernels on windows come first from ROCm 7.13 on, in a node, and have no time.
-func TestWindows(t *testing.T) {
-	for _, c := range []struct {
-		version    string
-		nodes      int
-		collective string
-		f          nccl.Forced
-		want       string
-	}{
-		{"2.27.7", 1, "allgather", nccl.Forced{}, "all-pairs"},
-		{"2.28.3", 1, "allgather", nccl.Forced{}, "symmetric kernel"},
-		{"2.30.7", 1, "allreduce", nccl.Forced{}, "symmetric kernel"},
-		{"2.30.7", 1, "allreduce", nccl.Forced{Op: "avg"}, "ring"},
-		{"2.30.7", 1, "reducescatter", nccl.Forced{Op: "avg"}, "symmetric kernel"},
-		{"2.30.7", 2, "allreduce", nccl.Forced{}, "LL128"},
-	} {
-		c.f.Registered = nccl.Window
-		if got := chooseBy(t, c.version, topotest.Resolve(t, "mi300x", c.nodes), c.collective, false, 1<<20, c.f)[0]; got.Family != c.want {
-			t.Errorf("%s, %s: %+v, want %s", c.version, c.collective, got, c.want)
+// TestWindowsChangeNothing: without settings these GPUs have none.
+func TestWindowsChangeNothing(t *testing.T) {
+	for _, of := range []string{"allreduce", "allgather", "reducescatter"} {
+		for bytes := int64(1 << 10); bytes <= 1<<30; bytes *= 4 {
+			top := topotest.Resolve(t, "mi300x", 1)
+			all := chooseBy(t, "2.30.7", top, of, false, bytes, nccl.Forced{})
+			if windows := chooseBy(t, "2.30.7", top, of, false, bytes, nccl.Forced{Registered: nccl.Window}); windows[0].Family != all[0].Family {
+				t.Errorf("%s of %d bytes: %+v on windows, else %+v", of, bytes, windows[0], all[0])
+			}
 		}
 	}
 }
