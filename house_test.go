@@ -37,6 +37,7 @@ var testOnly = []string{
 	"executor/cuda/internal/ptxtest",
 	"executor/executortest",
 	"executor/executortest/liar",
+	"executor/measured/measuredtest",
 	"internal/filetest",
 	"results/resultstest",
 	"topologies/topotest", "topologies/topotest/reported",

@@ -8,7 +8,6 @@ import (
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
-	"github.com/colltune/colltune/executor/sim"
 )
 
 // ownChoice is the algorithm that stands for the library deciding by itself.
@@ -28,7 +27,7 @@ type Capabilities struct {
 // describeExecutor asks the executors what they accept, and which algorithms of their own
 // they have. The simulator has none.
 func describeExecutor(ctx context.Context, pool *executor.Pool, name string, p *Problem) (*Capabilities, error) {
-	if name == sim.Name {
+	if executor.IsModel(name) {
 		return &Capabilities{Name: name}, nil
 	}
 	d, err := pool.Describe(ctx)
@@ -55,7 +54,7 @@ func (o *Options) known() Capabilities {
 
 // unknown reports whether a name may still be an algorithm of the executor's own: the
 // executor may have some and has not been asked.
-func (o *Options) unknown() bool { return o.Executor != sim.Name && o.Capabilities == nil }
+func (o *Options) unknown() bool { return !executor.IsModel(o.Executor) && o.Capabilities == nil }
 
 // isNative reports whether the executor has an algorithm of that name.
 func (o *Options) isNative(name string) bool {

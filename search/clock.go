@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search/library"
@@ -27,7 +28,7 @@ type Clock struct {
 // FromPlan's. memory is what a call may need, in bytes; 0: no limit.
 func NewClock(ctx context.Context, c *results.Campaign, memory int64) (*Clock, error) {
 	p, o, err := FromPlan(c.Plan())
-	if executor, _ := c.Executor(); err != nil || executor.Name != sim.Name {
+	if ran, _ := c.Executor(); err != nil || !executor.IsModel(ran.Name) {
 		return nil, err
 	}
 	if p, err = p.Defined(&o); err != nil {

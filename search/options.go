@@ -1,11 +1,10 @@
 package search
 
 import (
-	"cmp"
 	"runtime"
 	"time"
 
-	"github.com/colltune/colltune/executor/sim"
+	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
@@ -56,8 +55,8 @@ func (o *Options) jobs() int {
 	return o.Jobs
 }
 
-// simulates reports whether trials are simulated.
-func (o *Options) simulates() bool { return cmp.Or(o.Executor, sim.Name) == sim.Name }
+// simulates reports whether trials are simulated, as they are where no executor is named.
+func (o *Options) simulates() bool { return o.Executor == "" || executor.IsModel(o.Executor) }
 
 // building are the options for building programs, with a cache or none.
 func (o *Options) building(cache *program.Cache) program.Options {

@@ -23,13 +23,17 @@ func (r *request) eachPlacement(cache *program.Cache, expired deadline, do func(
 	for i := range placements {
 		one := &placements[i]
 		p := &placement{program.New(one.target(), r.options.building(cache)), one, &r.options, r.asked, expired, i, len(placements)}
-		err := do(p)
-		p.Close()
-		if err != nil {
+		if err := p.closing(do); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// closing does something with a placement and ends its solvers, whatever comes.
+func (p *placement) closing(do func(*placement) error) error {
+	defer p.Close()
+	return do(p)
 }
 
 // late returns a function that reports whether a stage begins nothing more, once a part

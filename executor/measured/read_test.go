@@ -5,48 +5,16 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"pgregory.net/rapid"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/colltune/colltune/executor/measured"
+	"github.com/colltune/colltune/executor/measured/measuredtest"
 )
-
-const (
-	ncclText = `# nThread 1 nGpus 8 minBytes 1024 maxBytes 2048 step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1 validation: 1 graph: 0
-# Collective test starting: all_gather_perf
-#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
-        1024            32     float    none      -1    10.00    0.10    0.09       0    11.00    0.09    0.08       0
-        2048            64     float    none      -1    12.00    0.17    0.15       3    13.00    0.16    0.14       0
-# Out of bounds values : 0 OK
-`
-	osuText = `# OSU MPI-CUDA Allgather Latency Test v7.3
-# Datatype: MPI_CHAR.
-# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
-128                     9.00              8.00             10.00        1000
-256                    14.00             13.00             15.00        1000
-`
-)
-
-// read reads one file stated as text is; the file has that content.
-func read(text, content string) ([]measured.Row, []string, error) {
-	s, err := measured.ParseSource(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	return measured.Read(s, []byte(content))
-}
-
-func mustRead(t *testing.T, text, content string) []measured.Row {
-	t.Helper()
-	rows, _, err := read(text, content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rows
-}
 
 // readBack fails unless rows that are written in the columns of a table are read as they were.
 func readBack(t interface{ Fatalf(string, ...any) }, rows []measured.Row) {
@@ -79,7 +47,7 @@ func TestOSUTitles(t *testing.T) {
 		"MPI Reduce_scatter":                        "reducescatter 128",
 		"NCCL-CUDA Broadcast":                       "broadcast 128",
 	} {
-		rows := mustRead(t, "mpi=o.txt,ranks=8", strings.Replace(osuText, "MPI-CUDA Allgather", title, 1))
+		rows := measuredtest.MustRead(t, "mpi=o.txt,ranks=8", strings.Replace(measuredtest.OSUText, "MPI-CUDA Allgather", title, 1))
 		if got := fmt.Sprint(rows[0].Collective, " ", rows[0].Bytes); got != want {
 			t.Errorf("%s: %s, want %s", title, got, want)
 		}
@@ -93,7 +61,7 @@ func TestOtherNames(t *testing.T) {
 		{"seconds and elements", "ranks,collective,dtype,count,time_s\n8,bcast,float32,256,0.5\n", "broadcast 8 1024 f32 500000"},
 		{"a mark before, blanks, a comment", "\ufeff# mine\nranks, collective, bytes, time_us\n8, allreduce, 1024, 5\n", "allreduce 8 1024  5"},
 	} {
-		rows, _, err := read("x=f.csv", c.text)
+		rows, _, err := measuredtest.Read("x=f.csv", c.text)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -126,14 +94,14 @@ func TestRefused(t *testing.T) {
 		{"stated otherwise", "x=f,ranks=4", head + "allreduce,8,1024,5\n", "f:2: ranks is 8 here, and stated as 4"},
 		{"nothing", "x=f", "", "f:1: want a line that names the columns"},
 		{"no rows", "x=f", head, "f:1: nothing was measured in it"},
-		{"mixed tools", "x=f", ncclText + osuText, "f:7: output of OSU micro-benchmarks and of nccl-tests in one file"},
-		{"OSU's ranks", "x=f", osuText, "f:4: ranks is not stated"},
-		{"OSU torn", "x=f,ranks=8", osuText + "512\n", `f:6: "512": want a size and a time`},
+		{"mixed tools", "x=f", measuredtest.NCCLText + measuredtest.OSUText, "f:7: output of OSU micro-benchmarks and of nccl-tests in one file"},
+		{"OSU's ranks", "x=f", measuredtest.OSUText, "f:4: ranks is not stated"},
+		{"OSU torn", "x=f,ranks=8", measuredtest.OSUText + "512\n", `f:6: "512": want a size and a time`},
 		{"OSU's bandwidth", "x=f,ranks=8", "# OSU MPI Bandwidth Test v7.1\n# Size      Bandwidth (MB/s)\n1  3.45\n", "f:1: "},
 		{"OSU without columns", "x=f,ranks=8", "# OSU MPI Allgather Latency Test v7.1\n1  3.45\n", "f:2: a row before the line"},
-		{"nccl-tests torn", "x=f", strings.Replace(ncclText, "    10.00    0.10", "    10.0", 1), "f:4: "},
+		{"nccl-tests torn", "x=f", strings.Replace(measuredtest.NCCLText, "    10.00    0.10", "    10.0", 1), "f:4: "},
 	} {
-		_, _, err := read(c.source, c.text)
+		_, _, err := measuredtest.Read(c.source, c.text)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %s", c.name, err, c.want)
 		}
@@ -187,11 +155,11 @@ func FuzzCSV(f *testing.F) {
 }
 
 func FuzzNCCLTests(f *testing.F) {
-	fuzz(f, ncclText, ncclJSON, "RCCL version : =cmd|calc\n"+ncclText, "RCCL version : "+strings.Repeat("x", 300)+"\n"+ncclText, strings.ReplaceAll(ncclText, "  1024 ", " 9223372036854775807 "), strings.ReplaceAll(ncclJSON, "4096", "-8"), "\ufeff"+ncclJSON)
+	fuzz(f, measuredtest.NCCLText, ncclJSON, "RCCL version : =cmd|calc\n"+measuredtest.NCCLText, "RCCL version : "+strings.Repeat("x", 300)+"\n"+measuredtest.NCCLText, strings.ReplaceAll(measuredtest.NCCLText, "  1024 ", " 9223372036854775807 "), strings.ReplaceAll(ncclJSON, "4096", "-8"), "\ufeff"+ncclJSON)
 }
 
 func FuzzOSU(f *testing.F) {
-	fuzz(f, osuText, strings.ReplaceAll(osuText, "Allgather", "Allreduce"), strings.ReplaceAll(osuText, "\n128 ", "\n4611686018427387905 "), "\ufeff"+osuText)
+	fuzz(f, measuredtest.OSUText, strings.ReplaceAll(measuredtest.OSUText, "Allgather", "Allreduce"), strings.ReplaceAll(measuredtest.OSUText, "\n128 ", "\n4611686018427387905 "), "\ufeff"+measuredtest.OSUText)
 }
 
 // The shapes of the files that are read, with %c, %w, %t and %d where counts, words, times and
@@ -234,12 +202,12 @@ func TestTablesAreReadBack(t *testing.T) {
 	for _, shape := range shapes {
 		t.Run(shape.name, func(t *testing.T) {
 			usual := strings.NewReplacer("%c", "8", "%w", "x", "%t", "5", "%d", "half").Replace(shape.text)
-			readBack(t, mustRead(t, shape.source, usual))
+			readBack(t, measuredtest.MustRead(t, shape.source, usual))
 			rapid.Check(t, func(t *rapid.T) {
 				name := rapid.SampledFrom([]string{"f", "a/=b.csv", strings.Repeat("ü", 120), "e\x1b[2J\xff.csv"}).Draw(t, "file")
 				source := strings.Replace(shape.source, "f", name, 1) + rapid.SampledFrom([]string{"", "", ",nodes=1,system=h200"}).Draw(t, "stated")
 				text := fill(t, shape.text)
-				rows, _, err := read(source, text)
+				rows, _, err := measuredtest.Read(source, text)
 				var at *measured.Error
 				if err == nil {
 					readBack(t, rows)
@@ -269,12 +237,12 @@ func TestRowsRefused(t *testing.T) {
 		{"f,ranks=8", moe + "sglang,0.5\x1b[2J,deepep,128,8,256,7168,1,35,67\n", `f:2: version: "sglang-0.5\x1b[2J": want text that can be printed`},
 		{"f,ranks=8", moe + "sglang,0.5,deepep,1.5,8,256,7168,1,35,67\n", `f:2: column num_token: "1.5": want a whole number from 1`},
 		{"f,ranks=8", moe + "sglang,0.5,deepep,1099511627776,1048576,256,7168,1,35,67\n", "f:2: ranks, tokens, top-k and hidden size: 8 × 1099511627776 × 1048576 × 7168: want"},
-		{"f,ranks=8", "a line\nRCCL version : =cmd|calc\n" + ncclText, `f:2: the library's version: "=cmd|calc": want a word that begins with`},
-		{"f,ranks=8", "RCCL version : " + strings.Repeat("x", 300) + "\n" + ncclText, "f:1: the library's version: \"xxxxxxxxxxxxxxxxxxxx\"… has 300 bytes: want at most 200"},
-		{"x=f,ranks=8", strings.Replace(ncclText, "  1024 ", " 9223372036854775807 ", 1), "f:4: size 9223372036854775807, count 32: want 0 to 1125899906842624, a PiB"},
+		{"f,ranks=8", "a line\nRCCL version : =cmd|calc\n" + measuredtest.NCCLText, `f:2: the library's version: "=cmd|calc": want a word that begins with`},
+		{"f,ranks=8", "RCCL version : " + strings.Repeat("x", 300) + "\n" + measuredtest.NCCLText, "f:1: the library's version: \"xxxxxxxxxxxxxxxxxxxx\"… has 300 bytes: want at most 200"},
+		{"x=f,ranks=8", strings.Replace(measuredtest.NCCLText, "  1024 ", " 9223372036854775807 ", 1), "f:4: size 9223372036854775807, count 32: want 0 to 1125899906842624, a PiB"},
 		{"x=f,ranks=8", strings.Replace(ncclJSON, "4096", "9223372036854775807", 1), "size 9223372036854775807, count 1024: want 0 to"},
 	} {
-		if _, _, err := read(c.source, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := measuredtest.Read(c.source, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v; want %s", c.text, err, c.want)
 		}
 	}
@@ -282,10 +250,10 @@ func TestRowsRefused(t *testing.T) {
 
 // A byte order mark, which programs of Windows put first, changes nothing.
 func TestByteOrderMark(t *testing.T) {
-	for name, text := range map[string]string{"OSU": osuText, "nccl-tests": ncclText, "JSON": ncclJSON, "CSV": "collective,ranks,bytes,time_us\nallreduce,8,1024,5\n",
+	for name, text := range map[string]string{"OSU": measuredtest.OSUText, "nccl-tests": measuredtest.NCCLText, "JSON": ncclJSON, "CSV": "collective,ranks,bytes,time_us\nallreduce,8,1024,5\n",
 		"MoE": "framework,version,kernel_source,num_token,num_topk,num_experts,hidden_size,dispatch_avg_t_us,combine_avg_t_us\nsglang,0.5,x,128,8,256,7168,35,67\n"} {
-		want := fmt.Sprint(mustRead(t, "x=f,ranks=8", text))
-		if got := fmt.Sprint(mustRead(t, "x=f,ranks=8", "\ufeff"+text)); got != want {
+		want := fmt.Sprint(measuredtest.MustRead(t, "x=f,ranks=8", text))
+		if got := fmt.Sprint(measuredtest.MustRead(t, "x=f,ranks=8", "\ufeff"+text)); got != want {
 			t.Errorf("%s with a mark:\n%s\nwant\n%s", name, got, want)
 		}
 	}

@@ -233,7 +233,7 @@ func (r *Reader) Run(f *measured.Run, p *ir.Program) (t Table, err error) {
 	}
 	wrong, simulated, hang := 0, 0, 0
 	for _, row := range rows {
-		if row.Executor == sim.Name {
+		if executor.IsModel(row.Executor) {
 			simulated++
 		}
 		switch {
@@ -316,7 +316,7 @@ func (r *Reader) Campaign(dir string, c *results.Campaign) (t Table, err error) 
 		t.Points = append(t.Points, Point{Bytes: call.Bytes, Name: name, Protocol: protocol, Tile: call.TileBytes, Program: programs[call.Program], MeasuredUS: call.timeUS})
 	}
 	switch e, _ := c.Executor(); {
-	case e.Name == sim.Name:
+	case executor.IsModel(e.Name):
 		r.remark(&t, len(t.Points), notMeasured)
 	case e.OtherLinks || e.SharedGPUs(len(t.Topology.Ranks)) > 0:
 		r.remark(&t, len(t.Points), "measured by executor "+e.Name+" without this system's links")

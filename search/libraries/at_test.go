@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/executor/measured"
+	"github.com/colltune/colltune/executor/measured/measuredtest"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -22,7 +23,7 @@ allreduce,8,1024,b,20,20,20
 allreduce,8,4096,b,20,20,20
 allreduce,8,2048,c,90,90,90
 `
-	table, _ := libraries.Build(mustRead(t, "f.csv", text), libraries.DefaultEqual)
+	table, _ := libraries.Build(measuredtest.MustRead(t, "f.csv", text), libraries.DefaultEqual)
 	curves, err := table.Curves(libraries.Query{Collective: "allreduce", Ranks: 8})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +62,7 @@ func TestRegionsAreExact(t *testing.T) {
 		for range rapid.IntRange(1, 12).Draw(t, "rows") {
 			fmt.Fprintf(&b, "allgather,4,%d,%c,%d\n", rapid.IntRange(1, 120).Draw(t, "bytes"), 'a'+rune(rapid.IntRange(0, 3).Draw(t, "library")), rapid.IntRange(1, 9).Draw(t, "us"))
 		}
-		rows, _, err := read("f.csv", b.String())
+		rows, _, err := measuredtest.Read("f.csv", b.String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +112,7 @@ allreduce,8,1,1024,f32,a,10
 allreduce,8,2,1024,f32,a,10
 allreduce,8,2,1024,bf16,a,10
 `
-	table, _ := libraries.Build(mustRead(t, "f.csv", text), libraries.DefaultEqual)
+	table, _ := libraries.Build(measuredtest.MustRead(t, "f.csv", text), libraries.DefaultEqual)
 	var two, half measured.Conditions
 	two[measured.Nodes], half[measured.Nodes] = "2", "2"
 	half[measured.DType] = "f16"
@@ -138,7 +139,7 @@ func TestTableRegions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, _ := libraries.Build(mustRead(t, system, string(text)), libraries.DefaultEqual)
+		table, _ := libraries.Build(measuredtest.MustRead(t, system, string(text)), libraries.DefaultEqual)
 		won := table.Regions()
 		for i, w := range won {
 			if w.First > w.Last || i > 0 && won[i-1].Best.Ranks == w.Best.Ranks && w.First <= won[i-1].Last {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/colltune/colltune/executor/measured/measuredtest"
 	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/search/libraries"
 )
@@ -26,7 +27,7 @@ allreduce,8,8192,nccl,2.29,10.2,10.2,10.2
 allreduce,8,1024,vllm,1,5,5,5
 `
 	build := func(text string) *libraries.Table {
-		table, _ := libraries.Build(mustRead(t, "f.csv", text), nil)
+		table, _ := libraries.Build(measuredtest.MustRead(t, "f.csv", text), nil)
 		return table
 	}
 	var got []string

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/executor/measured"
+	"github.com/colltune/colltune/executor/measured/measuredtest"
 	"github.com/colltune/colltune/results/tuning"
 	"github.com/colltune/colltune/search/libraries"
 )
@@ -24,7 +25,7 @@ func drawTable(t *rapid.T, names []string) (*libraries.Table, []int64) {
 			fmt.Fprintf(&b, "allreduce,8,1,h200,%d,f32,%s,%d\n", bytes, name, rapid.IntRange(1, 40).Draw(t, "us"))
 		}
 	}
-	rows, _, err := read("f.csv", b.String())
+	rows, _, err := measuredtest.Read("f.csv", b.String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package libraries_test
 import (
 	"bytes"
 	"fmt"
-	"github.com/colltune/colltune/results/resultstest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,52 +15,20 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/executor/measured"
+	"github.com/colltune/colltune/executor/measured/measuredtest"
+	"github.com/colltune/colltune/results/resultstest"
 	"github.com/colltune/colltune/search/libraries"
 )
 
-const (
-	ncclText = `# nThread 1 nGpus 8 minBytes 1024 maxBytes 2048 step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1 validation: 1 graph: 0
-# Collective test starting: all_gather_perf
-#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
-        1024            32     float    none      -1    10.00    0.10    0.09       0    11.00    0.09    0.08       0
-        2048            64     float    none      -1    12.00    0.17    0.15       3    13.00    0.16    0.14       0
-# Out of bounds values : 0 OK
-`
-	osuText = `# OSU MPI-CUDA Allgather Latency Test v7.3
-# Datatype: MPI_CHAR.
-# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
-128                     9.00              8.00             10.00        1000
-256                    14.00             13.00             15.00        1000
-`
-)
-
-// read reads one file stated as text is; the file has that content.
-func read(text, content string) ([]measured.Row, []string, error) {
-	s, err := measured.ParseSource(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	return measured.Read(s, []byte(content))
-}
-
-func mustRead(t *testing.T, text, content string) []measured.Row {
-	t.Helper()
-	rows, _, err := read(text, content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rows
-}
-
 func TestSizesMeet(t *testing.T) {
-	nccl, notes, err := read("nccl=a.txt,ranks=8", ncclText)
+	nccl, notes, err := measuredtest.Read("nccl=a.txt,ranks=8", measuredtest.NCCLText)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(nccl) != 3 || len(notes) != 1 || !strings.Contains(notes[0], "1 time with wrong data") {
 		t.Errorf("%d rows, notes %q: want 3, and the wrong one noted", len(nccl), notes)
 	}
-	mpi := mustRead(t, "mpi=o.txt,ranks=8", osuText)
+	mpi := measuredtest.MustRead(t, "mpi=o.txt,ranks=8", measuredtest.OSUText)
 	table, warnings := libraries.Build(slices.Concat(nccl, mpi), libraries.DefaultEqual)
 	if len(warnings) > 0 {
 		t.Errorf("warnings %q", warnings)
@@ -85,7 +52,7 @@ allreduce,8,2048,nccl,2.29.2,10
 allreduce,8,2048,nccl,2.29.2,13
 allreduce,8,1024,nccl,2.28.9,10.5
 `
-	table, warnings := libraries.Build(mustRead(t, "f.csv", text), nil)
+	table, warnings := libraries.Build(measuredtest.MustRead(t, "f.csv", text), nil)
 	if len(table.Rows) != 3 {
 		t.Fatalf("%d rows: want 3: versions are entries of their own", len(table.Rows))
 	}
@@ -110,7 +77,7 @@ allreduce,8,1024,ours,bf16,1,simulated,8
 allgather,8,1024,mpi,,1,,8
 allgather,8,1024,nccl,half,1,,8
 `
-	table, warnings := libraries.Build(mustRead(t, "f.csv", text), libraries.DefaultEqual)
+	table, warnings := libraries.Build(measuredtest.MustRead(t, "f.csv", text), libraries.DefaultEqual)
 	got := strings.Join(warnings, "\n")
 	for _, want := range []string{"nodes of allreduce is stated at", "simulated times compete with measured ones at 1 call"} {
 		if !strings.Contains(got, want) {
@@ -155,7 +122,7 @@ func TestRoundTrip(t *testing.T) {
 			}
 			return b.String()
 		}
-		rows, _, err := read("f.csv", text())
+		rows, _, err := measuredtest.Read("f.csv", text())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +157,7 @@ func TestNoLibraryIsBestEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		table, _ := libraries.Build(mustRead(t, file+",system="+system, string(text)), libraries.DefaultEqual)
+		table, _ := libraries.Build(measuredtest.MustRead(t, file+",system="+system, string(text)), libraries.DefaultEqual)
 		best := map[string]map[string]bool{}
 		for _, c := range table.Choices(0) {
 			if c.Best.Collective == "allreduce" && c.Best.Width() == 2 {
@@ -230,7 +197,7 @@ func TestManyRows(t *testing.T) {
 	text := manyRows(n)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	table, _ := libraries.Build(mustRead(t, "f.csv", text), libraries.DefaultEqual)
+	table, _ := libraries.Build(measuredtest.MustRead(t, "f.csv", text), libraries.DefaultEqual)
 	choices := table.Choices(0)
 	runtime.ReadMemStats(&after)
 	if len(table.Rows) != n || len(choices) != n/50 {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/executor/measured"
+	"github.com/colltune/colltune/executor/measured/measuredtest"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -24,7 +25,7 @@ func TestNext(t *testing.T) {
 		text += fmt.Sprintf("allreduce,8,%d,nccl,%d\n", bytes, 20+bytes/4096)
 	}
 	text += "allreduce,8,1024,vllm,4\nallreduce,8,1048576,vllm,900\n"
-	table, _ := libraries.Build(mustRead(t, "f.csv", text), nil)
+	table, _ := libraries.Build(measuredtest.MustRead(t, "f.csv", text), nil)
 	curves, err := table.Curves(libraries.Query{Collective: "allreduce", Ranks: 8})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +119,7 @@ type recorded struct {
 }
 
 func recordedOf(t *testing.T, system, text string, ranks int) *recorded {
-	table, _ := libraries.Build(mustRead(t, system, text), libraries.DefaultEqual)
+	table, _ := libraries.Build(measuredtest.MustRead(t, system, text), libraries.DefaultEqual)
 	all := &recorded{best: map[int64]float64{}}
 	rows := slices.DeleteFunc(slices.Clone(table.Rows), func(r measured.Row) bool {
 		repeats := r.Library == "sglang" && r.Conditions[measured.Kernel] == "TRTLLM" // trtllm's rows
@@ -184,7 +185,7 @@ func TestNextIsBounded(t *testing.T) {
 	for v := range 300 {
 		text += fmt.Sprintf("allreduce,8,1024,nccl,%d,20\n", v)
 	}
-	table, _ := libraries.Build(mustRead(t, "f.csv", text), nil)
+	table, _ := libraries.Build(measuredtest.MustRead(t, "f.csv", text), nil)
 	curves, err := table.Curves(libraries.Query{Collective: "allreduce", Ranks: 8})
 	if err != nil {
 		t.Fatal(err)

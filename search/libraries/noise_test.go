@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/executor/measured"
+	"github.com/colltune/colltune/executor/measured/measuredtest"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -33,7 +34,7 @@ func TestNoiseIsTheFiles(t *testing.T) {
 		for i := range c.repeats {
 			fmt.Fprintf(&b, "allgather,8,%d,c,10\nallgather,8,%d,c,%v\n", 2048<<i, 2048<<i, 10*c.spread)
 		}
-		table, _ := libraries.Build(mustRead(t, "f.csv", b.String()), libraries.DefaultEqual)
+		table, _ := libraries.Build(measuredtest.MustRead(t, "f.csv", b.String()), libraries.DefaultEqual)
 		choice := table.Choices(0)[0]
 		low, high := choice.Best.Interval()
 		if choice.Near != c.same || low >= 100 || high <= 100 {
@@ -50,7 +51,7 @@ func TestFrameworksEndAtTheirLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, _ := libraries.Build(mustRead(t, system+",system="+system, string(text)), libraries.DefaultEqual)
+		table, _ := libraries.Build(measuredtest.MustRead(t, system+",system="+system, string(text)), libraries.DefaultEqual)
 		beyond := 0
 		for _, c := range table.Choices(0) {
 			ratio := 2.0

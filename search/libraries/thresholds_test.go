@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/executor/measured"
+	"github.com/colltune/colltune/executor/measured/measuredtest"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results/tuning"
 	"github.com/colltune/colltune/search/libraries"
@@ -187,7 +188,7 @@ func TestThresholdsShipped(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tables[s.system], _ = libraries.Build(mustRead(t, s.system+",system="+s.system, string(text)), libraries.DefaultEqual)
+			tables[s.system], _ = libraries.Build(measuredtest.MustRead(t, s.system+",system="+s.system, string(text)), libraries.DefaultEqual)
 		}
 		verdict, rows := judge(t, s, tables[s.system])
 		ends := "excluded"
