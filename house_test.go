@@ -40,6 +40,7 @@ var testOnly = []string{
 	"executor/measured/measuredtest",
 	"internal/filetest",
 	"results/resultstest",
+	"results/tuning/tuningtest",
 	"topologies/topotest", "topologies/topotest/reported",
 }
 

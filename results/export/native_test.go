@@ -12,6 +12,7 @@ import (
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/resultstest"
 	"github.com/colltune/colltune/results/tuning"
+	"github.com/colltune/colltune/results/tuning/tuningtest"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -71,7 +72,7 @@ func TestTunerLeavesToNCCL(t *testing.T) {
 		t.Errorf("left %v of %+v", left, report.Gaps)
 	}
 	format, _ := tuning.Named("nccl-tuner-csv")
-	reader, err := format.Read("f", []byte(text))
+	reader, err := tuningtest.Read(format.Name, "f", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

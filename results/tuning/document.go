@@ -1,7 +1,5 @@
 package tuning
 
-import "encoding/json"
-
 // DocumentSchema names the form of the file that says everything.
 const DocumentSchema = "colltune.tuning/v1"
 
@@ -23,26 +21,4 @@ var document = Format{
 	Write: func(rules []Rule, o Options) ([]File, []string) {
 		return []File{{"colltune-table.json", indented(rulesDocument{DocumentSchema, o.Head, rules})}}, nil
 	},
-	Read: func(name string, text []byte) (Reader, error) {
-		var d rulesDocument
-		if err := json.Unmarshal(text, &d); err != nil {
-			return nil, jsonError(name, text, err)
-		}
-		if d.Schema != DocumentSchema {
-			return nil, lineError(name, 1, "is of %.40q: want %s", d.Schema, DocumentSchema)
-		}
-		return ruleList(d.Rules), nil
-	},
-}
-
-type ruleList []Rule
-
-// Choose returns the first rule that matches.
-func (l ruleList) Choose(call Scope, bytes int64) (Config, bool) {
-	for _, r := range l {
-		if r.Scope == call && bytes >= r.First && bytes <= r.Last {
-			return r.Config, true
-		}
-	}
-	return Config{}, false
 }

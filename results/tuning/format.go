@@ -42,7 +42,6 @@ type Format struct {
 	// Write makes the files of rules that Lacks admits, in order of scope and size, without
 	// overlaps. told says where the files differ from the rules.
 	Write func(rules []Rule, o Options) (files []File, told []string)
-	Read  func(name string, text []byte) (Reader, error)
 }
 
 // Ran returns what ran in a call of which a framework was measured: as it ships, it goes by

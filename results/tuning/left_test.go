@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/results/tuning"
+	"github.com/colltune/colltune/results/tuning/tuningtest"
 )
 
 // A file of WithLeft has a row for every call over the ranks of its rules: theirs, and else
@@ -42,7 +43,7 @@ func TestEveryCallHasARow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reader, err := f.Read("f", tuning.TunerText(all, []string{"made by a test"}))
+		reader, err := tuningtest.Read(f.Name, "f", tuning.TunerText(all, []string{"made by a test"}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,8 +1,6 @@
 package tuning
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +31,6 @@ var mscclppTuning = Format{
 	},
 	System: skuOf,
 	Write:  writeMSCCLPP,
-	Read:   func(name string, text []byte) (Reader, error) { return readMSCCLPP(name, text) },
 }
 
 // knownSKUs are the names of GPUs that MSCCL++ finds within others.
@@ -115,106 +112,4 @@ func writeMSCCLPP(rules []Rule, o Options) (_ []File, told []string) {
 		told = append(told, fmt.Sprintf("%s: the file goes on below %d bytes with %s, and beyond %d with %s", s, of[0].First, of[0].Kernel, of[len(of)-1].Last, of[len(of)-1].Kernel))
 	}
 	return []File{{"colltune-table-mscclpp.json", indented(d)}}, told
-}
-
-// mscclppStore is a tuned configuration: of a profile, the entries of each collective by
-// rising size.
-type mscclppStore []mscclppProfile
-
-func readMSCCLPP(name string, text []byte) (Reader, error) {
-	var d struct {
-		Profiles *[]struct {
-			SKU         *string
-			Scale       *int
-			Collectives map[string]json.RawMessage
-		}
-	}
-	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, jsonError(name, text, err)
-	}
-	if d.Profiles == nil {
-		return nil, lineError(name, 1, "has no list profiles")
-	}
-	var store mscclppStore
-	for i, p := range *d.Profiles {
-		profile := mscclppProfile{Collectives: map[string][]mscclppEntry{}}
-		if p.SKU != nil {
-			profile.SKU = skuOf(*p.SKU)
-		}
-		if p.Scale != nil {
-			if profile.Scale = *p.Scale; profile.Scale <= 0 {
-				return nil, lineError(name, 1, "profiles[%d]: scale %d: want a positive number", i, profile.Scale)
-			}
-		}
-		for collective, raw := range p.Collectives {
-			all, err := mscclppEntries(raw)
-			if err != nil {
-				return nil, lineError(name, 1, "profiles[%d], %.40q: %v", i, collective, err)
-			}
-			profile.Collectives[collective] = all
-		}
-		// Of equal profiles the last counts, in the first one's place.
-		if at := slices.IndexFunc(store, func(o mscclppProfile) bool { return o.SKU == profile.SKU && o.Scale == profile.Scale }); at >= 0 {
-			store[at] = profile
-		} else if store = append(store, profile); len(store) > maxEntries {
-			return nil, lineError(name, 1, "more than %d profiles", maxEntries)
-		}
-	}
-	return store, nil
-}
-
-// mscclppEntries reads the entries of a collective: a list, or a list named configs.
-func mscclppEntries(raw json.RawMessage) (all []mscclppEntry, err error) {
-	var within struct{ Configs json.RawMessage }
-	if json.Unmarshal(raw, &within) == nil {
-		if raw = within.Configs; raw == nil {
-			return nil, nil
-		}
-	}
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, err
-	}
-	for _, e := range all {
-		if e.Size <= 0 || e.Algorithm == "" {
-			return nil, fmt.Errorf("want entries with an algorithm and a positive message_size")
-		}
-	}
-	slices.SortStableFunc(all, func(a, b mscclppEntry) int { return cmp.Compare(a.Size, b.Size) })
-	for i := range all[:max(len(all)-1, 0)] {
-		if all[i].Size == all[i+1].Size && all[i] != all[i+1] {
-			return nil, fmt.Errorf("two entries of message_size %d, which MSCCL++ cannot put into order", all[i].Size)
-		}
-	}
-	return all, nil
-}
-
-// Choose asks the profiles that match, those of both GPU and ranks first.
-func (s mscclppStore) Choose(call Scope, bytes int64) (Config, bool) {
-	for specific := 2; specific >= 0; specific-- {
-		for _, p := range s {
-			n := 0
-			if p.SKU != "" {
-				n++
-			}
-			if p.Scale != 0 {
-				n++
-			}
-			if n != specific || p.SKU != "" && p.SKU != skuOf(call.System) || p.Scale != 0 && p.Scale != call.Ranks {
-				continue
-			}
-			all := p.Collectives[call.Collective]
-			if len(all) == 0 {
-				continue
-			}
-			size := bytes / inputs(call)
-			// The first entry that is not below the size: it, or the one before.
-			i, found := slices.BinarySearchFunc(all, size, func(e mscclppEntry, size int64) int { return cmp.Compare(e.Size, size) })
-			if !found && i > 0 {
-				i--
-			}
-			e := all[i]
-			return Config{Library: "mscclpp", Kernel: e.Algorithm, Channels: e.Blocks, Threads: e.Threads, Registered: e.Registered}, true
-		}
-	}
-	return Config{}, false
 }

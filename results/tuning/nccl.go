@@ -4,40 +4,39 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// NCCL's algorithms and protocols as its example tuner and NCCLX spell them, by our names.
-// The example silently takes a name that it does not know for another.
+// NCCL's algorithms as its example tuner and NCCLX spell them, and its protocols, of which
+// these have small letters. The example silently takes a name that it does not know for another.
 var (
-	algorithmNames = spellings{
-		{"tree", "tree"}, {"ring", "ring"}, {"collnetdirect", "collnet_direct"}, {"collnetchain", "collnet_chain"},
-		{"nvls", "nvls"}, {"nvlstree", "nvls_tree"}, {"pat", "pat"},
-	}
-	protocolNames = spellings{{"LL", "ll"}, {"LL128", "ll128"}, {"Simple", "simple"}}
+	algorithmNames = []string{"tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat"}
+	protocolNames  = []string{"LL", "LL128", "Simple"}
 )
-
-type spellings []struct{ ours, theirs string }
 
 // TunerCollectives are the collectives for which NCCL asks a tuner.
 var TunerCollectives = []string{"broadcast", "reduce", "allgather", "reducescatter", "allreduce"}
 
+// plain is a name of an algorithm in any spelling as ours.
+func plain(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "") }
+
 // tunerAlgorithm and tunerProtocol spell ours as theirs; "": there is none.
 func tunerAlgorithm(kernel string) string {
-	key := strings.ReplaceAll(strings.ToLower(kernel), "_", "")
-	for _, n := range algorithmNames {
-		if n.ours == key {
-			return n.theirs
+	for _, name := range algorithmNames {
+		if plain(name) == plain(kernel) {
+			return name
 		}
 	}
 	return ""
 }
 
-func tunerProtocol(protocol string) string {
-	for _, n := range protocolNames {
-		if strings.EqualFold(n.ours, protocol) {
-			return n.theirs
+func tunerProtocol(protocol string) string { return strings.ToLower(knownProtocol(protocol)) }
+
+// knownProtocol is a protocol as ours, whatever its letters' case; "": it is none.
+func knownProtocol(protocol string) string {
+	for _, name := range protocolNames {
+		if strings.EqualFold(name, protocol) {
+			return name
 		}
 	}
 	return ""
@@ -46,16 +45,6 @@ func tunerProtocol(protocol string) string {
 // Tunable reports whether a row of a tuner can name an algorithm and a protocol.
 func Tunable(kernel, protocol string) bool {
 	return tunerAlgorithm(kernel) != "" && tunerProtocol(protocol) != ""
-}
-
-// ours spells theirs as ours; ok: the name is known.
-func (s spellings) ours(name string) (_ string, ok bool) {
-	for _, n := range s {
-		if n.theirs == name {
-			return n.ours, true
-		}
-	}
-	return "", false
 }
 
 // ncclTuner is the configuration of NCCL's example tuner plugin (plugins/tuner/example/plugin.c
@@ -70,7 +59,6 @@ var ncclTuner = Format{
 	Write: func(rules []Rule, o Options) ([]File, []string) {
 		return []File{{"colltune-table-nccl-tuner.conf", TunerText(rules, o.Head)}}, nil
 	},
-	Read: func(name string, text []byte) (Reader, error) { return readTuner(text, "nccl", 1), nil },
 }
 
 // ownChoice is Format.Own of a tuner's file: rows of the library that name none of its
@@ -97,10 +85,7 @@ func tunerLacks(s Scope, c Config, library string, channels bool) string {
 }
 
 func tunerSame(c Config) Config {
-	same := Config{Library: c.Library, Channels: c.Channels}
-	same.Kernel, _ = algorithmNames.ours(tunerAlgorithm(c.Kernel))
-	same.Protocol, _ = protocolNames.ours(tunerProtocol(c.Protocol))
-	return same
+	return Config{Library: c.Library, Channels: c.Channels, Kernel: plain(tunerAlgorithm(c.Kernel)), Protocol: knownProtocol(c.Protocol)}
 }
 
 // TunerLine is a row of the example's file: of the sizes of a rule, nodes and ranks.
@@ -126,106 +111,4 @@ func TunerText(rules []Rule, head []string) []byte {
 		b.WriteString(TunerLine(r) + "\n")
 	}
 	return b.Bytes()
-}
-
-// tunerRow is a row as the example keeps it.
-type tunerRow struct {
-	collective          string
-	min, max            uint64
-	algorithm, protocol string
-	channels            int
-	nodes, ranks        int // −1: any
-}
-
-type tunerFile struct {
-	library  string
-	channels int // where no row sets them
-	rows     []tunerRow
-}
-
-// readTuner reads as the example does, which knows no error: it takes lines in pieces of 255
-// bytes, leaves out those of fewer than 8 fields, takes an unknown collective for an
-// all-reduce, an unknown algorithm for a ring and an unknown protocol for Simple, and of a
-// number what it begins with.
-func readTuner(text []byte, library string, channels int) Reader {
-	const piece = 255
-	f := &tunerFile{library: library, channels: channels}
-	for len(text) > 0 {
-		n := bytes.IndexByte(text, '\n') + 1
-		if n == 0 {
-			n = len(text)
-		}
-		n = min(n, piece)
-		line := string(text[:n])
-		text = text[n:]
-		if i := strings.IndexByte(line, 0); i >= 0 {
-			line = line[:i]
-		}
-		if line == "" || line[0] == '#' || line[0] == '\n' {
-			continue
-		}
-		line, _, _ = strings.Cut(line, "\n")
-		var fields []string
-		for _, field := range strings.Split(line, ",") {
-			if field != "" && len(fields) < 10 { // of commas in a row, one counts
-				fields = append(fields, strings.Trim(field, " \t"))
-			}
-		}
-		if len(fields) < 8 || len(f.rows) == maxEntries {
-			continue
-		}
-		row := tunerRow{collective: fields[0], min: number(fields[1]), max: number(fields[2]), algorithm: "ring", protocol: "Simple",
-			channels: whole(fields[5]), nodes: whole(fields[6]), ranks: whole(fields[7])}
-		if !slices.Contains(TunerCollectives, row.collective) {
-			row.collective = "allreduce"
-		}
-		if name, ok := algorithmNames.ours(fields[3]); ok {
-			row.algorithm = name
-		}
-		if name, ok := protocolNames.ours(fields[4]); ok {
-			row.protocol = name
-		}
-		if len(fields) > 8 && whole(fields[8]) != -1 && whole(fields[8]) != 1 || len(fields) > 9 && whole(fields[9]) != -1 && whole(fields[9]) != 0 {
-			continue // for calls in groups, or with registered buffers, alone
-		}
-		f.rows = append(f.rows, row)
-	}
-	return f
-}
-
-// number is what strtoull makes of a text, and whole what atoi does.
-func number(s string) uint64 {
-	s = strings.TrimPrefix(strings.TrimLeft(s, " \t\v\f\r"), "+")
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	v, err := strconv.ParseUint(s[:n], 10, 64)
-	if err != nil && n > 0 {
-		return ^uint64(0)
-	}
-	return v
-}
-
-func whole(s string) int {
-	s = strings.TrimLeft(s, " \t\v\f\r")
-	if rest, negative := strings.CutPrefix(s, "-"); negative {
-		return -int(int32(number(rest)))
-	}
-	return int(int32(number(s)))
-}
-
-// Choose returns what the first row that matches says.
-func (f *tunerFile) Choose(call Scope, bytes int64) (Config, bool) {
-	matches := func(want, have int) bool { return want == -1 || want == have }
-	for _, r := range f.rows {
-		if r.collective == call.Collective && uint64(bytes) >= r.min && uint64(bytes) <= r.max && matches(r.nodes, call.Nodes) && matches(r.ranks, call.Ranks) {
-			c := Config{Library: f.library, Kernel: r.algorithm, Protocol: r.protocol, Channels: f.channels}
-			if r.channels != -1 {
-				c.Channels = r.channels
-			}
-			return c, true
-		}
-	}
-	return Config{Library: f.library, Channels: f.channels}, false // of the library's own choice
 }

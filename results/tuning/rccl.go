@@ -18,7 +18,6 @@ var rcclConf = Format{
 	Same:    tunerSame, Nodes: true, System: gfxOf,
 	Own:   ownChoice("rccl"),
 	Write: writeRCCL,
-	Read:  func(name string, text []byte) (Reader, error) { return readTuner(text, "rccl", 0), nil },
 }
 
 // architectures of AMD.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/results/tuning"
+	"github.com/colltune/colltune/results/tuning/tuningtest"
 )
 
 // A file takes the place of AMD's rows, so that it has them where it has none of its own, on
@@ -34,7 +35,7 @@ func TestVendorsRowsFillTheGaps(t *testing.T) {
 				t.Errorf("%s: %q is not told: %q\n%s", c.system, want, told, text)
 			}
 		}
-		reader, err := f.Read("f", files[0].Text)
+		reader, err := tuningtest.Read(f.Name, "f", files[0].Text)
 		if err != nil {
 			t.Fatal(err)
 		}

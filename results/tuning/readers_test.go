@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/results/tuning"
+	"github.com/colltune/colltune/results/tuning/tuningtest"
 )
 
 // Readers do what the libraries' do, with files that nobody here wrote.
@@ -125,12 +126,12 @@ SYMM_MEM_ALL_REDUCE_MAX_SIZES = {
 
 func answer(c tuning.Config) string { return fmt.Sprintf("%s %s %d", c.Kernel, c.Protocol, c.Channels) }
 
-func readText(format, text string) (tuning.Reader, error) {
+func readText(format, text string) (tuningtest.Reader, error) {
 	f, err := tuning.Named(format)
 	if err != nil {
 		return nil, err
 	}
-	return f.Read("f", []byte(text))
+	return tuningtest.Read(f.Name, "f", []byte(text))
 }
 
 // A file that its library would refuse is refused, with its line.
@@ -222,7 +223,7 @@ func TestOracles(t *testing.T) {
 				if err := os.WriteFile(file, []byte(content), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				reader, err := f.Read(file, []byte(content))
+				reader, err := tuningtest.Read(f.Name, file, []byte(content))
 				for _, r := range rules {
 					var at []int64
 					for _, n := range []int64{1, r.First - 1, r.First, r.First + 1, r.Last - 1, r.Last, r.Last + 1, 1 << 40} {
@@ -259,7 +260,7 @@ func FuzzReaders(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, i uint8, text []byte) {
 		format := &tuning.Formats[int(i)%len(tuning.Formats)]
-		reader, err := format.Read("file", text)
+		reader, err := tuningtest.Read(format.Name, "file", text)
 		if err != nil {
 			if !strings.Contains(err.Error(), "file:") {
 				t.Fatalf("%s: %v: want the file's name and a line", format.Name, err)

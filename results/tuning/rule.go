@@ -32,9 +32,3 @@ type File struct {
 	Name string
 	Text []byte
 }
-
-// Reader answers as the library that loads a file. A Config has what the file says, and no
-// more. ok is false where the library is left to its own choice, but for channels that c has.
-type Reader interface {
-	Choose(call Scope, bytes int64) (c Config, ok bool)
-}

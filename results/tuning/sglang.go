@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -20,7 +19,6 @@ var sglang = Format{
 	Same:    func(c Config) Config { return Config{Library: "sglang", Kernel: sglangKernels[sglangRung(c)]} },
 	Rung:    sglangRung,
 	Write:   writeSGLang,
-	Read:    func(name string, text []byte) (Reader, error) { return readSGLang(name, text) },
 }
 
 // The rungs, in the order in which SGLang tries them. own is SGLang's choice among kernels.
@@ -117,44 +115,3 @@ func writeSGLang(rules []Rule, o Options) (files []File, told []string) {
 
 // kib is a size in KiB, rounded down: SGLang's limits are inclusive.
 func kib(bytes int64) int64 { return bytes >> 10 }
-
-type sglangEnv struct{ push, most, pull int64 } // in bytes; −1: not set
-
-func readSGLang(name string, text []byte) (Reader, error) {
-	v, err := variables(name, text)
-	if err != nil {
-		return nil, err
-	}
-	e := sglangEnv{-1, sglangDefault << 10, -1}
-	for key, into := range map[string]*int64{sglangMost: &e.most, sglangForcedPush: &e.push, sglangForcedPull: &e.pull} {
-		if value, ok := v[key]; ok {
-			n, err := strconv.ParseInt(value, 10, 40)
-			if err != nil {
-				return nil, lineError(name, 1, "%s=%.20q: want a whole number", key, value)
-			}
-			*into = n << 10
-		}
-	}
-	return e, nil
-}
-
-// Choose goes down the rungs. Tables of SGLang's own for a GPU, which can lower limits that
-// are not forced, are not known here.
-func (e sglangEnv) Choose(call Scope, bytes int64) (Config, bool) {
-	if call.Collective != "allreduce" {
-		return Config{}, false
-	}
-	most := max(e.most, sglangLeast)
-	if e.pull >= 0 {
-		most = e.pull
-	}
-	rung := sglangNCCL
-	switch {
-	case bytes%16 != 0:
-	case bytes <= e.push:
-		rung = sglangPush
-	case bytes <= most:
-		rung = sglangOwn
-	}
-	return Config{Library: "sglang", Kernel: sglangKernels[rung]}, true
-}

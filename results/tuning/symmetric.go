@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/colltune/colltune/internal/ncclnames"
@@ -68,23 +67,6 @@ var ncclSymmetric = Format{
 		}
 		return files, told
 	},
-	Read: func(name string, text []byte) (Reader, error) {
-		v, err := variables(name, text)
-		if err != nil {
-			return nil, err
-		}
-		value, set := v["NCCL_SYM_KERNEL"]
-		collective, kernel, prefixed := strings.Cut(value, ":")
-		if !prefixed {
-			collective, kernel = "", value
-		}
-		ctas, _ := strconv.Atoi(v["NCCL_SYM_CTAS"])
-		c := Config{Library: "nccl", Kernel: kernel, Channels: min(max(ctas, 0), maxSymmetricCTAs)}
-		if !set || kernel == "^" || prefixed && !slices.Contains(symmetricKernels(collective), kernel) || strings.Contains(kernel, "Tma") && v["NCCL_SYM_TMA_ENABLE"] != "1" {
-			c.Kernel = ""
-		}
-		return symmetricEnv(c), nil
-	},
 }
 
 // symmetricKernels lists those of a collective.
@@ -95,14 +77,4 @@ func symmetricKernels(collective string) []string {
 		}
 	}
 	return nil
-}
-
-type symmetricEnv Config
-
-// Choose returns the kernel, for calls of its collective.
-func (e symmetricEnv) Choose(call Scope, _ int64) (Config, bool) {
-	if !slices.Contains(symmetricKernels(call.Collective), e.Kernel) {
-		return Config{}, false
-	}
-	return Config(e), true
 }

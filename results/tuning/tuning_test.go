@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/results/tuning"
+	"github.com/colltune/colltune/results/tuning/tuningtest"
 )
 
 // kinds are what rules of each format are drawn from.
@@ -181,9 +182,9 @@ func ladderAt(f *tuning.Format, rules []tuning.Rule, scope tuning.Scope, bytes i
 }
 
 // readerOf reads the files, of which one answers for a scope.
-func readerOf(t *rapid.T, f *tuning.Format, files []tuning.File, scope tuning.Scope) tuning.Reader {
+func readerOf(t *rapid.T, f *tuning.Format, files []tuning.File, scope tuning.Scope) tuningtest.Reader {
 	for _, file := range files {
-		reader, err := f.Read(file.Name, file.Text)
+		reader, err := tuningtest.Read(f.Name, file.Name, file.Text)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, file.Text)
 		}

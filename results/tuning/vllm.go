@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/colltune/colltune/internal/lazyregexp"
 )
 
 // vllm is the limits by which vLLM chooses among its all-reduces (vllm/distributed/
@@ -22,7 +19,6 @@ var vllm = Format{
 	Same:    func(c Config) Config { return Config{Library: "vllm", Kernel: vllmKernels[vllmRung(c)]} },
 	Rung:    vllmRung, System: capabilityOf,
 	Write: writeVLLM,
-	Read:  func(name string, text []byte) (Reader, error) { return readVLLM(name, text) },
 }
 
 // The rungs, in the order in which vLLM tries them, and what it runs there.
@@ -161,108 +157,4 @@ func writeVLLM(rules []Rule, o Options) (_ []File, told []string) {
 		b.WriteString("}\n")
 	}
 	return []File{{"colltune_table_vllm.py", b.Bytes()}}, told
-}
-
-type vllmLimits struct{ custom, symmetric limits }
-
-// Lines of the dictionaries.
-var (
-	vllmOpens      = lazyregexp.New(`^(CUSTOM_ALL_REDUCE_MAX_SIZES|SYMM_MEM_ALL_REDUCE_MAX_SIZES) = \{$`)
-	vllmCapability = lazyregexp.New(`^"(\d+\.\d+)": \{$`)
-	vllmLimit      = lazyregexp.New(`^(\d+): ([^,#]+),(?: *#.*)?$`)
-	vllmProduct    = lazyregexp.New(`^(\d+)(?: (\*|//) (\d+|KiB|MiB))?$|^(KiB|MiB)(?: (//) (\d+))?$`)
-)
-
-// readVLLM reads the two dictionaries as Python would, in the form in which vLLM's source has
-// them, a line a limit: no more of Python is known.
-func readVLLM(name string, text []byte) (Reader, error) {
-	l := vllmLimits{limits{}, limits{}}
-	var into limits
-	capability := ""
-	limits := 0
-	for n, line := range entries(text) {
-		switch {
-		case into == nil && vllmOpens().MatchString(line):
-			into = l.custom
-			if strings.HasPrefix(line, vllmSymmetricName) {
-				into = l.symmetric
-			}
-		case into != nil && capability == "" && vllmCapability().MatchString(line):
-			capability = vllmCapability().FindStringSubmatch(line)[1]
-		case capability != "" && vllmLimit().MatchString(line):
-			m := vllmLimit().FindStringSubmatch(line)
-			ranks, err := strconv.Atoi(m[1])
-			bytes, ok := pythonSize(strings.TrimSpace(m[2]))
-			if err != nil || !ok {
-				return nil, lineError(name, n, "%.60q: want RANKS: BYTES,", line)
-			}
-			into.set(capability, ranks, bytes)
-			if limits++; limits > maxEntries {
-				return nil, lineError(name, n, "more than %d limits", maxEntries)
-			}
-		case line == "}," && capability != "":
-			capability = ""
-		case line == "}" && into != nil && capability == "":
-			into = nil
-		default:
-			return nil, lineError(name, n, "%.60q: want a dictionary of vLLM's limits, a line a limit", line)
-		}
-	}
-	if into != nil {
-		return nil, lineError(name, bytes.Count(text, []byte("\n"))+1, "the last dictionary does not end")
-	}
-	return l, nil
-}
-
-// pythonSize reads 65536, 64 * MiB or MiB // 2.
-func pythonSize(text string) (int64, bool) {
-	m := vllmProduct().FindStringSubmatch(text)
-	if m == nil {
-		return 0, false
-	}
-	unit := map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20}
-	value := func(s string) int64 {
-		if u, ok := unit[s]; ok {
-			return u
-		}
-		n, err := strconv.ParseInt(s, 10, 32)
-		if err != nil {
-			return -1
-		}
-		return n
-	}
-	left, operator, right := value(m[1]+m[4]), m[2]+m[5], value(m[3]+m[6])
-	switch {
-	case left < 0 || operator != "" && right < 0 || operator == "//" && right == 0:
-		return 0, false
-	case operator == "*":
-		return left * right, true
-	case operator == "//":
-		return left / right, true
-	}
-	return left, true
-}
-
-// Choose goes down the rungs, where symmetric memory is enabled and the GPUs are joined by
-// NVLink: the tensor is of bfloat16, and its size a multiple of 16 bytes for the custom
-// kernels, of 4 for those of symmetric memory.
-func (l vllmLimits) Choose(call Scope, bytes int64) (Config, bool) {
-	if call.Collective != "allreduce" {
-		return Config{}, false
-	}
-	capability := capabilityOf(call.System)
-	most := int64(vllmMost)
-	if of, ok := l.custom[capability]; ok {
-		if _, ok := of[call.Ranks]; ok {
-			most = min(most, of[call.Ranks])
-		}
-	}
-	rung := vllmNCCL
-	if limit, ok := l.symmetric[capability][call.Ranks]; ok && bytes%4 == 0 && bytes <= limit {
-		rung = vllmSymmetric
-	}
-	if slices.Contains(vllmRanks, call.Ranks) && bytes%16 == 0 && bytes < most {
-		rung = vllmCustom
-	}
-	return Config{Library: "vllm", Kernel: vllmKernels[rung]}, true
 }

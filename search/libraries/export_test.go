@@ -12,6 +12,7 @@ import (
 	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/executor/measured/measuredtest"
 	"github.com/colltune/colltune/results/tuning"
+	"github.com/colltune/colltune/results/tuning/tuningtest"
 	"github.com/colltune/colltune/search/libraries"
 )
 
@@ -33,7 +34,7 @@ func drawTable(t *rapid.T, names []string) (*libraries.Table, []int64) {
 	return table, sizes
 }
 
-func export(t *rapid.T, table *libraries.Table, name string) (*libraries.Export, *tuning.Format, tuning.Reader) {
+func export(t *rapid.T, table *libraries.Table, name string) (*libraries.Export, *tuning.Format, tuningtest.Reader) {
 	f, err := tuning.Named(name)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +49,7 @@ func export(t *rapid.T, table *libraries.Table, name string) (*libraries.Export,
 	if len(e.Files()) != 1 {
 		t.Fatalf("%d files", len(e.Files()))
 	}
-	reader, err := f.Read("f", e.Files()[0].Text)
+	reader, err := tuningtest.Read(f.Name, "f", e.Files()[0].Text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/results/tuning"
+	"github.com/colltune/colltune/results/tuning/tuningtest"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -37,7 +38,7 @@ func TestLeftIsTheLibrarysChoice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reader, err := format.Read("f", tuning.TunerText(rules, nil))
+		reader, err := tuningtest.Read(format.Name, "f", tuning.TunerText(rules, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,7 @@ func TestLeftIsTheLibrarysChoice(t *testing.T) {
 }
 
 // sameChoices wants a file's rows for a topology's ranks to be the model's choices.
-func sameChoices(t *testing.T, reader tuning.Reader, top *topologies.Topology, step int64) (calls int) {
+func sameChoices(t *testing.T, reader tuningtest.Reader, top *topologies.Topology, step int64) (calls int) {
 	s := NewSystem(top, nil, nil)
 	for _, name := range tuning.TunerCollectives {
 		c, err := collective.New(collective.Spec{Name: name, Ranks: len(top.Ranks), Chunks: 1})
