@@ -32,7 +32,7 @@ var testOnly = []string{
 	"compiler/ir/irtest",
 	"constraints/internal/contexttest",
 	"constraints/internal/formulatest",
-	"constraints/internal/published",
+	"constraints/internal/publishedtest",
 	"constraints/solver/solvertest",
 	"executor/cuda/internal/ptxtest",
 	"executor/executortest",

@@ -11,8 +11,6 @@ import (
 type run struct {
 	*hopGraph
 	policy
-	chunks      int
-	total       int
 	wordsPerRow int
 	part        float64
 	delay       []float64 // by hop: from the start of a chunk to its arrival
@@ -46,12 +44,12 @@ type pick struct {
 
 const none = int32(-1)
 
-func newRun(n *hopGraph, chunks int, part float64) *run {
-	r := &run{hopGraph: n, chunks: chunks, total: n.ranks * chunks, part: part}
-	r.wordsPerRow = (r.total + 63) / 64
+func newRun(n *hopGraph, part float64) *run {
+	r := &run{hopGraph: n, part: part}
+	r.wordsPerRow = (r.ranks + 63) / 64
 	r.have = make([]uint64, n.ranks*r.wordsPerRow)
 	r.known = make([]uint64, n.ranks*r.wordsPerRow)
-	r.holders = make([]int32, r.total)
+	r.holders = make([]int32, r.ranks)
 	r.lacks = make([]int32, n.ranks)
 	r.free = make([]float64, len(n.t.Edges))
 	r.taker, r.takenAt = make([]int32, len(n.t.Edges)), make([]float64, len(n.t.Edges))
@@ -61,7 +59,7 @@ func newRun(n *hopGraph, chunks int, part float64) *run {
 		r.busy, r.delay[h] = n.cost(int32(h), part, r.busy[:0])
 	}
 	if n.t.Nodes > 1 {
-		r.inNode = make([]int16, n.t.Nodes*r.total)
+		r.inNode = make([]int16, n.t.Nodes*r.ranks)
 	}
 	return r
 }
@@ -73,9 +71,9 @@ func (r *run) asynchronous(p policy, most float64) (sends []Send, end float64, e
 	r.reset()
 	r.arrival = nil
 	if r.patient {
-		r.arrival = make([]float64, r.ranks*r.total)
+		r.arrival = make([]float64, r.ranks*r.ranks)
 	}
-	left := r.ranks * (r.total - r.chunks)
+	left := r.ranks * (r.ranks - 1)
 	r.sends = make([]Send, 0, left)
 	r.backing = make([]int32, left)
 	for v := range r.ranks {
@@ -117,16 +115,15 @@ func (r *run) reset() {
 	r.queue, r.now = r.queue[:0], 0
 	for c := range r.holders {
 		r.holders[c] = 1
-		owner := c / r.chunks
-		at := owner*r.wordsPerRow + c/64
+		at := c*r.wordsPerRow + c/64
 		r.have[at] |= 1 << (c % 64)
 		r.known[at] |= 1 << (c % 64)
 		if r.inNode != nil {
-			r.inNode[r.t.Ranks[owner].Node*r.total+c] = 1
+			r.inNode[r.t.Ranks[c].Node*r.ranks+c] = 1
 		}
 	}
 	for v := range r.lacks {
-		r.lacks[v] = int32(r.total - r.chunks)
+		r.lacks[v] = int32(r.ranks - 1)
 	}
 }
 
@@ -287,7 +284,7 @@ func (r *run) markKnown(v, c int32) {
 	r.lacks[v]--
 	r.holders[c]++
 	if r.inNode != nil {
-		r.inNode[r.t.Ranks[v].Node*r.total+int(c)]++
+		r.inNode[r.t.Ranks[v].Node*r.ranks+int(c)]++
 	}
 }
 
@@ -297,7 +294,7 @@ func (r *run) unmarkKnown(v, c int32) {
 	r.lacks[v]++
 	r.holders[c]--
 	if r.inNode != nil {
-		r.inNode[r.t.Ranks[v].Node*r.total+int(c)]--
+		r.inNode[r.t.Ranks[v].Node*r.ranks+int(c)]--
 	}
 }
 
@@ -321,7 +318,7 @@ func (r *run) send(p pick) {
 	}
 	r.queue.push(event{arrive, p.hop, p.chunk})
 	if r.arrival != nil {
-		r.arrival[int(hop.To)*r.total+int(p.chunk)] = arrive
+		r.arrival[int(hop.To)*r.ranks+int(p.chunk)] = arrive
 	}
 	at := len(r.sends)
 	r.backing[at] = p.chunk

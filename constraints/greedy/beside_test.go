@@ -22,17 +22,9 @@ func TestBesideTACOS(t *testing.T) {
 		t.Skip("COLLTUNE_TACOS names no folder of TACOS's sources")
 	}
 	theirs := buildTACOS(t, folder)
-	t.Log("system | chunks | TACOS µs | s | ours µs | s | best µs | chunks | over bound % | s | s of the bound")
-	systems := rows
-	for _, chunks := range []int{1, 2, 4, 8, 16} {
-		systems = append(systems, row{topology: "NDv2 x2", bytes: 1e9, chunks: chunks})
-	}
-	for _, chunks := range []int{1, 2, 4, 8} {
-		systems = append(systems, row{topology: "NDv2 x2, 1 MB", bytes: 1e6, chunks: chunks})
-	}
-	systems = append(systems, row{topology: "NDv2 x2, 1 KB", bytes: 1e3, chunks: 1})
-	for _, r := range systems {
-		t.Run(fmt.Sprintf("%s/%d", r.topology, r.chunks), func(t *testing.T) { r.beside(t, theirs) })
+	t.Log("system | TACOS µs | s | ours µs | s | over bound % | s of the bound")
+	for _, r := range append(rows, row{topology: "NDv2 x2", bytes: 1e9}, row{topology: "NDv2 x2, 1 MB", bytes: 1e6}, row{topology: "NDv2 x2, 1 KB", bytes: 1e3}) {
+		t.Run(r.topology, func(t *testing.T) { r.beside(t, theirs) })
 	}
 }
 
@@ -43,15 +35,14 @@ func (r row) beside(t *testing.T, theirs string) {
 	for _, e := range top.Edges {
 		fmt.Fprintf(&input, "%d %d %.17g %.17g\n", e.From, e.To, float64(e.Bandwidth)/(1<<30), float64(e.Latency))
 	}
-	n, bytes := len(top.Ranks), r.bytes/int64(len(top.Ranks)*r.chunks)
+	n, bytes := len(top.Ranks), r.bytes/int64(len(top.Ranks))
 	// Schedules of one size for both: TACOS's chunks are whole bytes.
-	o := Options{Collective: "allgather", Bytes: bytes * int64(n*r.chunks)}
+	o := Options{Collective: "allgather", Bytes: bytes * int64(n)}
 	least, err := bound(t.Context(), top, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	here := func(chunks int) (*Schedule, float64) {
-		o.Chunks = chunks
+	here := func() (*Schedule, float64) {
 		var s *Schedule
 		seconds := processorSeconds(func() {
 			if s, err = find(context.Background(), top, o, least); err != nil {
@@ -73,7 +64,7 @@ func (r row) beside(t *testing.T, theirs string) {
 	}
 	for round := 0; round < 3 && (round == 0 || theirSeconds < 4); round++ {
 		cmd := exec.Command(theirs)
-		cmd.Stdin = strings.NewReader(fmt.Sprintf("%d %d %d %d\n%s", n, r.chunks, bytes, times, input.String()))
+		cmd.Stdin = strings.NewReader(fmt.Sprintf("%d %d %d %d\n%s", n, 1, bytes, times, input.String()))
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatal(err)
@@ -83,16 +74,15 @@ func (r row) beside(t *testing.T, theirs string) {
 			t.Fatal(err)
 		}
 		us, theirSeconds = min(us, took), min(theirSeconds, seconds)
-		s, seconds := here(r.chunks)
+		s, seconds := here()
 		own, ourSeconds = s, min(ourSeconds, seconds)
 	}
 	if own.TimeUS > us*(1+1e-6) {
 		t.Errorf("%v us, TACOS takes %v", own.TimeUS, us)
 	}
-	best, bestSeconds := here(0)
 	boundSeconds := processorSeconds(func() { bound(t.Context(), top, o) })
-	t.Logf("%s | %d | %.2f | %.2g | %.2f | %.2g | %.2f | %d | %.2f | %.2g | %.2g",
-		r.topology, r.chunks, us, theirSeconds, own.TimeUS, ourSeconds, best.TimeUS, best.Chunks, 100*best.Gap(), bestSeconds, boundSeconds)
+	t.Logf("%s | %.2f | %.2g | %.2f | %.2g | %.2f | %.2g",
+		r.topology, us, theirSeconds, own.TimeUS, ourSeconds, 100*own.Gap(), boundSeconds)
 }
 
 // buildTACOS compiles the driver in testdata with TACOS's sources.

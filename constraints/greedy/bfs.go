@@ -11,7 +11,7 @@ import (
 // far (Efficient Direct-Connect Topologies, arXiv 2202.03356, section 5). On rings, tori and
 // hypercubes the result is optimal but for one latency for each distance. It returns nil if some
 // rank cannot be reached.
-func (n *hopGraph) breadthFirst(chunks int) []message {
+func (n *hopGraph) breadthFirst() []message {
 	far := n.distances()
 	// Messages are sorted by distance, then by the difference of receiver and sender, so that
 	// on a switch no two send to one rank at once. These and the message's index are packed
@@ -19,7 +19,7 @@ func (n *hopGraph) breadthFirst(chunks int) []message {
 	var list []message
 	var turns []uint64
 	order, nearest := make([]int32, n.ranks), make([]uint64, n.ranks)
-	e := &loadBalancer{n: n, chunks: chunks, allowed: make([][]int32, n.ranks)}
+	e := &loadBalancer{n: n, allowed: make([][]int32, n.ranks)}
 	for v := range n.ranks {
 		if n.ctx.Err() != nil {
 			return nil
@@ -101,11 +101,10 @@ func (n *hopGraph) distances() (far [][]int32) {
 type loadBalancer struct {
 	n       *hopGraph
 	v       int
-	chunks  int
 	cost    []float64 // time a chunk takes a link
 	load    []float64 // time given to each link so far
 	given   [][]int32 // chunks of the distance in hand, by link
-	allowed [][]int32 // the links a source's chunks may come over
+	allowed [][]int32 // the links a source's chunk may come over
 	arena   []int32   // room for what is kept
 }
 
@@ -135,14 +134,14 @@ func (e *loadBalancer) startDistance() {
 // clone copies chunks into the arena.
 func (e *loadBalancer) clone(chunks []int32) []int32 {
 	if cap(e.arena)-len(e.arena) < len(chunks) {
-		e.arena = make([]int32, 0, max(len(chunks), min(e.n.ranks*e.n.ranks*e.chunks, 4096)))
+		e.arena = make([]int32, 0, max(len(chunks), min(e.n.ranks*e.n.ranks, 4096)))
 	}
 	at := len(e.arena)
 	e.arena = append(e.arena, chunks...)
 	return e.arena[at:len(e.arena):len(e.arena)]
 }
 
-// add assigns each chunk of a source to the link that is then least loaded.
+// add assigns the chunk of a source to the link that is then least loaded.
 func (e *loadBalancer) add(source int32, from func(u int32) bool) {
 	may := e.allowed[source][:0]
 	for i, h := range e.n.in[e.v] {
@@ -151,15 +150,13 @@ func (e *loadBalancer) add(source int32, from func(u int32) bool) {
 		}
 	}
 	e.allowed[source] = may
-	for c := range e.chunks {
-		best := may[c%len(may)]
-		for i := range may {
-			if l := may[(c+i)%len(may)]; e.load[l]+e.cost[l] < e.load[best]+e.cost[best]-loadEpsilon {
-				best = l
-			}
+	best := may[0]
+	for _, l := range may {
+		if e.load[l]+e.cost[l] < e.load[best]+e.cost[best]-loadEpsilon {
+			best = l
 		}
-		e.assign(best, source*int32(e.chunks)+int32(c))
 	}
+	e.assign(best, source)
 }
 
 // loadEpsilon keeps rounding from moving chunks back and forth.
@@ -181,7 +178,7 @@ func (e *loadBalancer) balance() {
 		return
 	}
 	via := make([]augmentStep, len(e.load))
-	for i := range len(e.n.hops) + e.n.ranks*e.chunks {
+	for i := range len(e.n.hops) + e.n.ranks {
 		if i%checkInterval == 0 && e.n.ctx.Err() != nil {
 			return
 		}
@@ -226,7 +223,7 @@ func (e *loadBalancer) findRelief(top int32, via []augmentStep) (end int32) {
 	for i := 0; i < len(queue); i++ {
 		l := queue[i]
 		for at, c := range e.given[l] {
-			for _, m := range e.allowed[c/int32(e.chunks)] {
+			for _, m := range e.allowed[c] {
 				if via[m].from != none {
 					continue
 				}

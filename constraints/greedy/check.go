@@ -15,8 +15,8 @@ const tolerance = 1e-9
 // the end every rank has what the collective requires, with each contribution once. The
 // error names the send.
 func (s *Schedule) Check(t *topologies.Topology) error {
-	if len(t.Ranks) != s.Ranks || s.Chunks < 1 || s.Bytes < 1 {
-		return fmt.Errorf("schedule of %d B in %d chunks for %d ranks: %s has %d", s.Bytes, s.Chunks, s.Ranks, t.Name, len(t.Ranks))
+	if len(t.Ranks) != s.Ranks || s.Bytes < 1 {
+		return fmt.Errorf("schedule of %d B for %d ranks: %s has %d", s.Bytes, s.Ranks, t.Name, len(t.Ranks))
 	}
 	p := newReplay(s, t)
 	for i, m := range s.Sends {
@@ -57,14 +57,14 @@ func newReplay(s *Schedule, t *topologies.Topology) *replay {
 	p := &replay{
 		schedule: s, topology: t, slack: tolerance * s.TimeUS, last: math.Inf(-1),
 		free: make([]float64, len(t.Edges)),
-		held: make([]version, s.Ranks*s.total()),
+		held: make([]version, s.Ranks*s.Ranks),
 	}
 	for r := range s.Ranks {
-		for c := range s.total() {
+		for c := range s.Ranks {
 			switch {
 			case s.Collective != "allgather":
 				*p.at(r, c) = version{state: partial, parts: 1}
-			case c/s.Chunks == r:
+			case c == r:
 				p.at(r, c).state = whole
 			}
 		}
@@ -72,10 +72,7 @@ func newReplay(s *Schedule, t *topologies.Topology) *replay {
 	return p
 }
 
-// total is the number of chunks of all ranks.
-func (s *Schedule) total() int { return s.Ranks * s.Chunks }
-
-func (p *replay) at(rank, chunk int) *version { return &p.held[rank*p.schedule.total()+chunk] }
+func (p *replay) at(rank, chunk int) *version { return &p.held[rank*p.schedule.Ranks+chunk] }
 
 // send replays one message.
 func (p *replay) send(m Send) error {
@@ -118,10 +115,7 @@ func (p *replay) occupy(path topologies.Path, m Send) (float64, error) {
 		}
 		busy := float64(edge.Message) + bytes/edge.Bandwidth.PerMicro()
 		slowest = max(slowest, busy)
-		if p.schedule.Alpha == Blocking {
-			busy += float64(edge.Latency)
-		}
-		p.free[e] = m.Start + busy
+		p.free[e] = m.Start + busy + float64(edge.Latency)
 	}
 	return slowest + m.Start + float64(path.Latency), nil
 }
@@ -129,8 +123,8 @@ func (p *replay) occupy(path topologies.Path, m Send) (float64, error) {
 // move gives the receiver the sender's value of a chunk: a copy of a complete chunk, or
 // the sender's contributions, which the sender then no longer has.
 func (p *replay) move(m Send, chunk int) error {
-	if chunk < 0 || chunk >= p.schedule.total() {
-		return fmt.Errorf("chunk %d: want 0 to %d", chunk, p.schedule.total()-1)
+	if chunk < 0 || chunk >= p.schedule.Ranks {
+		return fmt.Errorf("chunk %d: want 0 to %d", chunk, p.schedule.Ranks-1)
 	}
 	from, to := p.at(int(m.From), chunk), p.at(int(m.To), chunk)
 	switch {
@@ -156,8 +150,8 @@ func (p *replay) move(m Send, chunk int) error {
 func (p *replay) finished() error {
 	s := p.schedule
 	for r := range s.Ranks {
-		for c := range s.total() {
-			wanted := s.Collective != "reducescatter" || c/s.Chunks == r
+		for c := range s.Ranks {
+			wanted := s.Collective != "reducescatter" || c == r
 			if wanted && p.at(r, c).state != whole {
 				return fmt.Errorf("rank %d has not got chunk %d", r, c)
 			}

@@ -6,20 +6,21 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/constraints/internal/contexttest"
-	"github.com/colltune/colltune/constraints/internal/published"
+	"github.com/colltune/colltune/constraints/internal/publishedtest"
 	"github.com/colltune/colltune/topologies"
 )
 
 // TestEnds ends the context after each number of checks: Route returns after few more,
 // with the context's error or with a schedule found by then.
 func TestEnds(t *testing.T) {
+	early := 0
 	for _, c := range []struct {
 		top  *topologies.Topology
 		coll string
 	}{
 		{resolve(t, "dgx-1", 1), "allgather"}, // matching
 		{resolve(t, "mesh:4x3", 1), "reducescatter"},
-		{published.NDv2(2), "allreduce"}, // local search
+		{publishedtest.NDv2(2), "allreduce"}, // local search
 		{resolve(t, "dgx-a100", 4), "allgather"},
 	} {
 		o := Options{Collective: c.coll, Bytes: 1 << 20}
@@ -28,7 +29,7 @@ func TestEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		takes, early := 1<<30-unended.N, 0
+		takes := 1<<30 - unended.N
 		for n := 0; n < takes; n += 1 + n/4 {
 			ctx := &contexttest.Countdown{Context: context.Background(), N: n}
 			s, err := Route(ctx, c.top, o)
@@ -46,8 +47,11 @@ func TestEnds(t *testing.T) {
 				t.Errorf("%s: after %d of %d checks there were %d more", c.top.Name, n, takes, -ctx.N)
 			}
 		}
-		if takes < 100 || early == 0 {
-			t.Errorf("%s: %d schedules from %d checks: too few to mean much", c.top.Name, early, takes)
+		if takes < 50 {
+			t.Errorf("%s: %d checks: too few to mean much", c.top.Name, takes)
 		}
+	}
+	if early == 0 {
+		t.Error("no schedule was found early")
 	}
 }

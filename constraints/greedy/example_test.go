@@ -15,7 +15,7 @@ func ExampleRoute() {
 		fmt.Println(err)
 		return
 	}
-	s, err := greedy.Route(context.Background(), t, greedy.Options{Bytes: 1 << 30, Chunks: 1})
+	s, err := greedy.Route(context.Background(), t, greedy.Options{Bytes: 1 << 30})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -16,38 +16,19 @@ import (
 type Options struct {
 	Collective string // allgather, reducescatter or allreduce; "" means allgather
 	Bytes      int64  // size, as nccl-tests counts it; at least 1
-	// Chunks is the number of chunks in each rank's part of the size. 0 tries several
-	// numbers, fewer on large systems.
-	Chunks int
-	Alpha  Alpha
-	// Tries is the number of asynchronous schedules made for each number of chunks. 0
-	// means DefaultTries, or fewer on large systems.
-	Tries int
-	Seed  uint64 // of random choices
 }
 
-// DefaultTries suffices to find the best schedules of small systems.
-const DefaultTries = 32
-
-// Limits on arrivals, which are ranks × ranks × chunks: in a schedule; in a schedule if
-// Options.Chunks is 0; and in all asynchronous tries for one number of chunks, if
-// Options.Chunks is given and if it is 0.
+// Limits on arrivals, which are ranks × ranks: in a schedule; and in all asynchronous tries,
+// of which there are maxTries at most.
 const (
-	maxArrivals     = 1 << 26
-	maxOpenArrivals = 1 << 22
-	givenTriesWork  = 1 << 18
-	openTriesWork   = 1 << 16
+	maxArrivals = 1 << 26
+	triesWork   = 1 << 18
+	maxTries    = 32
 )
 
-// smallGap is the gap to the bound below which no other number of chunks is tried.
-const smallGap = 0.0005
-
-// chunkCounts are the numbers of chunks to try if none is given.
-var chunkCounts = []int{1, 2, 3, 4, 6, 8, 12, 16, 20, 24}
-
-// Route makes a schedule. If ctx ends, it returns the best schedule so far. The error is
-// ctx's if there is none, or says that the options do not fit the topology or that some
-// rank cannot be reached.
+// Route makes a schedule in which each rank's part is one chunk. If ctx ends, it returns the best
+// schedule so far. The error is ctx's if there is none, or says that the options do not fit the
+// topology or that some rank cannot be reached.
 func Route(ctx context.Context, t *topologies.Topology, o Options) (*Schedule, error) {
 	if o.Collective == "" {
 		o.Collective = "allgather"
@@ -58,14 +39,10 @@ func Route(ctx context.Context, t *topologies.Topology, o Options) (*Schedule, e
 		return nil, fmt.Errorf("greedy routing of %s: want allgather, reducescatter or allreduce", o.Collective)
 	case o.Bytes < 1:
 		return nil, fmt.Errorf("greedy routing of %d B: want at least 1", o.Bytes)
-	case o.Chunks < 0 || o.Tries < 0:
-		return nil, fmt.Errorf("greedy routing with %d chunks and %d tries: want at least 1, or 0 for what is best", o.Chunks, o.Tries)
-	case o.Alpha > Pipelined:
-		return nil, fmt.Errorf("latency counted as %d: want blocking or pipelined", o.Alpha)
 	case n < 2:
 		return nil, fmt.Errorf("greedy routing on %d ranks: want at least 2", n)
-	case n*n*max(o.Chunks, 1) > maxArrivals:
-		return nil, fmt.Errorf("greedy routing of %d chunks on %d ranks: want at most %d arrivals", max(o.Chunks, 1), n, maxArrivals)
+	case n*n > maxArrivals:
+		return nil, fmt.Errorf("greedy routing on %d ranks: want at most %d arrivals", n, maxArrivals)
 	}
 	least, err := bound(ctx, t, o)
 	if err != nil {
@@ -93,65 +70,43 @@ func bound(ctx context.Context, t *topologies.Topology, o Options) (float64, err
 	return 1e6 * seconds, nil
 }
 
-// find makes schedules and returns the best. least is the bound.
-func find(ctx context.Context, t *topologies.Topology, o Options, least float64) (best *Schedule, err error) {
-	n := len(t.Ranks)
-	forward, err := newHopGraph(ctx, t, false, o.Alpha)
+// find makes a schedule. least is the bound.
+func find(ctx context.Context, t *topologies.Topology, o Options, least float64) (*Schedule, error) {
+	forward, err := newHopGraph(ctx, t, false)
 	if err != nil {
 		return nil, err
 	}
 	backward := forward
 	if o.Collective != "allgather" {
-		if backward, err = newHopGraph(ctx, t, true, o.Alpha); err != nil {
+		if backward, err = newHopGraph(ctx, t, true); err != nil {
 			return nil, err
 		}
 	}
-	list := []int{o.Chunks}
-	if o.Chunks == 0 {
-		list = list[:0]
-		for _, k := range append(chunkCounts, forward.degree()) {
-			if !slices.Contains(list, k) && (k == 1 || n*n*k <= maxOpenArrivals) {
-				list = append(list, k)
-			}
-		}
+	s := &Schedule{Collective: o.Collective, Ranks: len(t.Ranks), Bytes: o.Bytes, BoundUS: least}
+	if err := s.fill(forward, backward); err != nil {
+		return nil, err
 	}
-	for _, chunks := range list {
-		s := &Schedule{Topology: t.Name, Collective: o.Collective, Ranks: n, Bytes: o.Bytes, Chunks: chunks, Alpha: o.Alpha, BoundUS: least}
-		if err := s.fill(o, forward, backward, best); err != nil {
-			if best != nil && ctx.Err() != nil {
-				break
-			}
-			return nil, err
-		}
-		if len(s.Sends) > 0 && (best == nil || s.TimeUS < best.TimeUS) {
-			byStart(s.Sends)
-			best = s
-		}
-		if best != nil && best.Gap() < smallGap {
-			break
-		}
-	}
-	return best, nil
+	byStart(s.Sends)
+	return s, nil
 }
 
-// fill fills in the sends and their times. It may give up on schedules that are no better
-// than best, which is of the same collective or nil.
-func (s *Schedule) fill(o Options, forward, backward *hopGraph, best *Schedule) (err error) {
-	switch chunks, part := s.Chunks, s.chunkBytes(); o.Collective {
+// fill fills in the sends and their times.
+func (s *Schedule) fill(forward, backward *hopGraph) (err error) {
+	switch part := s.chunkBytes(); s.Collective {
 	case "allgather":
-		s.Sends, s.TimeUS, s.Method, err = forward.route(chunks, part, o, best)
+		s.Sends, s.TimeUS, s.Method, err = forward.route(part)
 	case "reducescatter":
 		var there []Send
-		if there, _, s.Method, err = backward.route(chunks, part, o, best); err == nil {
-			s.Sends, s.TimeUS = forward.play(forward.reverse(there), chunks, part)
+		if there, _, s.Method, err = backward.route(part); err == nil {
+			s.Sends, s.TimeUS = forward.play(forward.reverse(there), part)
 		}
 	case "allreduce":
 		var there, back []Send
-		if there, _, s.Method, err = backward.route(chunks, part, o, nil); err != nil {
+		if there, _, s.Method, err = backward.route(part); err != nil {
 			return err
 		}
-		if back, _, _, err = forward.route(chunks, part, o, nil); err == nil {
-			s.Sends, s.TimeUS = forward.play(append(forward.reverse(there), forward.messages(back)...), chunks, part)
+		if back, _, _, err = forward.route(part); err == nil {
+			s.Sends, s.TimeUS = forward.play(append(forward.reverse(there), forward.messages(back)...), part)
 		}
 	}
 	if err == nil && s.Sends == nil {
@@ -160,32 +115,18 @@ func (s *Schedule) fill(o Options, forward, backward *hopGraph, best *Schedule) 
 	return err
 }
 
-// degree returns the largest number of hops into a rank.
-func (n *hopGraph) degree() int {
-	most := 1
-	for _, hops := range n.in {
-		most = max(most, len(hops))
-	}
-	return most
-}
-
-// route finds the best allgather with a number of chunks for each rank. It may give up on
-// schedules that are no better than best, which is of the same collective or nil.
-func (n *hopGraph) route(chunks int, part float64, o Options, best *Schedule) (sends []Send, end float64, method string, err error) {
-	a := &attempts{n: n, chunks: chunks, part: part, arrivals: n.ranks * n.ranks * chunks, lowerBound: n.lowerBound(chunks, part), end: math.Inf(1)}
-	if best != nil && o.Collective == "allgather" {
-		a.end = best.TimeUS
-	}
-	if err := a.tryMethods(o); err != nil && a.sends == nil {
+// route finds the best allgather of chunks of part bytes, one of each rank.
+func (n *hopGraph) route(part float64) (sends []Send, end float64, method string, err error) {
+	a := &attempts{n: n, part: part, arrivals: n.ranks * n.ranks, lowerBound: n.lowerBound(part), end: math.Inf(1)}
+	if err := a.tryMethods(); err != nil && a.sends == nil {
 		return nil, 0, "", err
 	}
 	return a.sends, a.end, a.method, nil
 }
 
-// attempts tracks the best schedule for one number of chunks.
+// attempts tracks the best schedule.
 type attempts struct {
 	n          *hopGraph
-	chunks     int
 	part       float64 // bytes of a chunk
 	arrivals   int
 	lowerBound float64 // in microseconds; no schedule is faster
@@ -207,25 +148,25 @@ func (a *attempts) optimal() bool { return a.end <= a.lowerBound }
 
 // tryMethods makes schedules by each method until one is optimal. After an error, the best
 // schedule so far is still valid.
-func (a *attempts) tryMethods(o Options) (err error) {
+func (a *attempts) tryMethods() (err error) {
 	n, few := a.n, a.arrivals <= maxImprovedMessages
-	// With one chunk for each rank and links of several speeds, slow links should
-	// sometimes wait, which asynchronous schedules rarely find.
-	mixed := a.chunks == 1 && n.disjoint && few && n.mixed()
+	// With links of several speeds, slow ones should sometimes wait, which asynchronous
+	// schedules rarely find.
+	mixed := n.disjoint && few && n.mixed()
 	if mixed {
 		if a.tryMatching(); a.optimal() {
 			return nil
 		}
 	}
 	// In a complete graph, breadth first finds nothing new.
-	if a.chunks > 1 || !n.disjoint || len(n.hops) != n.ranks*(n.ranks-1) {
+	if !n.disjoint || len(n.hops) != n.ranks*(n.ranks-1) {
 		a.tryBreadthFirst()
 	}
-	tries := o.tries(a.chunks, a.arrivals)
-	if tries == 0 || a.optimal() {
+	if a.optimal() {
 		return n.ctx.Err()
 	}
-	found, took, err := a.bestAsynchronous(o.Seed, tries)
+	tries := max(1, min(maxTries, triesWork/a.arrivals))
+	found, took, err := a.bestAsynchronous(tries)
 	if err != nil {
 		return err
 	}
@@ -236,7 +177,7 @@ func (a *attempts) tryMethods(o Options) (err error) {
 		a.tryMatching()
 	}
 	if found != nil && few && !a.optimal() {
-		got, took := n.improve(a.chunks, a.part, found, a.lowerBound, o.Seed, tries)
+		got, took := n.improve(a.part, found, a.lowerBound, tries)
 		a.keepBest(got, took, "local search")
 	}
 	return n.ctx.Err()
@@ -244,48 +185,35 @@ func (a *attempts) tryMethods(o Options) (err error) {
 
 // tryMatching assigns chunks to messages that meet the lower bound, if possible.
 func (a *attempts) tryMatching() {
-	if list := a.n.match(a.chunks, a.part, a.lowerBound); list != nil {
-		got, took := a.n.play(list, a.chunks, a.part)
+	if list := a.n.match(a.part, a.lowerBound); list != nil {
+		got, took := a.n.play(list, a.part)
 		a.keepBest(got, took, "matching")
 	}
 }
 
 // tryBreadthFirst forwards chunks in order of distance.
 func (a *attempts) tryBreadthFirst() {
-	if list := a.n.breadthFirst(a.chunks); list != nil {
-		got, took := a.n.play(list, a.chunks, a.part)
+	if list := a.n.breadthFirst(); list != nil {
+		got, took := a.n.play(list, a.part)
 		a.keepBest(got, took, "breadth first")
 	}
-}
-
-// tries returns the number of asynchronous schedules to make for a number of chunks.
-func (o *Options) tries(chunks, arrivals int) int {
-	switch {
-	case o.Tries > 0:
-		return o.Tries
-	case o.Chunks > 0:
-		return max(1, min(DefaultTries, givenTriesWork/arrivals))
-	case chunks == 1: // at least one
-		return max(1, min(DefaultTries, openTriesWork/arrivals))
-	}
-	return min(DefaultTries, openTriesWork/arrivals)
 }
 
 // bestAsynchronous returns the best of several asynchronous schedules. Every second try
 // prefers chunks that arrived late in the best before it. It returns nil if all are worse
 // than the best schedule so far, unless local search will follow.
-func (a *attempts) bestAsynchronous(seed uint64, tries int) (found []Send, took float64, err error) {
-	r := newRun(a.n, a.chunks, a.part)
+func (a *attempts) bestAsynchronous(tries int) (found []Send, took float64, err error) {
+	r := newRun(a.n, a.part)
 	took = a.end
 	if a.arrivals <= maxImprovedMessages {
 		took = math.Inf(1)
 	}
-	weight := make([]int32, r.total)
+	weight := make([]int32, r.ranks)
 	for i := range tries {
 		p := policies[i%len(policies)]
 		p.once = p.once && a.n.t.Nodes > 1
 		p.patient, p.lazy = p.patient && a.n.disjoint, p.lazy && a.n.disjoint
-		p.seed = hash(seed, uint64(i), 0)
+		p.seed = hash(0, uint64(i), 0)
 		if found != nil && i%2 == 1 {
 			p.weight = weight
 		}

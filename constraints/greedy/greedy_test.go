@@ -2,7 +2,6 @@ package greedy
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -13,7 +12,7 @@ import (
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/constraints"
-	"github.com/colltune/colltune/constraints/internal/published"
+	"github.com/colltune/colltune/constraints/internal/publishedtest"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/topotest"
@@ -36,46 +35,36 @@ func dgx1(t testing.TB, gibps float64, us float64) *topologies.Topology {
 type row struct {
 	topology string
 	bytes    int64
-	chunks   int
 	us       float64 // TACOS's best schedule of those seen
 	seconds  float64 // and its search
 }
 
 var rows = []row{
-	{"mesh:4x3@50GiB/s", 12 << 20, 3, 119.18, 0.0005},
-	{"ring:8@50GiB/s", 1 << 30, 1, 10002, 0.0001},
-	{"ring:16@50GiB/s", 1 << 30, 1, 10004, 0.0004},
-	{"ring:64@50GiB/s", 1 << 30, 1, 10016, 0.023},
-	{"ring:128@50GiB/s", 1 << 30, 1, 10032, 0.16},
-	{"ring:256@50GiB/s", 1 << 30, 1, 10064, 2},
-	{"fullmesh:8@50GiB/s", 1 << 30, 1, 2500.5, 0.0001},
-	{"fullmesh:64@50GiB/s", 1 << 30, 1, 313, 0.008},
-	{"fullmesh:128@50GiB/s", 1 << 30, 1, 156.75, 0.058},
-	{"fullmesh:256@50GiB/s", 1 << 30, 1, 78.625, 0.9},
-	{"mesh:4x4@50GiB/s", 1 << 30, 1, 10004, 0.0004},
-	{"mesh:4x4@50GiB/s", 1 << 30, 2, 9382.5, 0.0012},
-	{"mesh:4x4@50GiB/s", 1 << 30, 8, 9405, 0.023},
-	{"mesh:5x5@50GiB/s", 1 << 30, 1, 9606, 0.0013},
-	{"mesh:8x8@50GiB/s", 1 << 30, 1, 10016, 0.017},
-	{"mesh:10x10@100GiB/s,1us", 1 << 30, 2, 5049, 0.25},
-	{"mesh:12x12@50GiB/s", 1 << 30, 1, 10036, 0.19},
-	{"mesh:16x16@50GiB/s", 1 << 30, 1, 10064, 1.17},
-	{"mesh:20x20@50GiB/s", 1 << 30, 1, 10100, 7.4},
-	{"mesh:22x23@50GiB/s", 1 << 30, 1, 10126.5, 19.1},
-	{"torus:4x4@50GiB/s", 1 << 30, 1, 5002, 0.0004},
-	{"torus:8x8@50GiB/s", 1 << 30, 1, 5321, 0.009},
-	{"torus:16x16@50GiB/s", 1 << 30, 1, 5110.6, 1.03},
-	{"torus:4x4x4@50GiB/s", 1 << 30, 1, 3443, 0.007},
-	{"torus:5x5x5@50GiB/s", 1 << 30, 1, 3370.5, 0.053},
-	{"torus:8x8x8@50GiB/s", 1 << 30, 1, 3402.4, 8.76},
-	{"torus:4x4x4@50GiB/s", 1 << 30, 2, 3448.5, 0.054},
-	{"torus:4x4x4@50GiB/s", 1 << 30, 4, 3302.25, 0.196},
-	{"torus:4x4x4@50GiB/s", 1 << 30, 8, 3323.25, 0.98},
-	{"hypercube:6@50GiB/s", 1 << 30, 1, 3443, 0.007},
-	{"hypercube:7@50GiB/s", 1 << 30, 1, 2978.3, 0.059},
-	{"dgx-1 23", 1 << 30, 1, 8154, 0.0001},
-	{"dgx-1 23", 1 << 30, 6, 6350, 0.0008},
-	{"dgx-1 25", 1 << 30, 12, 5853, 0.008},
+	{"ring:8@50GiB/s", 1 << 30, 10002, 0.0001},
+	{"ring:16@50GiB/s", 1 << 30, 10004, 0.0004},
+	{"ring:64@50GiB/s", 1 << 30, 10016, 0.023},
+	{"ring:128@50GiB/s", 1 << 30, 10032, 0.16},
+	{"ring:256@50GiB/s", 1 << 30, 10064, 2},
+	{"fullmesh:8@50GiB/s", 1 << 30, 2500.5, 0.0001},
+	{"fullmesh:64@50GiB/s", 1 << 30, 313, 0.008},
+	{"fullmesh:128@50GiB/s", 1 << 30, 156.75, 0.058},
+	{"fullmesh:256@50GiB/s", 1 << 30, 78.625, 0.9},
+	{"mesh:4x4@50GiB/s", 1 << 30, 10004, 0.0004},
+	{"mesh:5x5@50GiB/s", 1 << 30, 9606, 0.0013},
+	{"mesh:8x8@50GiB/s", 1 << 30, 10016, 0.017},
+	{"mesh:12x12@50GiB/s", 1 << 30, 10036, 0.19},
+	{"mesh:16x16@50GiB/s", 1 << 30, 10064, 1.17},
+	{"mesh:20x20@50GiB/s", 1 << 30, 10100, 7.4},
+	{"mesh:22x23@50GiB/s", 1 << 30, 10126.5, 19.1},
+	{"torus:4x4@50GiB/s", 1 << 30, 5002, 0.0004},
+	{"torus:8x8@50GiB/s", 1 << 30, 5321, 0.009},
+	{"torus:16x16@50GiB/s", 1 << 30, 5110.6, 1.03},
+	{"torus:4x4x4@50GiB/s", 1 << 30, 3443, 0.007},
+	{"torus:5x5x5@50GiB/s", 1 << 30, 3370.5, 0.053},
+	{"torus:8x8x8@50GiB/s", 1 << 30, 3402.4, 8.76},
+	{"hypercube:6@50GiB/s", 1 << 30, 3443, 0.007},
+	{"hypercube:7@50GiB/s", 1 << 30, 2978.3, 0.059},
+	{"dgx-1 23", 1 << 30, 8154, 0.0001},
 }
 
 func (r row) system(t testing.TB) *topologies.Topology {
@@ -85,29 +74,20 @@ func (r row) system(t testing.TB) *topologies.Topology {
 	case "dgx-1 25":
 		return dgx1(t, 25, 0.7)
 	case "NDv2 x2", "NDv2 x2, 1 MB", "NDv2 x2, 1 KB":
-		return published.NDv2(2)
+		return publishedtest.NDv2(2)
 	}
 	return resolve(t, r.topology, 1)
 }
 
-// TestNoWorseThanTACOS, on rows of up to 64 ranks: no schedule is longer than TACOS's with
-// the same number of chunks; where TACOS is 5 % above the bound, ours is within 1 % with
-// some number of chunks.
+// TestNoWorseThanTACOS, on rows of up to 64 ranks: no schedule is longer than TACOS's.
 func TestNoWorseThanTACOS(t *testing.T) {
 	for _, r := range rows {
 		top := r.system(t)
 		if len(top.Ranks) > 64 {
 			continue
 		}
-		s := route(t, top, Options{Bytes: r.bytes, Chunks: r.chunks})
-		if s.TimeUS > r.us*1.0001 {
-			t.Errorf("%s, %d chunks: %.2f us, TACOS takes %.2f", r.topology, r.chunks, s.TimeUS, r.us)
-		}
-		if r.us/s.BoundUS < 1.05 || r.bytes < 1<<30 || r.chunks > 1 {
-			continue
-		}
-		if best := route(t, top, Options{Bytes: r.bytes}); best.Gap() > 0.01 && !strings.HasPrefix(r.topology, "mesh") {
-			t.Errorf("%s: %.2f us with %d chunks, %.2f %% over the bound", r.topology, best.TimeUS, best.Chunks, 100*best.Gap())
+		if s := route(t, top, Options{Bytes: r.bytes}); s.TimeUS > r.us*1.0001 {
+			t.Errorf("%s: %.2f us, TACOS takes %.2f", r.topology, s.TimeUS, r.us)
 		}
 	}
 }
@@ -127,41 +107,20 @@ func route(t testing.TB, top *topologies.Topology, o Options) *Schedule {
 	return s
 }
 
-// TestPublishedSystems compares with TACOS's and TE-CCL's results on TE-CCL's graphs, with
-// each one's count of latency.
-func TestPublishedSystems(t *testing.T) {
-	for _, c := range []struct {
-		top    *topologies.Topology
-		alpha  Alpha
-		chunks int
-		most   float64
-	}{
-		{published.NDv2(2), Blocking, 20, 40402.2},  // TACOS; TE-CCL 43,750 after 43 s
-		{published.NDv2(4), Pipelined, 8, 61000},    // TE-CCL 65,000 after 221 s
-		{published.DGX2(), Pipelined, 1, 7750 + 10}, // TE-CCL 7,750, in epochs, after 2,700 s
-	} {
-		s := route(t, c.top, Options{Bytes: 1e9, Chunks: c.chunks, Alpha: c.alpha, Tries: 6})
-		if s.TimeUS > c.most {
-			t.Errorf("%s: %.2f us, want at most %.2f", c.top.Name, s.TimeUS, c.most)
-		}
-	}
-}
-
 // TestCollectives schedules all three collectives on systems of every kind, and compiles
 // and verifies the programs.
 func TestCollectives(t *testing.T) {
 	for _, top := range []*topologies.Topology{
 		dgx1(t, 25, 0.7), resolve(t, "dgx-a100", 2), resolve(t, "mesh:3x3", 1), resolve(t, "hub:5", 1), resolve(t, "hypercube:3", 1),
-		published.SharedNICs(2, 4), published.NDv2(3),
+		publishedtest.SharedNICs(2, 4), publishedtest.NDv2(3),
 	} {
 		for _, name := range []string{"allgather", "reducescatter", "allreduce"} {
-			for _, alpha := range []Alpha{Blocking, Pipelined} {
-				s := route(t, top, Options{Collective: name, Bytes: 1 << 20, Chunks: 2, Tries: 3, Alpha: alpha})
-				again := route(t, top, Options{Collective: name, Bytes: 1 << 20, Chunks: 2, Tries: 3, Alpha: alpha})
-				if !reflect.DeepEqual(s, again) {
-					t.Fatalf("%s on %s: two schedules of one seed", name, top.Name)
-				}
-				p, err := s.Program(alpha == Blocking)
+			s := route(t, top, Options{Collective: name, Bytes: 1 << 20})
+			if again := route(t, top, Options{Collective: name, Bytes: 1 << 20}); !reflect.DeepEqual(s, again) {
+				t.Fatalf("%s on %s: two schedules of one call", name, top.Name)
+			}
+			for _, inPlace := range []bool{false, true} {
+				p, err := s.Program(inPlace)
 				if err != nil {
 					t.Fatalf("%s on %s: %v", name, top.Name, err)
 				}
@@ -207,10 +166,6 @@ func TestRandomSystems(t *testing.T) {
 		o := Options{
 			Collective: rapid.SampledFrom([]string{"allgather", "reducescatter", "allreduce"}).Draw(t, "collective"),
 			Bytes:      rapid.Int64Range(1, 1<<30).Draw(t, "bytes"),
-			Chunks:     rapid.IntRange(1, 3).Draw(t, "chunks"),
-			Alpha:      Alpha(rapid.IntRange(0, 1).Draw(t, "alpha")),
-			Tries:      rapid.IntRange(1, 3).Draw(t, "tries"),
-			Seed:       rapid.Uint64().Draw(t, "seed"),
 		}
 		s, err := Route(context.Background(), top, o)
 		if err != nil {
@@ -248,22 +203,20 @@ func TestFloorIsBelowEverySchedule(t *testing.T) {
 				}
 			}
 		}
-		chunks, part := rapid.IntRange(1, 3).Draw(t, "chunks"), rapid.Float64Range(1, 1e5).Draw(t, "part")
-		for _, alpha := range []Alpha{Blocking, Pipelined} {
-			graph, err := newHopGraph(context.Background(), top, rapid.Bool().Draw(t, "turned"), alpha)
+		part := rapid.Float64Range(1, 1e5).Draw(t, "part")
+		graph, err := newHopGraph(context.Background(), top, rapid.Bool().Draw(t, "turned"))
+		if err != nil {
+			t.Skip(err)
+		}
+		floor := graph.lowerBound(part)
+		for i, p := range policies {
+			p.seed = uint64(i)
+			_, end, err := newRun(graph, part).asynchronous(p, math.Inf(1))
 			if err != nil {
-				t.Skip(err)
+				t.Fatal(err)
 			}
-			floor := graph.lowerBound(chunks, part)
-			for i, p := range policies {
-				p.seed = uint64(i)
-				_, end, err := newRun(graph, chunks, part).asynchronous(p, math.Inf(1))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if end < floor*(1-1e-6) {
-					t.Fatalf("%s, %s: %v us, below the floor of %v", p.name, alpha, end, floor)
-				}
+			if end < floor*(1-1e-6) {
+				t.Fatalf("policy %d: %v us, below the floor of %v", i, end, floor)
 			}
 		}
 	})
@@ -276,19 +229,18 @@ func TestMatchingMeetsTheLowerBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 8).Draw(t, "ranks")
 		top := randomSystem(t, n, 2, 1, func(a, b int) bool { return b == (a+1)%n || a == (b+1)%n })
-		chunks, alpha := rapid.IntRange(1, 2).Draw(t, "chunks"), Alpha(rapid.IntRange(0, 1).Draw(t, "alpha"))
-		graph, err := newHopGraph(context.Background(), top, false, alpha)
+		graph, err := newHopGraph(context.Background(), top, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &Schedule{Topology: top.Name, Collective: "allgather", Ranks: n, Bytes: 1 << 20, Chunks: chunks, Alpha: alpha}
-		floor := graph.lowerBound(chunks, s.chunkBytes())
-		list := graph.match(chunks, s.chunkBytes(), floor)
+		s := &Schedule{Collective: "allgather", Ranks: n, Bytes: 1 << 20}
+		floor := graph.lowerBound(s.chunkBytes())
+		list := graph.match(s.chunkBytes(), floor)
 		if list == nil {
 			return
 		}
 		matched++
-		s.Sends, s.TimeUS = graph.play(list, chunks, s.chunkBytes())
+		s.Sends, s.TimeUS = graph.play(list, s.chunkBytes())
 		byStart(s.Sends)
 		if err := s.Check(top); err != nil {
 			t.Fatal(err)
@@ -301,7 +253,7 @@ func TestMatchingMeetsTheLowerBound(t *testing.T) {
 		t.Errorf("%d matchings: too few of one kind for this test", matched)
 	}
 	// A DGX-1's slow links are used only for what its fast ones cannot bring in time.
-	if s := route(t, dgx1(t, 23, 0.7), Options{Bytes: 1 << 30, Chunks: 1}); s.Method != "matching" || s.TimeUS > 8154.274 {
+	if s := route(t, dgx1(t, 23, 0.7), Options{Bytes: 1 << 30}); s.Method != "matching" || s.TimeUS > 8154.274 {
 		t.Errorf("dgx-1: %v us by %s", s.TimeUS, s.Method)
 	}
 }
@@ -325,13 +277,13 @@ func TestCheckFindsEveryChange(t *testing.T) {
 		{"a send twice", func(s *Schedule) { s.Sends[1] = s.Sends[0] }, "is taken until"},
 		{"no such link", func(s *Schedule) { s.Sends[0].From, s.Sends[0].To = 0, 7 }, "no link"},
 		{"no such rank", func(s *Schedule) { s.Sends[0].To = 8 }, "below 8"},
-		{"no such chunk", func(s *Schedule) { s.Sends[0].Chunks = []int32{99} }, "want 0 to 15"},
-		{"another's chunk", func(s *Schedule) { s.Sends[0].Chunks = []int32{(s.Sends[0].Chunks[0] + 8) % 16} }, "not there"},
+		{"no such chunk", func(s *Schedule) { s.Sends[0].Chunks = []int32{99} }, "want 0 to 7"},
+		{"another's chunk", func(s *Schedule) { s.Sends[0].Chunks = []int32{(s.Sends[0].Chunks[0] + 4) % 8} }, "not there"},
 		{"a sum", func(s *Schedule) { s.Sends[0].Reduce = true }, "has left"},
 		{"other latencies", func(s *Schedule) { s.Sends[0].Start += 0.5 }, "ends at"},
 		{"another collective", func(s *Schedule) { s.Collective = "reducescatter" }, "not there whole"},
 	} {
-		s := route(t, top, Options{Bytes: 1 << 30, Chunks: 2, Tries: 1})
+		s := route(t, top, Options{Bytes: 1 << 30})
 		c.lie(s)
 		if err := s.Check(top); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
@@ -353,11 +305,8 @@ func TestRefuses(t *testing.T) {
 	}{
 		{context.Background(), top, Options{Collective: "alltoall", Bytes: 1}, "want allgather, reducescatter or allreduce"},
 		{context.Background(), top, Options{}, "want at least 1"},
-		{context.Background(), top, Options{Bytes: 1, Chunks: -1}, "want at least 1"},
-		{context.Background(), top, Options{Bytes: 1, Chunks: 1 << 30}, "arrivals"},
-		{context.Background(), top, Options{Bytes: 1, Alpha: 7}, "want blocking or pipelined"},
 		{context.Background(), oneWay, Options{Bytes: 1}, "reach"},
-		{done, published.NDv2(2), Options{Bytes: 1 << 40, Chunks: 1, Collective: "allgather"}, "canceled"},
+		{done, publishedtest.NDv2(2), Options{Bytes: 1 << 40, Collective: "allgather"}, "canceled"},
 	} {
 		_, err := Route(c.ctx, c.top, c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -378,7 +327,7 @@ func TestRounding(t *testing.T) {
 		}
 	}
 	for _, coll := range []string{"allgather", "reducescatter", "allreduce"} {
-		s, err := Route(context.Background(), top, Options{Collective: coll, Bytes: 1 << 20, Chunks: 24, Tries: 1})
+		s, err := Route(context.Background(), top, Options{Collective: coll, Bytes: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -388,40 +337,18 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// BenchmarkTACOS makes the table of which docs/measurements/greedy.md has a part: every row with TACOS's
-// number of chunks, and with the best number.
+// BenchmarkTACOS makes the table of which docs/measurements/greedy.md has a part.
 func BenchmarkTACOS(b *testing.B) {
 	for _, r := range rows {
 		top := r.system(b)
-		for _, chunks := range []int{r.chunks, 0} {
-			b.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(r.topology, " ", "-"), chunks), func(b *testing.B) {
-				var s *Schedule
-				for b.Loop() {
-					s = route(b, top, Options{Bytes: r.bytes, Chunks: chunks})
-				}
-				b.ReportMetric(s.TimeUS, "us")
-				b.ReportMetric(100*s.Gap(), "%over")
-				b.ReportMetric(float64(s.Chunks), "chunks")
-				b.ReportMetric(r.us, "TACOS-us")
-			})
-		}
-	}
-}
-
-// BenchmarkTECCL is BenchmarkTACOS for TE-CCL's graphs.
-func BenchmarkTECCL(b *testing.B) {
-	for _, c := range []struct {
-		top    *topologies.Topology
-		alpha  Alpha
-		chunks int
-	}{{published.NDv2(2), Blocking, 20}, {published.NDv2(4), Pipelined, 32}, {published.DGX2(), Pipelined, 1}} {
-		b.Run(strings.ReplaceAll(c.top.Name, " ", "-"), func(b *testing.B) {
+		b.Run(strings.ReplaceAll(r.topology, " ", "-"), func(b *testing.B) {
 			var s *Schedule
 			for b.Loop() {
-				s = route(b, c.top, Options{Bytes: 1e9, Chunks: c.chunks, Alpha: c.alpha})
+				s = route(b, top, Options{Bytes: r.bytes})
 			}
 			b.ReportMetric(s.TimeUS, "us")
 			b.ReportMetric(100*s.Gap(), "%over")
+			b.ReportMetric(r.us, "TACOS-us")
 		})
 	}
 }

@@ -22,7 +22,6 @@ type hopGraph struct {
 	out       [][]int32 // hops from a rank
 	byEdge    [][]int32 // hops over an edge
 	lastEdges [][]int32 // edges by which hops reach a rank
-	alpha     Alpha
 	inRate    []float64 // by rank: what can enter it, in bytes a microsecond
 	disjoint  bool      // no two hops share an edge
 }
@@ -32,8 +31,8 @@ type hopGraph struct {
 const maxFullPairs = 4096
 
 // newHopGraph returns the graph of a topology, reversed if turned.
-func newHopGraph(ctx context.Context, t *topologies.Topology, turned bool, alpha Alpha) (n *hopGraph, err error) {
-	n = &hopGraph{ctx: ctx, t: t, ranks: len(t.Ranks), alpha: alpha}
+func newHopGraph(ctx context.Context, t *topologies.Topology, turned bool) (n *hopGraph, err error) {
+	n = &hopGraph{ctx: ctx, t: t, ranks: len(t.Ranks)}
 	var wanted func(from, to int) bool
 	if n.tooManyPairs() {
 		chosen := newNodePairs(ctx, t)
@@ -137,10 +136,7 @@ func (n *hopGraph) cost(h int32, bytes float64, busy []float64) (taken []float64
 		edge := &n.t.Edges[e]
 		serial := float64(edge.Message) + bytes/edge.Bandwidth.PerMicro()
 		arrive = max(arrive, serial)
-		if n.alpha == Blocking {
-			serial += float64(edge.Latency)
-		}
-		busy = append(busy, serial)
+		busy = append(busy, serial+float64(edge.Latency))
 	}
 	return busy, arrive + hop.Latency
 }
@@ -156,10 +152,9 @@ type message struct {
 // and its edges are free. end is when the last one arrives. In a reduction, a chunk is ready
 // when all messages before that combine into it have arrived. If the context ends, there are
 // no sends, and end is infinite.
-func (n *hopGraph) play(list []message, chunks int, part float64) (sends []Send, end float64) {
-	total := n.ranks * chunks
+func (n *hopGraph) play(list []message, part float64) (sends []Send, end float64) {
 	free := make([]float64, len(n.t.Edges))
-	ready := make([]float64, n.ranks*total)
+	ready := make([]float64, n.ranks*n.ranks)
 	sends = make([]Send, len(list))
 	var busy []float64
 	for i, m := range list {
@@ -172,7 +167,7 @@ func (n *hopGraph) play(list []message, chunks int, part float64) (sends []Send,
 			start = max(start, free[e])
 		}
 		for _, c := range m.chunks {
-			start = max(start, ready[int(hop.From)*total+int(c)])
+			start = max(start, ready[int(hop.From)*n.ranks+int(c)])
 		}
 		var arrive float64
 		busy, arrive = n.cost(m.hop, part*float64(len(m.chunks)), busy[:0])
@@ -181,7 +176,7 @@ func (n *hopGraph) play(list []message, chunks int, part float64) (sends []Send,
 		}
 		arrive += start
 		for _, c := range m.chunks {
-			at := int(hop.To)*total + int(c)
+			at := int(hop.To)*n.ranks + int(c)
 			ready[at] = max(ready[at], arrive)
 		}
 		sends[i] = Send{From: hop.From, To: hop.To, Reduce: m.reduce, Chunks: m.chunks, Start: start, End: arrive}

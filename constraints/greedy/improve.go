@@ -9,7 +9,6 @@ import "slices"
 // average.
 type improver struct {
 	*hopGraph
-	total   int
 	list    []message // one chunk each
 	free    []float64
 	ready   []float64 // by rank and chunk; negative if not yet known
@@ -28,11 +27,10 @@ const (
 	maxImproveWork      = 1 << 17
 )
 
-func newImprover(n *hopGraph, chunks int, part float64, sends []Send) *improver {
-	total := n.ranks * chunks
-	m := &improver{hopGraph: n, total: total, list: n.messages(sends),
-		free: make([]float64, len(n.t.Edges)), ready: make([]float64, n.ranks*total),
-		waiting: make([][]int32, n.ranks*total), finish: make([]float64, n.ranks)}
+func newImprover(n *hopGraph, part float64, sends []Send) *improver {
+	m := &improver{hopGraph: n, list: n.messages(sends),
+		free: make([]float64, len(n.t.Edges)), ready: make([]float64, n.ranks*n.ranks),
+		waiting: make([][]int32, n.ranks*n.ranks), finish: make([]float64, n.ranks)}
 	for h := range n.hops {
 		m.first = append(m.first, int32(len(m.busy)))
 		var arrive float64
@@ -43,15 +41,15 @@ func newImprover(n *hopGraph, chunks int, part float64, sends []Send) *improver 
 }
 
 // length returns the time of the schedule, and the sum of the times at which ranks finish.
-func (m *improver) length(chunks int) (end, sum float64) {
+func (m *improver) length() (end, sum float64) {
 	clear(m.free)
 	clear(m.finish)
 	for i := range m.ready {
 		m.ready[i] = -1
 		m.waiting[i] = m.waiting[i][:0]
 	}
-	for c := range m.total {
-		m.ready[c/chunks*m.total+c] = 0
+	for c := range m.ranks {
+		m.ready[c*m.ranks+c] = 0
 	}
 	m.played = 0
 	for i := range m.list {
@@ -69,7 +67,7 @@ func (m *improver) playMessage(i int32) {
 	msg := m.list[i]
 	hop := &m.hops[msg.hop]
 	c := int(msg.chunks[0])
-	from := int(hop.From)*m.total + c
+	from := int(hop.From)*m.ranks + c
 	start := m.ready[from]
 	if start < 0 {
 		m.waiting[from] = append(m.waiting[from], i)
@@ -82,7 +80,7 @@ func (m *improver) playMessage(i int32) {
 		m.free[e] = start + m.busy[int(m.first[msg.hop])+j]
 	}
 	at := start + m.delay[msg.hop]
-	to := int(hop.To)*m.total + c
+	to := int(hop.To)*m.ranks + c
 	m.ready[to] = at
 	m.finish[hop.To] = max(m.finish[hop.To], at)
 	m.played++
@@ -93,16 +91,16 @@ func (m *improver) playMessage(i int32) {
 
 // improve improves a schedule until the steps are used up, the context ends, or the schedule
 // is as short as floor.
-func (n *hopGraph) improve(chunks int, part float64, sends []Send, floor float64, seed uint64, tries int) ([]Send, float64) {
-	m := newImprover(n, chunks, part, sends)
-	end, sum := m.length(chunks)
+func (n *hopGraph) improve(part float64, sends []Send, floor float64, tries int) ([]Send, float64) {
+	m := newImprover(n, part, sends)
+	end, sum := m.length()
 	for step := range maxImproveWork * tries / max(1, len(m.list)) {
 		if end <= floor || n.ctx.Err() != nil {
 			break
 		}
-		dice := hash(seed, uint64(step), 1)
+		dice := hash(0, uint64(step), 1)
 		i := int(dice % uint64(len(m.list)))
-		dice = hash(seed, uint64(step), 2)
+		dice = hash(0, uint64(step), 2)
 		old := m.list[i]
 		to := i
 		if dice&1 == 0 { // another link
@@ -113,7 +111,7 @@ func (n *hopGraph) improve(chunks int, part float64, sends []Send, floor float64
 			to = int(dice >> 32 % uint64(len(m.list)))
 			move(m.list, i, to)
 		}
-		newEnd, newSum := m.length(chunks)
+		newEnd, newSum := m.length()
 		if m.played == len(m.list) && newEnd <= end && (newEnd < end || newSum <= sum) {
 			end, sum = newEnd, newSum
 			continue
@@ -122,7 +120,7 @@ func (n *hopGraph) improve(chunks int, part float64, sends []Send, floor float64
 		m.list[i] = old
 	}
 	// In the order of their arrivals no message has to wait.
-	m.length(chunks)
+	m.length()
 	slices.SortStableFunc(m.list, func(a, b message) int {
 		x, y := m.arrived(a), m.arrived(b)
 		switch {
@@ -133,12 +131,12 @@ func (n *hopGraph) improve(chunks int, part float64, sends []Send, floor float64
 		}
 		return 0
 	})
-	return n.play(m.list, chunks, part)
+	return n.play(m.list, part)
 }
 
 // arrived returns when a message arrived.
 func (m *improver) arrived(msg message) float64 {
-	return m.ready[int(m.hops[msg.hop].To)*m.total+int(msg.chunks[0])]
+	return m.ready[int(m.hops[msg.hop].To)*m.ranks+int(msg.chunks[0])]
 }
 
 // move moves list[i] to index j.

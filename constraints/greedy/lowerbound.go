@@ -6,13 +6,13 @@ import "math"
 // can beat: the time that the links into some rank need for the chunks that it lacks, or
 // those into some node for the chunks that the node lacks, plus the time to spread the last
 // chunk within the node.
-func (n *hopGraph) lowerBound(chunks int, part float64) float64 {
+func (n *hopGraph) lowerBound(part float64) float64 {
 	least := 0.0
 	for v, hops := range n.in {
-		least = max(least, n.minDelivery(hops, (n.ranks-1)*chunks, part, n.inRate[v]))
+		least = max(least, n.minDelivery(hops, n.ranks-1, part, n.inRate[v]))
 	}
 	if n.disjoint && n.t.Nodes > 1 {
-		least = max(least, n.nodeLowerBound(chunks, part))
+		least = max(least, n.nodeLowerBound(part))
 	}
 	return least * (1 + tolerance)
 }
@@ -20,7 +20,7 @@ func (n *hopGraph) lowerBound(chunks int, part float64) float64 {
 // minDelivery returns the least time in which hops can deliver a number of chunks. speed is
 // the rate of the last edges of the hops together, in bytes a microsecond.
 func (n *hopGraph) minDelivery(hops []int32, lacks int, part, speed float64) float64 {
-	if !n.disjoint || n.alpha != Blocking {
+	if !n.disjoint {
 		latency := math.Inf(1)
 		for _, h := range hops {
 			latency = min(latency, n.hops[h].Latency)
@@ -54,7 +54,7 @@ func (n *hopGraph) minDelivery(hops []int32, lacks int, part, speed float64) flo
 
 // nodeLowerBound returns the largest lower bound of any node. If only one rank of a node has
 // links from outside, the others get the last chunk only after that rank.
-func (n *hopGraph) nodeLowerBound(chunks int, part float64) float64 {
+func (n *hopGraph) nodeLowerBound(part float64) float64 {
 	least := 0.0
 	for node := range n.t.Nodes {
 		inside := n.t.NodeRanks(node)
@@ -77,7 +77,7 @@ func (n *hopGraph) nodeLowerBound(chunks int, part float64) float64 {
 			spread = n.farthest(gate, inside, part)
 		}
 		if gates > 0 {
-			least = max(least, n.minDelivery(entries, (n.ranks-len(inside))*chunks, part, speed)+spread)
+			least = max(least, n.minDelivery(entries, n.ranks-len(inside), part, speed)+spread)
 		}
 	}
 	return least

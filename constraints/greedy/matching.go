@@ -20,7 +20,7 @@ import (
 // So slow links wait for chunks that fast ones cannot bring. The matchings of different ranks
 // can contradict each other: the result is nil if one relies on a chunk that another does not
 // deliver in time.
-func (n *hopGraph) match(chunks int, part, floor float64) []message {
+func (n *hopGraph) match(part, floor float64) []message {
 	took, arrive := make([]float64, len(n.hops)), make([]float64, len(n.hops))
 	var busy []float64
 	for h := range n.hops {
@@ -36,25 +36,25 @@ func (n *hopGraph) match(chunks int, part, floor float64) []message {
 		}
 		m.slots = m.slots[:0]
 		for _, h := range n.in[v] {
-			count := min(math.Floor((floor-arrive[h])/took[h])+1, float64((n.ranks-1)*chunks))
+			count := min(math.Floor((floor-arrive[h])/took[h])+1, float64(n.ranks-1))
 			for k := range int(max(0, count)) {
 				m.slots = append(m.slots, slot{hop: h, starts: float64(k) * took[h],
 					latest: floor - arrive[h] - (count-1-float64(k))*took[h]})
 			}
 		}
 		slices.SortStableFunc(m.slots, func(a, b slot) int { return cmp.Compare(a.starts+arrive[a.hop], b.starts+arrive[b.hop]) })
-		if !m.match(n, v, chunks, soonest) {
+		if !m.match(n, v, soonest) {
 			return nil
 		}
-		list = m.plan(list, n, chunks, took, soonest)
+		list = m.plan(list, n, took, soonest)
 	}
 	slices.SortStableFunc(list, func(a, b plannedSend) int { return cmp.Compare(a.at, b.at) })
-	return n.validate(list, chunks, arrive)
+	return n.validate(list, arrive)
 }
 
 // plan appends the messages into a rank. Messages of a link leave as early as possible, in the
 // order in which their chunks are ready, each after the one before it, and within its slot.
-func (m *matching) plan(list []plannedSend, n *hopGraph, chunks int, took, soonest []float64) []plannedSend {
+func (m *matching) plan(list []plannedSend, n *hopGraph, took, soonest []float64) []plannedSend {
 	byHop := map[int32][]int{} // its occupied slots, earliest first
 	var hops []int32
 	for i, c := range m.chunk {
@@ -66,7 +66,7 @@ func (m *matching) plan(list []plannedSend, n *hopGraph, chunks int, took, soone
 		}
 	}
 	for _, h := range hops {
-		ready := func(c int32) float64 { return soonest[int(c)/chunks*n.ranks+int(n.hops[h].From)] }
+		ready := func(c int32) float64 { return soonest[int(c)*n.ranks+int(n.hops[h].From)] }
 		slots, waiting := byHop[h], make([]int32, 0, len(byHop[h]))
 		for _, i := range slots {
 			waiting = append(waiting, m.chunk[i])
@@ -103,21 +103,20 @@ type plannedSend struct {
 
 // validate returns the messages without their times, or nil if some sender does not have the
 // chunk in time.
-func (n *hopGraph) validate(list []plannedSend, chunks int, arrive []float64) []message {
-	total := n.ranks * chunks
-	ready := make([]float64, n.ranks*total)
+func (n *hopGraph) validate(list []plannedSend, arrive []float64) []message {
+	ready := make([]float64, n.ranks*n.ranks)
 	for i := range ready {
-		if rank, c := i/total, i%total; c/chunks != rank {
+		if i/n.ranks != i%n.ranks {
 			ready[i] = math.Inf(1)
 		}
 	}
 	messages, backing := make([]message, len(list)), make([]int32, len(list))
 	for i, p := range list {
 		hop := &n.hops[p.hop]
-		if ready[int(hop.From)*total+int(p.chunk)] > p.at*(1+tolerance) {
+		if ready[int(hop.From)*n.ranks+int(p.chunk)] > p.at*(1+tolerance) {
 			return nil
 		}
-		ready[int(hop.To)*total+int(p.chunk)] = p.at + arrive[p.hop]
+		ready[int(hop.To)*n.ranks+int(p.chunk)] = p.at + arrive[p.hop]
 		backing[i] = p.chunk
 		messages[i] = message{hop: p.hop, chunks: backing[i : i+1 : i+1]}
 	}
@@ -172,7 +171,7 @@ type slot struct {
 
 // match finds a slot for every chunk that v lacks, chunks of the nearest ranks first. It
 // returns false if there is no such matching.
-func (m *matching) match(n *hopGraph, v, chunks int, soonest []float64) bool {
+func (m *matching) match(n *hopGraph, v int, soonest []float64) bool {
 	m.chunk = slices.Grow(m.chunk[:0], len(m.slots))[:len(m.slots)]
 	for i := range m.chunk {
 		m.chunk[i] = none
@@ -189,7 +188,7 @@ func (m *matching) match(n *hopGraph, v, chunks int, soonest []float64) bool {
 	})
 	var place func(c int32) bool
 	place = func(c int32) bool {
-		at := soonest[int(c)/chunks*n.ranks:][:n.ranks]
+		at := soonest[int(c)*n.ranks:][:n.ranks]
 		for i, s := range m.slots {
 			if m.tried[i] || at[n.hops[s.hop].From] > s.latest*(1+tolerance)+instant {
 				continue
@@ -203,11 +202,9 @@ func (m *matching) match(n *hopGraph, v, chunks int, soonest []float64) bool {
 		return false
 	}
 	for _, s := range order {
-		for c := range chunks {
-			clear(m.tried)
-			if !place(int32(s*chunks + c)) {
-				return false
-			}
+		clear(m.tried)
+		if !place(int32(s)) {
+			return false
 		}
 	}
 	return true

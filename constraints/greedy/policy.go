@@ -7,7 +7,6 @@ import (
 
 // policy is the preferences of an asynchronous try.
 type policy struct {
-	name string
 	// rare prefers chunks that few ranks know of.
 	rare bool
 	// once sends a chunk to a node only if no rank there knows it.
@@ -25,13 +24,13 @@ type policy struct {
 
 // policies are used in turn by the tries.
 var policies = []policy{
-	{name: "rarest", rare: true},
-	{name: "rarest, patient", rare: true, patient: true},
-	{name: "random"},
-	{name: "random, patient", patient: true},
-	{name: "rarest, lazy", rare: true, lazy: true},
-	{name: "rarest, once a node", rare: true, once: true},
-	{name: "random, patient and lazy", patient: true, lazy: true},
+	{rare: true},
+	{rare: true, patient: true},
+	{},
+	{patient: true},
+	{rare: true, lazy: true},
+	{rare: true, once: true},
+	{patient: true, lazy: true},
 }
 
 // idle reports whether all of a hop's edges are free.
@@ -83,7 +82,7 @@ func (r *run) offers(h int32, by float64) (count int) {
 	by = by*(1+tolerance) - r.delay[h]
 	for w := range r.wordsPerRow {
 		for set := r.known[from*r.wordsPerRow+w] &^ r.known[to*r.wordsPerRow+w]; set != 0; set &= set - 1 {
-			if r.arrival[from*r.total+w*64+bits.TrailingZeros64(set)] <= by {
+			if r.arrival[from*r.ranks+w*64+bits.TrailingZeros64(set)] <= by {
 				count++
 			}
 		}
@@ -103,7 +102,7 @@ func (r *run) choose(h int32) int32 {
 	var inNode []int16
 	if hop.Net && r.inNode != nil {
 		node := r.t.Ranks[hop.To].Node
-		inNode = r.inNode[node*r.total : (node+1)*r.total]
+		inNode = r.inNode[node*r.ranks : (node+1)*r.ranks]
 	}
 	best, least := none, uint64(math.MaxUint64)
 	start := 0

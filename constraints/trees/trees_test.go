@@ -17,7 +17,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/internal/contexttest"
-	"github.com/colltune/colltune/constraints/internal/published"
+	"github.com/colltune/colltune/constraints/internal/publishedtest"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/topotest"
@@ -100,12 +100,12 @@ func TestPublishedSystems(t *testing.T) {
 		rate string // GB/s
 		most int    // trees a root that ForestColl needs
 	}{
-		{published.MI250(1), "2400/7", 3},    // 342.857
-		{published.MI250(2), "10624/30", 83}, // 354.133
-		{published.NDv2(2), "25", 1},
-		{published.NDv2(4), "50/3", 1},    // 16.667
-		{published.DGX2(), "4000/31", 10}, // 129.032
-		{published.SharedNICs(2, 4), "40", 1},
+		{publishedtest.MI250(1), "2400/7", 3},    // 342.857
+		{publishedtest.MI250(2), "10624/30", 83}, // 354.133
+		{publishedtest.NDv2(2), "25", 1},
+		{publishedtest.NDv2(4), "50/3", 1},    // 16.667
+		{publishedtest.DGX2(), "4000/31", 10}, // 129.032
+		{publishedtest.SharedNICs(2, 4), "40", 1},
 	} {
 		p := pack(t, c.top, Options{})
 		want, _ := new(big.Rat).SetString(c.rate)
@@ -231,7 +231,7 @@ func TestCheckFindsEveryChange(t *testing.T) {
 }
 
 func TestSameTwice(t *testing.T) {
-	for _, top := range []*topologies.Topology{resolve(t, "dgx-a100", 2), published.MI250(1), resolve(t, "mesh:3x4", 1)} {
+	for _, top := range []*topologies.Topology{resolve(t, "dgx-a100", 2), publishedtest.MI250(1), resolve(t, "mesh:3x4", 1)} {
 		if !reflect.DeepEqual(pack(t, top, Options{}), pack(t, top, Options{})) {
 			t.Errorf("%s: two packings", top.Name)
 		}

@@ -215,12 +215,9 @@ func solveFrontier(ctx context.Context, b *Builder, _ []int64) ([]find, error) {
 	return all, nil
 }
 
-// greedyChunks is the number of chunks in a rank's part. With more chunks, schedules are
-// shorter by the model, but longer once every message costs a call.
-const greedyChunks = 1
-
 // scheduleGreedy finds greedy schedules for the largest size, and for the smallest,
-// where latency counts. Those for the largest also come unfused: where a rank has
+// where latency counts. A rank's part is one chunk: with more, schedules are shorter by the
+// model, but longer once every message costs a call. Those for the largest also come unfused: where a rank has
 // many links, a fused program leaves no threadblocks for instances.
 func scheduleGreedy(ctx context.Context, b *Builder, sizes []int64) ([]find, error) {
 	p := &b.target
@@ -228,7 +225,7 @@ func scheduleGreedy(ctx context.Context, b *Builder, sizes []int64) ([]find, err
 	var known []*greedy.Schedule
 	last := sizes[len(sizes)-1]
 	for _, bytes := range slices.Compact([]int64{last, sizes[0]}) {
-		s, err := greedy.Route(ctx, p.Topology, greedy.Options{Collective: p.Collective, Bytes: bytes, Chunks: greedyChunks})
+		s, err := greedy.Route(ctx, p.Topology, greedy.Options{Collective: p.Collective, Bytes: bytes})
 		if err == nil {
 			err = s.Check(p.Topology)
 		}
@@ -243,8 +240,8 @@ func scheduleGreedy(ctx context.Context, b *Builder, sizes []int64) ([]find, err
 		if err != nil {
 			return nil, err
 		}
-		one := find{Params: script.Params{"chunks": greedyChunks, "for": units.Bytes(bytes).String()}, program: program,
-			Origin: fmt.Sprintf("by=none chunks=%d: %.2f us for %d bytes, %.1f %% over the bound, %s", greedyChunks, s.TimeUS, bytes, 100*s.Gap(), s.Method)}
+		one := find{Params: script.Params{"chunks": 1, "for": units.Bytes(bytes).String()}, program: program,
+			Origin: fmt.Sprintf("by=none chunks=1: %.2f us for %d bytes, %.1f %% over the bound, %s", s.TimeUS, bytes, 100*s.Gap(), s.Method)}
 		all = append(all, one)
 		if bytes == last {
 			one.Params = maps.Clone(one.Params)

@@ -1,4 +1,4 @@
-package published
+package publishedtest
 
 import (
 	"fmt"
