@@ -217,8 +217,8 @@ func solveFrontier(ctx context.Context, b *Builder, _ []int64) ([]find, error) {
 
 // scheduleGreedy finds greedy schedules for the largest size, and for the smallest,
 // where latency counts. A rank's part is one chunk: with more, schedules are shorter by the
-// model, but longer once every message costs a call. Those for the largest also come unfused: where a rank has
-// many links, a fused program leaves no threadblocks for instances.
+// model, but longer once every message costs a call. Those for the largest also come
+// unfused: where a rank has many links, a fused program leaves no threadblocks for instances.
 func scheduleGreedy(ctx context.Context, b *Builder, sizes []int64) ([]find, error) {
 	p := &b.target
 	var all []find
