@@ -134,7 +134,7 @@ func (b *batch) runAll(ctx context.Context) {
 		})
 	}
 	more := func() bool { return !b.budgetSpent() && b.checkTimely() == nil }
-	runAll(ctx, b.options.Executors, work, b.practice.jobs, b.options.Timeout, more, func(fates []trialResult) {
+	runAll(ctx, b.options.Executors, work, b.practice.jobs, more, func(fates []trialResult) {
 		var done []int
 		for _, f := range fates {
 			switch {

@@ -128,7 +128,6 @@ func (c *candidate) runnableProtocols(p *Problem, does func(topologies.Proto) bo
 	return protocols, reason
 }
 
-// allowedProtocols lists the protocols that the candidate and the problem allow.
 func (c *candidate) allowedProtocols(p *Problem) []topologies.Proto {
 	if c.Chooses {
 		return []topologies.Proto{topologies.Simple}
@@ -159,7 +158,6 @@ func (s *Summary) countCandidates(candidates []*candidate, p *Problem, finished,
 	}
 }
 
-// allSteps counts the steps of a program.
 func allSteps(p *ir.Program) int {
 	n := 0
 	for _, g := range p.GPUs {

@@ -61,16 +61,13 @@ const (
 	notMember
 )
 
-// ok reports whether the trial has a valid time.
 func (t *trial) ok() bool { return len(t.repeats) > 0 && !t.wrong }
 
 // competes reports whether the trial can win anything.
 func (t *trial) competes() bool { return t.ok() && !t.reference }
 
-// chunk is the bytes of a chunk of the trial's program.
 func (t *trial) chunk() int64 { return export.ChunkBytes(t.cell.bytes, t.cell.elem, t.loopChunks) }
 
-// next is the number of the trial's next repetition.
 func (t *trial) next() int {
 	if !t.done {
 		return 0

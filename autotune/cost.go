@@ -24,7 +24,6 @@ type costs struct {
 	launches map[int]int // by configuration: the most trials of a size
 }
 
-// costsOf reads them from a history.
 func costsOf(sizes int, history []model.Observation) *costs {
 	if !slices.ContainsFunc(history, func(o model.Observation) bool { return o.Cost > 0 }) {
 		return clocked(sizes, history)

@@ -1,6 +1,7 @@
 package autotune
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -111,21 +112,13 @@ type Options struct {
 	Strategy string        // one of Strategies; empty: bounded where times are exact, else model
 	Trials   int           // most new trials; 0: no limit
 	Budget   time.Duration // no trial begins after this time, and none goes on if its time is computed; 0: no limit
-	Timeout  time.Duration // of a trial; 0: none but the executor's own
 	Deadline time.Duration // of a trial, enforced by the executor; 0: executor.DefaultTrialTimeout
 	Progress func(Event)   // never called by two goroutines at once; nil: none
 }
 
-// deadline is how long a trial may take, whoever enforces it.
+// deadline is how long a trial may take.
 func (o *Options) deadline() time.Duration {
-	own := o.Deadline
-	if own <= 0 {
-		own = executor.DefaultTrialTimeout
-	}
-	if o.Timeout > 0 {
-		return min(o.Timeout, own)
-	}
-	return own
+	return cmp.Or(o.Deadline, executor.DefaultTrialTimeout)
 }
 
 // Summary counts the trials of a run and the candidates by what became of them.

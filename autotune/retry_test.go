@@ -33,7 +33,7 @@ func TestTooShortATimeLimit(t *testing.T) {
 				return executor.Measurement{}, &executor.TimeoutError{After: time.Nanosecond}
 			})
 			o := optionsFor(c, e, jobs)
-			o.Timeout, o.Strategy = time.Nanosecond, name
+			o.Deadline, o.Strategy = time.Nanosecond, name
 			_, err := Run(t.Context(), testProblem(), candidates, o)
 			var slow *TooSlowError
 			ends := intime == 0 && n >= tooSlow // descent gives a size up at once
@@ -59,9 +59,8 @@ func TestFailedRunLeavesNoTrace(t *testing.T) {
 	tuned(t, clean, candidates, optionsFor(clean, fakeOf(f), 2))
 	want := tableOf(t, clean, true)
 	for name, fault := range map[results.Outcome]error{
-		results.Crashed:     &executor.CrashError{},
-		results.Failed:      errors.New("no device"),
-		results.Quarantined: &executor.QuarantineError{Strikes: 2, Last: &executor.CrashError{}},
+		results.Crashed: &executor.CrashError{},
+		results.Failed:  errors.New("no device"),
 	} {
 		c := newCampaign(t, "in")
 		o := optionsFor(c, newFake(func(context.Context, executor.Trial) (executor.Measurement, error) {
@@ -181,22 +180,5 @@ func TestUnansweredSizes(t *testing.T) {
 	var none *UnansweredError
 	if !errors.As(err, &none) || !strings.Contains(fmt.Sprint(err), "nothing to measure") {
 		t.Errorf("%v, want nothing to be measured", err)
-	}
-}
-
-func TestDeadline(t *testing.T) {
-	const own = executor.DefaultTrialTimeout
-	for _, c := range []struct{ timeout, deadline, want time.Duration }{
-		{0, 0, own},
-		{time.Second, 0, time.Second},
-		{0, time.Second, time.Second},
-		{2 * own, 0, own},
-		{time.Minute, time.Second, time.Second},
-		{time.Second, time.Minute, time.Second},
-	} {
-		o := Options{Timeout: c.timeout, Deadline: c.deadline}
-		if got := o.deadline(); got != c.want {
-			t.Errorf("timeout %s, the executor's own %s: %s, want %s", c.timeout, c.deadline, got, c.want)
-		}
 	}
 }

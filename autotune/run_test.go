@@ -203,7 +203,7 @@ func TestBudgetAndInterrupt(t *testing.T) {
 		c := newCampaign(t, "in")
 		ctx, cancel := context.WithCancel(context.Background())
 		var calls atomic.Int32
-		e := newFake(func(ctx context.Context, trial executor.Trial) (executor.Measurement, error) {
+		e := newFake(func(_ context.Context, trial executor.Trial) (executor.Measurement, error) {
 			if calls.Add(1) == 20 {
 				cancel()
 				<-ctx.Done()
@@ -249,47 +249,39 @@ func TestFaultsAreOutcomes(t *testing.T) {
 	want := tableOf(t, clean, true)
 	for _, c := range []struct {
 		name  string
-		fault func(context.Context) (executor.Measurement, error)
+		fault func() (executor.Measurement, error)
 		want  results.Outcome
 	}{
-		{"wrong", func(context.Context) (executor.Measurement, error) {
+		{"wrong", func() (executor.Measurement, error) {
 			return executor.Measurement{TimesUS: []float64{0.001}, Wrong: 3, Checked: true}, nil
 		}, results.Wrong},
-		{"refused", func(context.Context) (executor.Measurement, error) {
+		{"refused", func() (executor.Measurement, error) {
 			return executor.Measurement{}, fmt.Errorf("no: %w", executor.ErrUnsupported)
 		}, results.Failed},
-		{"crash", func(context.Context) (executor.Measurement, error) {
+		{"crash", func() (executor.Measurement, error) {
 			return executor.Measurement{}, fmt.Errorf("trial: %w", &executor.CrashError{Executor: "fake", Exit: "signal: killed"})
 		}, results.Crashed},
-		{"timeout", func(context.Context) (executor.Measurement, error) {
+		{"timeout", func() (executor.Measurement, error) {
 			return executor.Measurement{}, &executor.TimeoutError{After: time.Second, Why: "stood still"}
 		}, results.TimedOut},
-		{"late", func(ctx context.Context) (executor.Measurement, error) {
-			<-ctx.Done()
-			return executor.Measurement{}, ctx.Err()
-		}, results.TimedOut},
-		{"quarantined", func(context.Context) (executor.Measurement, error) {
-			return executor.Measurement{}, &executor.QuarantineError{Strikes: 2, Last: &executor.CrashError{}}
-		}, results.Quarantined},
-		{"negative time", func(context.Context) (executor.Measurement, error) {
+		{"negative time", func() (executor.Measurement, error) {
 			return executor.Measurement{TimesUS: []float64{-1}}, nil
 		}, results.Failed},
-		{"no time", func(context.Context) (executor.Measurement, error) { return executor.Measurement{}, nil }, results.Failed},
-		{"not UTF-8", func(context.Context) (executor.Measurement, error) {
+		{"no time", func() (executor.Measurement, error) { return executor.Measurement{}, nil }, results.Failed},
+		{"not UTF-8", func() (executor.Measurement, error) {
 			return executor.Measurement{}, errors.New(strings.Repeat("\xff\x00", 9000))
 		}, results.Failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			store := newCampaign(t, "in")
-			e := newFake(func(ctx context.Context, trial executor.Trial) (executor.Measurement, error) {
+			e := newFake(func(_ context.Context, trial executor.Trial) (executor.Measurement, error) {
 				if bad[trial.Program.Hash()] {
-					return c.fault(ctx)
+					return c.fault()
 				}
 				return executor.Measurement{TimesUS: []float64{f.time(trial)}}, nil
 			})
 			o := optionsFor(store, e, 4)
-			o.Timeout = 5 * time.Millisecond
 			_, summary := tuned(t, store, candidates, o)
 			if got := tableOf(t, store, true); got != want {
 				t.Errorf("with faults\n%s\nwithout\n%s", got, want)

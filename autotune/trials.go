@@ -29,7 +29,7 @@ type trialResult struct {
 // always from this goroutine, and with several at once if they arrived meanwhile. It
 // starts no more trials once the context is done, more returns false or a result has
 // an error, and waits for the trials under way.
-func runAll(ctx context.Context, p *executor.Pool, trials []executor.Trial, jobs int, timeout time.Duration, more func() bool, take func([]trialResult)) {
+func runAll(ctx context.Context, p *executor.Pool, trials []executor.Trial, jobs int, more func() bool, take func([]trialResult)) {
 	fates := make(chan trialResult, len(trials))
 	indices := make(chan int)
 	stop := make(chan struct{})
@@ -43,7 +43,7 @@ func runAll(ctx context.Context, p *executor.Pool, trials []executor.Trial, jobs
 				if err != nil {
 					f.err = err
 				} else {
-					f.record, f.output, f.err = attempt(ctx, e, trials[i], timeout)
+					f.record, f.output, f.err = attempt(ctx, e, trials[i])
 					p.Put(e)
 				}
 				if f.err != nil {
@@ -96,14 +96,9 @@ func drain(first trialResult, fates <-chan trialResult) []trialResult {
 // attempt runs one trial. The record has outcome, times, note, seconds and cost only; the
 // string is what the executor printed before it died or was abandoned. An error means
 // that the trial has no outcome: the executor is lost, or the run was interrupted.
-func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout time.Duration) (results.Trial, string, error) {
-	trialCtx, cancel := ctx, context.CancelFunc(func() {})
-	if timeout > 0 {
-		trialCtx, cancel = context.WithTimeout(ctx, timeout)
-	}
-	defer cancel()
+func attempt(ctx context.Context, e executor.Executor, t executor.Trial) (results.Trial, string, error) {
 	start := time.Now()
-	m, err := e.Run(trialCtx, t)
+	m, err := e.Run(ctx, t)
 	r := results.Trial{Seconds: math.Round(time.Since(start).Seconds()*1e6) / 1e6}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -157,9 +152,7 @@ func outcomeOf(err error) results.Outcome {
 	switch {
 	case errors.Is(err, executor.ErrLost), errors.Is(err, executor.ErrClosed), errors.Is(err, executor.ErrNotFound):
 		return ""
-	case errors.Is(err, executor.ErrQuarantined):
-		return results.Quarantined
-	case errors.Is(err, executor.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, executor.ErrTimeout):
 		return results.TimedOut
 	case errors.As(err, &crash):
 		return results.Crashed

@@ -84,7 +84,6 @@ func (r *tuner) recordOutcome(t *trial, record results.Trial) {
 	r.emit(TrialDone, t.cell, &record)
 }
 
-// emit reports an event.
 func (r *tuner) emit(kind EventKind, c *cell, t *results.Trial) {
 	if r.options.Progress == nil {
 		return

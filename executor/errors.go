@@ -13,9 +13,6 @@ import (
 var (
 	// ErrLost: the executor doesn't start any more. There will be no more measurements.
 	ErrLost = errors.New("executor lost")
-	// ErrQuarantined: the program has killed its executor twice and is not
-	// given to another.
-	ErrQuarantined = errors.New("program quarantined")
 	// ErrTimeout: the trial took longer than its deadline, or stood still.
 	ErrTimeout = errors.New("trial timed out")
 	// ErrUnsupported: the executor can't run such a trial. Executors wrap it in errors of
@@ -53,27 +50,9 @@ func (e *CrashError) Error() string {
 	return fmt.Sprintf("executor %s died (%s)%s", e.Executor, e.Exit, QuoteOutput(e.Stderr))
 }
 
-// QuarantineError reports a program that is not run any more.
-type QuarantineError struct {
-	Program string // its hash
-	Strikes int    // executors that it has killed
-	Last    error  // how the last of them ended
-}
-
-// Error names the program by its hash, with the number of executors that it ended.
-func (e *QuarantineError) Error() string {
-	return fmt.Sprintf("program %.12s quarantined after %d executors: %v", e.Program, e.Strikes, e.Last)
-}
-
-// Unwrap returns ErrQuarantined and the last end.
-func (e *QuarantineError) Unwrap() []error { return []error{ErrQuarantined, e.Last} }
-
 // TimeoutError reports a trial that was given up.
 type TimeoutError struct {
-	After time.Duration
-	// Stuck reports that the trial stood still; a slow one was still advancing at its
-	// deadline.
-	Stuck  bool
+	After  time.Duration
 	Why    string
 	Stderr string // the executor's last output
 }

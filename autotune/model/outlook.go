@@ -6,7 +6,6 @@ import (
 	"slices"
 )
 
-// outlook is what is expected of a size.
 func (b *belief) outlook(size int) Outlook {
 	o := Outlook{Size: size, Incumbent: -1}
 	best, second := b.incumbent(size)

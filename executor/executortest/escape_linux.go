@@ -49,7 +49,7 @@ func init() {
 	})}
 	escaping["escape-and-end"] = func(dir, name string) { escape(dir, name, "sleep", "7200") }
 	escaping["escape-host"] = func(dir, name string) {
-		h, err := host.Start(context.Background(), name, host.Options{Env: []string{State + "=" + dir}, Quarantine: new(host.Quarantine)})
+		h, err := host.Start(context.Background(), name, host.Options{Env: []string{State + "=" + dir}})
 		if err == nil {
 			_, err = h.Run(context.Background(), Trial(&testing.T{}, 8))
 		}

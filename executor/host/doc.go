@@ -4,8 +4,7 @@
 //	Host.Run ▸ Worker.Run ▸ Load, what the process lacks ▸ Run ── gRPC over a private socket ──▶ executor
 //	 │           │                                          ◀── heartbeat… measurement ──
 //	 │           └ watch.go: the deadline, heartbeats, progress
-//	 └ a process that died: started again, the trial tried once more; a program that
-//	   killed two: quarantined
+//	 └ a process that died: started again, the trial tried once more
 //
 //	options.go, starter.go   what to start, and how often
 //	host.go                  Host.Run: tries; a hung process is ended (dropWorker), one that

@@ -24,12 +24,13 @@ func TestFaults(t *testing.T) {
 		bytes int64
 		o     host.Options
 		is    error  // nil: the trial is measured
+		crash bool   // the error is a CrashError
 		says  string // part of the error
 	}{
-		{name: "panics", is: executor.ErrQuarantined, says: "the device is on fire"},
+		{name: "panics", crash: true, says: "the device is on fire"},
 		{name: "panics-once", bytes: 8},
-		{name: "exits", is: executor.ErrQuarantined, says: "exit status 7"},
-		{name: "killed", is: executor.ErrQuarantined, says: "signal: killed"},
+		{name: "exits", crash: true, says: "exit status 7"},
+		{name: "killed", crash: true, says: "signal: killed"},
 		{name: "hangs", o: host.Options{TrialTimeout: executortest.Unhurried}, is: executor.ErrTimeout, says: "never told any progress"},
 		{name: "stands-still", o: host.Options{StuckAfter: executortest.Unhurried}, is: executor.ErrTimeout, says: "stood still"},
 		{name: "freezes", o: host.Options{StuckAfter: 600 * time.Millisecond}, is: executor.ErrTimeout, says: "no heartbeat"},
@@ -37,7 +38,7 @@ func TestFaults(t *testing.T) {
 		{name: "slow", bytes: 6000, o: host.Options{StuckAfter: executortest.Unhurried}}, // longer than that in all
 		{name: "floods", bytes: 8},
 		{name: "prints-early", bytes: 8},
-		{name: "prints-from-c", is: executor.ErrQuarantined, says: "printf of a library"},
+		{name: "prints-from-c", crash: true, says: "printf of a library"},
 		{name: "dies-at-start", is: executor.ErrLost, says: "no such device"},
 		{name: "dies-at-start-once", bytes: 8},
 		// Started again, it would wait for ever.
@@ -47,12 +48,12 @@ func TestFaults(t *testing.T) {
 		{name: "wrong-version", is: executor.ErrLost, says: "99"},
 		{name: "garbage-first", is: executor.ErrLost, says: "NCCL version"},
 		{name: "garbage-for-ever", is: executor.ErrLost, says: "lost"},
-		{name: "leaves-a-child-and-dies", is: executor.ErrQuarantined, says: "exit status 1"},
-		{name: "panics-at-length", is: executor.ErrQuarantined, says: "the first line of a long report"},
+		{name: "leaves-a-child-and-dies", crash: true, says: "exit status 1"},
+		{name: "panics-at-length", crash: true, says: "the first line of a long report"},
 		{name: "loses-its-device", bytes: 8},
-		{name: "never-finds-its-device", is: executor.ErrQuarantined, says: "illegal address: device lost"},
-		{name: "eats", o: host.Options{Memory: executortest.MemoryCap}, is: executor.ErrQuarantined, says: "its cap is 256M"},
-		{name: "child-eats", o: host.Options{Memory: executortest.MemoryCap}, is: executor.ErrQuarantined, says: "its cap is 256M"},
+		{name: "never-finds-its-device", crash: true, says: "illegal address: device lost"},
+		{name: "eats", o: host.Options{Memory: executortest.MemoryCap}, crash: true, says: "its cap is 256M"},
+		{name: "child-eats", o: host.Options{Memory: executortest.MemoryCap}, crash: true, says: "its cap is 256M"},
 		{name: "no-time", says: "without a time"},
 		{name: "nan-time", says: "NaN us"},
 		{name: "negative", says: "-1 us"},
@@ -61,9 +62,6 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			if tc.is == executor.ErrQuarantined {
-				tc.o.Quarantine = new(host.Quarantine)
-			}
 			m, err := func() (executor.Measurement, error) {
 				h, err := host.Start(t.Context(), tc.name, executortest.Quick(t, tc.o))
 				if err != nil {
@@ -72,6 +70,7 @@ func TestFaults(t *testing.T) {
 				defer h.Close()
 				return h.Run(t.Context(), executortest.Trial(t, tc.bytes))
 			}()
+			var crash *executor.CrashError
 			switch {
 			case tc.is == nil && tc.says == "":
 				if err != nil || len(m.TimesUS) != 1 {
@@ -79,7 +78,7 @@ func TestFaults(t *testing.T) {
 				}
 			case err == nil:
 				t.Errorf("measured %+v", m)
-			case tc.is != nil && !errors.Is(err, tc.is), !strings.Contains(err.Error(), tc.says):
+			case errors.As(err, &crash) != tc.crash, tc.is != nil && !errors.Is(err, tc.is), !strings.Contains(err.Error(), tc.says):
 				t.Errorf("got %v, want %v and %q", err, tc.is, tc.says)
 			}
 		})
@@ -90,7 +89,7 @@ func TestFaults(t *testing.T) {
 // trials; a measurement in between starts the count again.
 func TestDeviceLostAtEveryTrial(t *testing.T) {
 	t.Parallel()
-	o := executortest.Quick(t, host.Options{Quarantine: new(host.Quarantine)})
+	o := executortest.Quick(t, host.Options{})
 	o.Backoff = time.Nanosecond // it doubles twenty times
 	h, err := host.Start(t.Context(), "never-keeps-its-device", o)
 	if err != nil {
@@ -104,7 +103,8 @@ func TestDeviceLostAtEveryTrial(t *testing.T) {
 		return err
 	}
 	for i := range 9 {
-		if err := lost(i); !errors.Is(err, executor.ErrQuarantined) {
+		var crash *executor.CrashError
+		if err := lost(i); !errors.As(err, &crash) {
 			t.Fatalf("trial %d: %v", i, err)
 		}
 	}
@@ -119,18 +119,6 @@ func TestDeviceLostAtEveryTrial(t *testing.T) {
 	}
 }
 
-// Without a quarantine every trial of such a program is tried, twice.
-func TestCrashWithoutQuarantine(t *testing.T) {
-	h := executortest.Start(t, "exits", host.Options{})
-	for range 2 {
-		_, err := h.Run(t.Context(), executortest.Trial(t, 8))
-		var crash *executor.CrashError
-		if !errors.As(err, &crash) || crash.Exit != "exit status 7" || errors.Is(err, executor.ErrQuarantined) {
-			t.Errorf("got %v", err)
-		}
-	}
-}
-
 func TestWrongResultIsAMeasurement(t *testing.T) {
 	m, err := executortest.Start(t, "wrong", host.Options{}).Run(t.Context(), executortest.Trial(t, 8))
 	if err != nil || m.Wrong != 17 {
@@ -138,33 +126,11 @@ func TestWrongResultIsAMeasurement(t *testing.T) {
 	}
 }
 
-// A program in quarantine is refused at once, by every host that shares the
-// quarantine, and other programs are still run.
-func TestQuarantineIsShared(t *testing.T) {
-	var q host.Quarantine
-	bad := executortest.Start(t, "exits", host.Options{Quarantine: &q})
-	if _, err := bad.Run(t.Context(), executortest.Trial(t, 8)); !errors.Is(err, executor.ErrQuarantined) {
-		t.Fatalf("got %v", err)
-	}
-	good := executortest.Start(t, "well", host.Options{Quarantine: &q})
-	_, err := good.Run(t.Context(), executortest.Trial(t, 8))
-	var quarantined *executor.QuarantineError
-	if !errors.As(err, &quarantined) || quarantined.Strikes != 2 {
-		t.Errorf("got %v", err)
-	}
-	other := executortest.Trial(t, 8)
-	other.Program.GPUs[0].Scratch = 1
-	if _, err := good.Run(t.Context(), other); err != nil {
-		t.Errorf("another program: %v", err)
-	}
-}
-
 // An executor that dies between trials is started again, and no trial fails.
 func TestDeathBetweenTrials(t *testing.T) {
 	t.Parallel()
-	var q host.Quarantine
 	dir := t.TempDir()
-	h := executortest.Start(t, "exits-between", host.Options{Quarantine: &q, Env: []string{executortest.State + "=" + dir}})
+	h := executortest.Start(t, "exits-between", host.Options{Env: []string{executortest.State + "=" + dir}})
 	for range 4 {
 		if _, err := h.Run(t.Context(), executortest.Trial(t, 8)); err != nil {
 			t.Fatal(err)

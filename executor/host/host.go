@@ -17,6 +17,9 @@ import (
 // not to go on for hours.
 const maxDeviceLosses = 10
 
+// maxTries is how many processes a trial may kill.
+const maxTries = 2
+
 // Host is an executor in a process of its own, started again when it dies. It
 // runs one trial at a time; calls wait for each other.
 type Host struct {
@@ -70,8 +73,8 @@ func (h *Host) Describe(context.Context) (executor.Description, error) {
 
 // Run runs one trial. If the executor dies it is started again and the trial tried once
 // more, since the crash may have had another cause. The second time the error is a
-// CrashError; ErrQuarantined where there is a quarantine; or ErrLost after too many trials
-// that lost the device. A trial that timed out isn't tried again.
+// CrashError, or ErrLost after too many trials that lost the device. A trial that timed out
+// isn't tried again.
 func (h *Host) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,9 +89,6 @@ func (h *Host) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 		program = h.programs.get(t.Program)
 	}
 	for tries := 1; ; tries++ {
-		if err := h.quarantine().check(program); err != nil {
-			return executor.Measurement{}, err
-		}
 		if err := h.ensureWorker(ctx); err != nil {
 			return executor.Measurement{}, err
 		}
@@ -102,23 +102,16 @@ func (h *Host) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 		case errors.As(err, &crash):
 			h.dropWorker()
 			h.failed++
-			h.quarantine().recordCrash(program, err)
-			if tries == maxCrashes && crash.DeviceLost {
+			if tries == maxTries && crash.DeviceLost {
 				if h.deviceLosses++; h.deviceLosses >= maxDeviceLosses {
-					return executor.Measurement{}, &executor.LostError{Executor: h.starter.Name(), Starts: maxCrashes * h.deviceLosses, Trials: h.deviceLosses, Last: err}
+					return executor.Measurement{}, &executor.LostError{Executor: h.starter.Name(), Starts: maxTries * h.deviceLosses, Trials: h.deviceLosses, Last: err}
 				}
 			}
-			if tries == maxCrashes {
-				if q := h.quarantine().check(program); q != nil {
-					err = q
-				}
+			if tries == maxTries {
 				return executor.Measurement{}, err
 			}
 		case errors.As(err, &timeout):
 			h.dropWorker()
-			if timeout.Stuck {
-				h.quarantine().recordCrash(program, err)
-			}
 			return executor.Measurement{}, err
 		case ctx.Err() != nil:
 			h.dropWorker() // it may still be running the trial
@@ -129,8 +122,6 @@ func (h *Host) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 		}
 	}
 }
-
-func (h *Host) quarantine() *Quarantine { return h.starter.Options.Quarantine }
 
 // accepts returns an error for an invalid trial, and one that wraps ErrUnsupported for a
 // trial that the executor's description rules out.

@@ -41,9 +41,6 @@ type Options struct {
 	// Identity holds an executor to its first description, however often it is
 	// started. Several hosts of one executor share one. nil: the host's own.
 	Identity *Identity
-	// Quarantine remembers programs that kill executors. Several hosts may share
-	// one. nil: none, and the caller counts the crashes.
-	Quarantine *Quarantine
 	// Logger gets go-plugin's log. nil: nothing is logged.
 	Logger *slog.Logger
 }

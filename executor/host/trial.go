@@ -58,7 +58,7 @@ func (w *Worker) load(ctx context.Context, t executor.Trial, program, topology s
 		}
 		if err := w.Send(ctx, d.kind, d.hash, b, len(b), wire.ChunkBytes); err != nil {
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return &executor.TimeoutError{After: w.o.TrialTimeout, Stuck: true, Why: "the executor does not take its program", Stderr: w.process.stderr.String()}
+				return &executor.TimeoutError{After: w.o.TrialTimeout, Why: "the executor does not take its program", Stderr: w.process.stderr.String()}
 			}
 			return w.callError(ctx, err)
 		}

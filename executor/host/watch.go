@@ -125,9 +125,9 @@ func (t *watch) stuck() error {
 		return t.unended()
 	}
 	if t.progress > 0 {
-		return t.givenUp(true, fmt.Sprintf("its progress has stood still for %s", t.stuckAfter))
+		return t.givenUp(fmt.Sprintf("its progress has stood still for %s", t.stuckAfter))
 	}
-	return t.givenUp(true, fmt.Sprintf("no heartbeat for %s", t.stuckAfter))
+	return t.givenUp(fmt.Sprintf("no heartbeat for %s", t.stuckAfter))
 }
 
 // late gives up a trial at its deadline.
@@ -136,17 +136,17 @@ func (t *watch) late() error {
 		return t.unended()
 	}
 	if t.progress > 0 {
-		return t.givenUp(false, "it was slow, but still advancing")
+		return t.givenUp("it was slow, but still advancing")
 	}
-	return t.givenUp(true, "it never told any progress")
+	return t.givenUp("it never told any progress")
 }
 
 func (t *watch) unended() error {
-	return t.givenUp(true, "its measurement came, and no end of the trial")
+	return t.givenUp("its measurement came, and no end of the trial")
 }
 
-func (t *watch) givenUp(stuck bool, why string) error {
-	return &executor.TimeoutError{After: time.Since(t.started), Stuck: stuck, Why: why, Stderr: t.worker.process.stderr.String()}
+func (t *watch) givenUp(why string) error {
+	return &executor.TimeoutError{After: time.Since(t.started), Why: why, Stderr: t.worker.process.stderr.String()}
 }
 
 // answerBytes is how large a message of a trial may be: 8 bytes a time, and 1 MiB for the

@@ -23,7 +23,6 @@ const frameMark = "colltune-frame "
 // frameBytes is the most payload of a frame: its line must fit the reader's buffer.
 const frameBytes = 24 << 10
 
-// frameWriter is an io.Writer that writes frames.
 type frameWriter struct {
 	mu   sync.Mutex
 	to   io.Writer

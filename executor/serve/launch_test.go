@@ -23,6 +23,7 @@ func TestLaunched(t *testing.T) {
 		bytes int64
 		o     host.Options
 		is    error
+		crash bool // the error is a CrashError
 		says  string
 	}{
 		{name: "far", bytes: 8},
@@ -33,8 +34,8 @@ func TestLaunched(t *testing.T) {
 		{name: "far-dies", is: executor.ErrLost, says: "no route to host"},
 		{name: "far-dies", is: executor.ErrLost, says: "exit status 255, before colltune answered"},
 		{name: "far-silent", o: host.Options{StartTimeout: 300 * time.Millisecond, Starts: 1}, is: executor.ErrLost, says: "lost"},
-		{name: "far-panics", is: executor.ErrQuarantined, says: "the device is on fire"},
-		{name: "far-exits", is: executor.ErrQuarantined, says: "exit status 7"},
+		{name: "far-panics", crash: true, says: "the device is on fire"},
+		{name: "far-exits", crash: true, says: "exit status 7"},
 		{name: "far-hangs", o: host.Options{TrialTimeout: executortest.Unhurried}, is: executor.ErrTimeout, says: "never told any progress"},
 		{name: "far-still", o: host.Options{StuckAfter: executortest.Unhurried}, is: executor.ErrTimeout, says: "stood still"},
 		{name: "far-slow", o: host.Options{TrialTimeout: executortest.Unhurried}, is: executor.ErrTimeout, says: "still advancing"},
@@ -48,7 +49,6 @@ func TestLaunched(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			tc.o.Quarantine = new(host.Quarantine)
 			m, err := func() (executor.Measurement, error) {
 				o := executortest.Quick(t, tc.o)
 				if tc.o.StartTimeout > 0 {
@@ -66,6 +66,7 @@ func TestLaunched(t *testing.T) {
 				defer h.Close()
 				return h.Run(t.Context(), executortest.Trial(t, tc.bytes))
 			}()
+			var crash *executor.CrashError
 			switch {
 			case tc.says == "":
 				if err != nil || len(m.TimesUS) != 1 || m.TimesUS[0] != 8 {
@@ -73,7 +74,7 @@ func TestLaunched(t *testing.T) {
 				}
 			case err == nil:
 				t.Errorf("measured %+v", m)
-			case tc.is != nil && !errors.Is(err, tc.is), !strings.Contains(err.Error(), tc.says):
+			case errors.As(err, &crash) != tc.crash, tc.is != nil && !errors.Is(err, tc.is), !strings.Contains(err.Error(), tc.says):
 				t.Errorf("got %v, want %v and %q", err, tc.is, tc.says)
 			}
 		})
@@ -218,13 +219,13 @@ func TestLaunchedPlugin(t *testing.T) {
 			if err := executor.Configure(name, executor.Configured{Kind: path, Launcher: executortest.Shell(`exec "$@"`)}); err != nil {
 				t.Fatal(err)
 			}
-			tc.o.Quarantine = new(host.Quarantine)
 			h := executortest.Start(t, name, tc.o)
 			m, err := h.Run(t.Context(), executortest.Trial(t, tc.bytes))
 			if tc.says == "" && (err != nil || len(m.TimesUS) != 1) || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
 				t.Errorf("%+v, %v; want %q", m, err, tc.says)
 			}
-			if tc.fault == "exits" && !errors.Is(err, executor.ErrQuarantined) {
+			var crash *executor.CrashError
+			if tc.fault == "exits" && !errors.As(err, &crash) {
 				t.Errorf("no crash to the host here: %v", err)
 			}
 		})
