@@ -128,7 +128,6 @@ func (l *chunkTable[T]) set(rank int32, c chunks, entry T) {
 	}
 }
 
-// contains reports whether one of the chunks has the given entry.
 func contains[T comparable](l *chunkTable[T], rank int32, c chunks, entry T) bool {
 	at := l.of(rank, c)
 	if c.stride == 1 {

@@ -134,7 +134,6 @@ func (r *dumpReader) instruction(f *fields) (i int32, in instr) {
 	return i, in
 }
 
-// mark reads one of the marks that follow an instruction's places.
 func (r *dumpReader) mark(f *fields, i int32, op ir.Op) {
 	switch w, said := f.word(), &r.said[i]; {
 	case w == "←" && op.Receives():
@@ -166,7 +165,6 @@ func (r *dumpReader) mark(f *fields, i int32, op ir.Op) {
 	}
 }
 
-// fusedSend recreates the send that was fused into a receive.
 func (r *dumpReader) fusedSend(i int32) {
 	in := &r.ins[i]
 	b := in.fused

@@ -52,7 +52,6 @@ func (d *Dump) Compile(o Options) (*Result, error) {
 // maxDumpPlaces bounds the chunks of all buffers of all ranks of a dump.
 const maxDumpPlaces = lang.MaxPlaces
 
-// dumpReader reads a dump line by line.
 type dumpReader struct {
 	*program
 	lines []string

@@ -58,7 +58,6 @@ func (o *op) exported() Operation {
 	return e
 }
 
-// span returns the chunks as those of a rank.
 func (c chunks) span(rank int32) lang.Span {
 	return lang.Span{Rank: rank, Buf: c.buf, Index: c.off, Count: c.count, Stride: c.stride}
 }

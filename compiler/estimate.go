@@ -65,7 +65,6 @@ const (
 // messages are fast where there are few waits.
 type estimate [2*sizes - 1]int64
 
-// times is a time at each of the sizes.
 type times [sizes]int64
 
 // timing executes the program at all sizes at once.

@@ -20,7 +20,6 @@ type idleTracker struct {
 	key        map[rankInstance]int32 // heap of each instance in ofInstance; nil if there is a single instance
 }
 
-// rankInstance is one instance on one rank.
 type rankInstance struct{ rank, instance int32 }
 
 // tbHeaps is a set of disjoint heaps of threadblocks, ordered by heapTime.

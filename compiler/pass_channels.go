@@ -88,7 +88,6 @@ func (b *connPairing) placeChain(prog *program, chain []int32, directive int32) 
 	b.commit(prog, chain, best)
 }
 
-// conn returns the number of message m's connection on channel c.
 func (b *connPairing) conn(m *message, c int32) int32 {
 	q, made := b.conns.Number(container.ConnKey{From: m.from, To: m.to, Instance: m.instance, Channel: c})
 	if made {
@@ -172,7 +171,6 @@ func (prog *program) numberChannels() error {
 	return nil
 }
 
-// owner is an instance and one of its own channels.
 type owner struct{ instance, channel int32 }
 
 // link is the two ranks of a message.

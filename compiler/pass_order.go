@@ -85,7 +85,6 @@ type node struct {
 	queued       bool // in ready, or held back by its connection
 }
 
-// connState is the state of a connection.
 type connState struct {
 	head, tail int32          // messages sent but not taken, oldest and newest
 	slotsHeld  int            // slots they occupy

@@ -43,7 +43,6 @@ func longestPath(h *localPlacer, i, tb int32, end int64) int64 {
 	return long
 }
 
-// totalWork returns the total cost of the threadblock's instructions.
 func totalWork(h *localPlacer, i, tb int32, _ int64) int64 { return h.tbs[tb].work + h.cost(i) }
 
 // span returns the time from the threadblock's first step to its last,
@@ -71,7 +70,6 @@ type localPlacer struct {
 	byUse    func(a, b *threadblock) int
 }
 
-// tbState is the state of one threadblock.
 type tbState struct {
 	fixed        []int32 // the instructions with connections, which are placed already
 	done         int     // how many of fixed have been passed

@@ -478,7 +478,6 @@ func (d *copySinking) newPlace(rank int32, c chunks, values []int32, step int32)
 	return to, true
 }
 
-// cell returns the cell of the k-th chunk of c.
 func (d *copySinking) cell(rank int32, c chunks, k int32) int32 {
 	return int32(d.base[rank][c.buf]) + c.off + k*c.stride
 }

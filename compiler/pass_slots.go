@@ -234,7 +234,6 @@ func (e *execution) restart(perChunk bool) {
 	}
 }
 
-// waitsOf lists the steps that step n waits for.
 func (e *execution) waitsOf(n int32) []await {
 	from := int32(0)
 	if n > 0 {

@@ -351,7 +351,6 @@ func (k *vectorClocks) merge(clock []uint16, p, slot int32) {
 	clock[slot] = max(clock[slot], uint16(k.prog.posOf[p]+1))
 }
 
-// complete records that i is complete.
 func (k *vectorClocks) complete(i int32) {
 	tb := k.prog.tbOf[i]
 	c, own := k.clockOf(tb), tb-k.first[tb]

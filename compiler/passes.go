@@ -95,7 +95,6 @@ func passIndex(name string) int {
 	return slices.IndexFunc(passes[:], func(p Pass) bool { return p.Name == name })
 }
 
-// find returns the named pass.
 func find(name string) (*Pass, error) {
 	if i := passIndex(name); i != none {
 		return &passes[i], nil

@@ -150,7 +150,6 @@ func (c chunks) intersects(d chunks) bool {
 	return false
 }
 
-// nth returns the k-th chunk.
 func (c chunks) nth(k int32) chunks { return chunks{c.buf, c.off + k*c.stride, 1, 1} }
 
 // part returns count of the chunks, beginning with the k-th.
@@ -192,7 +191,6 @@ func (i *instr) src() chunks { return chunks{i.srcBuf, i.srcOff, i.count, i.srcS
 // dst returns the chunks it writes, if its kind of instruction writes any.
 func (i *instr) dst() chunks { return chunks{i.dstBuf, i.dstOff, i.count, i.dstStride} }
 
-// reads reports whether the instruction reads any of the given chunks.
 func (i *instr) reads(c chunks) bool {
 	return i.op.ReadsSrc() && c.intersects(i.src()) || i.op == ir.Reduce && c.intersects(i.dst())
 }
@@ -278,7 +276,6 @@ func (prog *program) orderPositions() []int32 {
 	return at
 }
 
-// slotsOf returns the number of slots that a message occupies.
 func (prog *program) slotsOf(m int32) int {
 	if prog.callPerChunk {
 		return int(prog.msgs[m].count)

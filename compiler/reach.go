@@ -11,7 +11,6 @@ func (s *reach) add(c chunks) {
 	s.from, s.to = min(s.from, c.off), max(s.to, c.end())
 }
 
-// meets reports whether the chunks reach into the range.
 func (s *reach) meets(c chunks) bool { return c.off < s.to && s.from < c.end() }
 
 // of returns those of the chunks that lie in the range.

@@ -126,7 +126,6 @@ func (w *webs) add(i, v, rank int32, c chunks, anew bool) {
 	}
 }
 
-// collectRanges collects the range and the operations of every web.
 func (w *webs) collectRanges() {
 	w.of = fill(make([]int32, len(w.parent)), none)
 	w.eachTouch(w.add)

@@ -53,7 +53,6 @@ func (f *Formula) Check(model []bool) error {
 	return nil
 }
 
-// holds reports whether the sum has the relation to the bound.
 func (r relation) holds(sum, bound int) bool {
 	switch r {
 	case atLeast:

@@ -15,7 +15,6 @@ func labelOf(t *Trial) ProgramLabel {
 	return ProgramLabel{t.Algorithm, t.Source, t.Parameters, t.Channels, t.Instances}
 }
 
-// apply gives a trial this label.
 func (n ProgramLabel) apply(t *Trial) {
 	t.Algorithm, t.Source, t.Parameters, t.Channels, t.Instances = n.Algorithm, n.Source, n.Parameters, n.Channels, n.Instances
 }

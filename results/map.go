@@ -186,7 +186,6 @@ func (m *Map) open(n int, there bool) (*Campaign, error) {
 	return c, nil
 }
 
-// member opens a campaign that is there.
 func (m *Map) member(n int) (*Campaign, error) {
 	folder, err := m.folder.OpenRoot(MapMember("", n))
 	if err != nil {
@@ -343,7 +342,6 @@ func membersText(nodes []int) string {
 	return strings.Join(names, ", ")
 }
 
-// nodesText lists numbers of nodes.
 func nodesText(nodes []int) string {
 	text := joinInts(nodes)
 	if len(text) > 80 {

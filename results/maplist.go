@@ -22,7 +22,6 @@ const MapSchema = "colltune.map/v1"
 // that is listed and not there is still to be made if its plan is there, and lost if not.
 const mapFile = "map.toml"
 
-// mapList is map.toml.
 type mapList struct {
 	nodes  []int        // rising: nodes-N for each
 	unmade map[int]Plan // of campaigns still to be made, by nodes

@@ -84,7 +84,6 @@ func (c *Campaign) explainMove(err error) error {
 	return err
 }
 
-// list lists a folder of the campaign.
 func (c *Campaign) list(name string) ([]fs.DirEntry, error) { return list(c.folder, name) }
 
 // list lists a folder below an open one.

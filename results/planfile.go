@@ -102,7 +102,6 @@ func (p Plan) encode() []byte {
 	return []byte(b.String())
 }
 
-// tomlNumbers is a list of numbers.
 func tomlNumbers[N int | int64](all []N) string {
 	return "[" + strings.Join(lists.Map(all, func(n N) string { return strconv.FormatInt(int64(n), 10) }), ", ") + "]"
 }

@@ -41,7 +41,6 @@ func (c *Campaign) SaveProgram(hash string, p *ir.Program) error {
 	return nil
 }
 
-// saveProgram writes a program's file.
 func (c *Campaign) saveProgram(hash string, content func(io.Writer) error) error {
 	err := atomicfile.WriteIn(c.folder, programFile(hash), 0o644, content)
 	if err == nil {

@@ -71,7 +71,6 @@ func Apart(a, b [][]float64) bool {
 		min(len(a), len(b)) >= 2 && slices.Min(slow) > Much*slices.Max(fast)
 }
 
-// medians are those of the trials.
 func medians(trials [][]float64) []float64 {
 	return lists.Map(trials, Median)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/colltune/colltune/search/program"
 )
 
-// worth is what is worth building.
 type worth struct {
 	program.Drafted // the library's choices last
 	library         *library.Library

@@ -40,7 +40,6 @@ func enumerateOnce(ctx context.Context, r *request, cache *program.Cache, expire
 	})
 }
 
-// enumerate makes the space of the placement.
 func (p *placement) enumerate(ctx context.Context) (*Space, error) {
 	o, space := p.options, &Space{}
 	if !o.known().NativeOnly {

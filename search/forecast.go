@@ -229,7 +229,6 @@ type workload struct {
 	simulated float64 // seconds of the trials
 }
 
-// add adds the trials of a placement.
 func (w *workload) add(ctx context.Context, p *placement, trials []trial) error {
 	var tried []*program.Draft
 	for _, t := range trials {

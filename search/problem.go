@@ -50,7 +50,6 @@ func Sizes(least, most int64, step int) ([]int64, error) {
 	}
 }
 
-// placements splits the problem by placement.
 func (p Problem) placements() []Problem {
 	if !p.Both {
 		return []Problem{p}

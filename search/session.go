@@ -41,7 +41,6 @@ type session struct {
 	summary  autotune.Summary
 }
 
-// left returns the time left of the budget.
 func (s *session) left() time.Duration { return s.how.Budget - time.Since(s.started) }
 
 func (s *session) overBudget() error {

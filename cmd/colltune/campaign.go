@@ -47,7 +47,6 @@ func accessDenied(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// checkMapWinners checks the winners of a map.
 func checkMapWinners(all []*results.Campaign, rows []table.Row) (err error) {
 	for _, c := range all {
 		err = errors.Join(err, checkWinners(c, rows))

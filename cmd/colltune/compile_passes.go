@@ -51,7 +51,6 @@ func optionalPasses() []string {
 	return names
 }
 
-// lastPass returns the name of the last pass.
 func lastPass() string {
 	names := passNames()
 	return names[len(names)-1]
@@ -160,7 +159,6 @@ func printPassTimes(cmd *cobra.Command, times []compiler.PassTime) {
 	}
 }
 
-// compileDump continues a compilation from a dump.
 func compileDump(cmd *cobra.Command, t *topologies.Topology, name string) error {
 	for _, own := range []string{"collective", "counts", "param", "root", "placement", "instances", "blocked"} {
 		if typed(cmd, own) {

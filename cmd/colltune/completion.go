@@ -77,7 +77,6 @@ func completeParam(cmd *cobra.Command, args []string, prefix string) (offers []s
 	return slices.Compact(offers), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeFolder completes the names of folders.
 func completeFolder(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }

@@ -134,7 +134,6 @@ func usage(err error) error {
 	return &usageError{err}
 }
 
-// usagef formats a usageError.
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
 // wrongError is a program or a measurement that failed verification.

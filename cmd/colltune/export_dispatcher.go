@@ -177,7 +177,6 @@ func regretNote(of string, g *dispatcher.Regret) []string {
 	return []string{fmt.Sprintf("regret, %s: %s", of, g)}
 }
 
-// dispatcherHead is the provenance of a dispatcher.
 func dispatcherHead(campaigns []*results.Campaign, d *dispatcher.Dispatcher) []string {
 	plan := campaigns[0].Plan()
 	executor, _ := campaigns[0].Executor()

@@ -94,7 +94,6 @@ func sizeOf(cmd *cobra.Command, name string) int64 {
 	return int64(cmd.Flags().Lookup(name).Value.(*size).value)
 }
 
-// flagValue returns a flag's value as text.
 func flagValue(cmd *cobra.Command, name string) string {
 	return cmd.Flags().Lookup(name).Value.String()
 }

@@ -18,7 +18,6 @@ func topologyFlags(cmd *cobra.Command) {
 	topologyPartFlags(cmd)
 }
 
-// topologyFlag adds -t.
 func topologyFlag(cmd *cobra.Command) {
 	cmd.Flags().StringP("topology", "t", "", "the system: a catalogue name, a .toml `FILE`, or a generator such as ring:8@50GB/s")
 	_ = cmd.RegisterFlagCompletionFunc("topology", completeTopology)
@@ -78,7 +77,6 @@ func isGenerator(name string) bool {
 // generators are the first words of generators.
 var generators = []string{"ring:", "mesh:", "torus:", "hypercube:", "fullmesh:", "hub:"}
 
-// collectiveFlag adds -c.
 func collectiveFlag(cmd *cobra.Command) {
 	cmd.Flags().StringP("collective", "c", "", "the collective: "+strings.Join(collective.Names(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("collective", cobra.FixedCompletions(collective.Names(), cobra.ShellCompDirectiveNoFileComp))

@@ -110,7 +110,6 @@ func fromLocalSettings(cmd *cobra.Command, name string) bool {
 // envPrefix is the prefix of colltune's environment variables.
 const envPrefix = "COLLTUNE_"
 
-// envVariable returns the environment variable of a flag.
 func envVariable(flag string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -187,7 +186,6 @@ func settingsPaths() []string {
 // maxSettings is the largest settings file, in bytes.
 const maxSettings = 1 << 20
 
-// settingsFile is the contents of one settings file.
 type settingsFile struct {
 	flags     map[string]setting
 	executors map[string]executorTable // by the executor's name

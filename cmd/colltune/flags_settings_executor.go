@@ -23,7 +23,6 @@ import (
 // A TOML key cannot be both a table and a value, so beside such tables --executor is
 // written executor.default.
 
-// executorTable is one of those tables.
 type executorTable struct {
 	keys  map[string]any
 	file  string
@@ -95,7 +94,6 @@ func setText(to *string, v any) error {
 	return nil
 }
 
-// setLauncher sets the launcher's command line.
 func setLauncher(c *executor.Configured, v any) error {
 	words, _ := v.([]any)
 	for _, w := range words {

@@ -184,7 +184,6 @@ func runGroup(cmd *cobra.Command, args []string) error {
 	return usagef("unknown command %q for %s%s: want one of %s", args[0], cmd.CommandPath(), suggest.DidYouMean(args[0], names), strings.Join(names, ", "))
 }
 
-// verbose reports whether -v is set.
 func verbose(cmd *cobra.Command) bool {
 	v, _ := cmd.Flags().GetBool("verbose")
 	return v

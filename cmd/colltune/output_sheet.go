@@ -18,19 +18,16 @@ type sheet struct {
 	human   func(io.Writer) error // its text under -o table, if that is not the rows alone
 }
 
-// column is a column of a sheet.
 type column struct {
 	name  string
 	right bool   // align right: a number
 	csv   string // its name in CSV; empty: made of name
 }
 
-// text and number return columns of text and of numbers.
 func text(name string) column { return column{name: name} }
 
 func number(name string) column { return column{name: name, right: true} }
 
-// add appends a row.
 func (s *sheet) add(cells ...string) { s.rows = append(s.rows, cells) }
 
 // header returns the columns' names.

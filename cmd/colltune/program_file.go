@@ -13,7 +13,6 @@ import (
 	"github.com/colltune/colltune/templates"
 )
 
-// programFile is a program that was read from a file.
 type programFile struct {
 	*programs.File
 	input bool // from standard input

@@ -63,7 +63,6 @@ func winnersExplained(ctx context.Context, c *results.Campaign) (report.Explain,
 	}, cancel
 }
 
-// stepCount returns the number of a program's steps.
 func stepCount(p *ir.Program) int {
 	n := 0
 	for _, g := range p.GPUs {

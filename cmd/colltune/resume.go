@@ -88,7 +88,6 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 	return runCampaign(cmd, r, c, effort, "results")
 }
 
-// plannedRequest is the search of a campaign's plan.
 func plannedRequest(c *results.Campaign) (r *searchRequest, err error) {
 	r = &searchRequest{plan: c.Plan(), dir: c.Dir()}
 	if r.problem, r.options, err = search.FromPlan(r.plan); err != nil {

@@ -77,14 +77,12 @@ func checkCollectiveKnown(f *programFile) error {
 	return usagef("%s: the file does not define its collective (%s), so results cannot be checked: want the program's IR (--to ir)", f.Name, f.XML.Computes())
 }
 
-// runRow is one size of run.
 type runRow struct {
 	measured.RunRow
 	Explanation *explanation `json:"explanation,omitempty"` // with --explain
 	lacks       string       // why no measurement says how far it may be off
 }
 
-// program describes the program of a request.
 func (r *runRequest) program(f *programFile) measured.RunProgram {
 	t := r.trial
 	p := measured.RunProgram{
@@ -226,7 +224,6 @@ func runNotes(d executor.Description, t *topologies.Topology, rows []runRow) []s
 	return notes
 }
 
-// runRequest says how to run a program.
 type runRequest struct {
 	col   collective.Collective
 	trial executor.Trial // without its size

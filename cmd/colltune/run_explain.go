@@ -219,7 +219,6 @@ func writeExplanation(w io.Writer, row *runRow) error {
 	return err
 }
 
-// percentText formats a share in percent.
 func percentText(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) }
 
 // explain adds the rows' explanations to the sheet: below the table, and as columns of the

@@ -53,7 +53,6 @@ func searchMap(cmd *cobra.Command, all []*searchRequest) error {
 	return m.run(cmd)
 }
 
-// mapCommand is the command line of a map's search.
 func mapCommand(all []*searchRequest) string { return results.MapCommand(plansOf(all)) }
 
 func plansOf(all []*searchRequest) (plans []results.Plan) {

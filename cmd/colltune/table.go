@@ -186,7 +186,6 @@ func callRowOf(r *measured.Row, c measured.Conditions) callRow {
 	return callRow{r.Collective, r.Ranks, nodes, c[measured.System]}
 }
 
-// choiceRow is a choice in JSON.
 type choiceRow struct {
 	callRow
 	Bytes        int64      `json:"bytes"`
@@ -222,7 +221,6 @@ type wonRow struct {
 	Kernel   string `json:"kernel"` // at the first measured size of the range
 }
 
-// tableDocument is a table's JSON.
 func tableDocument(t *libraries.Table, choices []libraries.Choice) any {
 	rows, singles, ranges := []choiceRow{}, []singleRow{}, []wonRow{}
 	for _, w := range t.Regions() {

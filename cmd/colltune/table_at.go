@@ -133,7 +133,6 @@ func atDocument(t *libraries.Table, times []libraries.Time, region libraries.Reg
 	}{heldOf(t), []choiceRow{choice}, region.First, region.Last, all}
 }
 
-// atSheet has a line for each library.
 func atSheet(times []libraries.Time, region libraries.Region, within float64) sheet {
 	s := sheet{columns: []column{text("library"), text("version"), text("kernel"), number("time us"), number("low us"), number("high us"), number("takes x"), text("within noise"), text("from"), text("evidence")}}
 	for _, x := range times {

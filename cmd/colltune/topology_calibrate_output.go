@@ -78,7 +78,6 @@ type calibrationResult struct {
 	none bool // all constants are left alone
 }
 
-// halfName names the half of a row.
 func halfName(judged bool) string { return map[bool]string{false: "fitted", true: "judged"}[judged] }
 
 // ranAs returns the name of what ran as the library's choice or as a program.
@@ -89,7 +88,6 @@ func ranAs(r *calibrate.Row) (library, program string) {
 	return r.Name, ""
 }
 
-// calibrationDocument returns a fit for JSON.
 func calibrationDocument(tables []calibrate.Table, fit *calibrate.Result) calibrationResult {
 	all := fit.AllErrors()
 	d := calibrationResult{
@@ -117,7 +115,6 @@ func calibrationDocument(tables []calibrate.Table, fit *calibrate.Result) calibr
 	return d
 }
 
-// calibrationSheet returns a fit for people.
 func calibrationSheet(tables []calibrate.Table, fit *calibrate.Result) sheet {
 	s := sheet{columns: []column{text("table"), number("size"), text("ran"), text("half"), number("measured"), number("simulated"), number("off %"), number("fitted"), number("off %")}}
 	for _, r := range fit.Rows {

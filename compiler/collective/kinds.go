@@ -34,7 +34,6 @@ const (
 	rootOutInsideIn                // so at the root; the others have no input
 )
 
-// of returns the overlap at one rank.
 func (o overlap) of(rank, root int) overlap {
 	switch {
 	case o == rootInInsideOut && rank == root:

@@ -51,7 +51,6 @@ var (
 	discarded sync.Pool // of *[]Op
 )
 
-// takeDiscarded returns n operations of any value.
 func takeDiscarded(n int) []Op {
 	ops, ok := discarded.Get().(*[]Op)
 	switch {

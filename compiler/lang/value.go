@@ -42,7 +42,6 @@ type sum struct {
 	a, b value // what was added
 }
 
-// values are the values of one program.
 type values struct {
 	inputs []int32 // rank r's input chunks are inputs[r] to inputs[r+1]
 	sums   [][]sum // value v > 0 is the v-1st, in blocks, so that growing moves none
@@ -69,7 +68,6 @@ func (vs *values) sum(a, b value) (value, bool) {
 	return value(vs.summed), true
 }
 
-// source returns the rank and index of an input value.
 func (vs *values) source(v value) (rank, index int) {
 	n := int32(-1 - v)
 	rank = sort.Search(len(vs.inputs)-1, func(r int) bool { return vs.inputs[r+1] > n })

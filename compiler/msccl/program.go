@@ -101,7 +101,6 @@ func (g *GPU) foldNops() (at [][]int32, kept []int32) {
 	return at, kept
 }
 
-// exists reports whether the dependency of a step exists.
 func (g *GPU) exists(s *Step) bool {
 	return s.DepID >= 0 && int(s.DepID) < len(g.Threadblocks) && s.Deps >= 0 && int(s.Deps) < len(g.Threadblocks[s.DepID].Steps)
 }

@@ -189,7 +189,6 @@ var rules = []rule{
 	}},
 }
 
-// needs reports whether the runtime requires an attribute of algo.
 func (r *Runtime) needs(attribute string) bool {
 	switch attribute {
 	case "name":

@@ -67,7 +67,6 @@ func placementName(inPlace bool) string {
 	return "out of place"
 }
 
-// check verifies the file for one placement.
 func (f *File) check(inPlace bool, o verify.Options) *verify.Report {
 	p, known, err := f.Program(inPlace)
 	if err != nil {

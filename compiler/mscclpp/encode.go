@@ -108,7 +108,6 @@ func (e *encoder) ops(indent int, ops []Op) {
 	}
 }
 
-// text returns an operation's members.
 func (o *Op) text() string {
 	parts := []string{fmt.Sprintf(`"name": %s`, quote(o.Kind.Name))}
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }

@@ -43,7 +43,6 @@ func Collectives() string { return list(collectives) }
 // Protocols lists the protocols of plans.
 func Protocols() []string { return []string{protocolSimple, protocolLL} }
 
-// lowering is the state of Lower.
 type lowering struct {
 	p       *ir.Program
 	o       LowerOptions

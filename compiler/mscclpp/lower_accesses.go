@@ -17,7 +17,6 @@ func (a span) overlaps(b span) bool {
 	return a.rank == b.rank && a.buffer == b.buffer && a.index < b.index+b.size && b.index < a.index+a.size
 }
 
-// at returns a place of a step as a span.
 func (g *graph) at(s int, l ir.Loc) span {
 	return span{g.owner[g.tb[s]], l.Buf, int(l.Off), int(g.steps[s].Count)}
 }
@@ -60,7 +59,6 @@ type last struct {
 	reads []int
 }
 
-// history returns an empty history.
 func (g *graph) history(all accesses) *history {
 	h := make(history, len(all))
 	for r := range all {

@@ -48,7 +48,6 @@ func (g *graph) land(all accesses) *landing {
 	return l
 }
 
-// place finds a place for one message.
 func (l *landing) place(g *graph, all accesses, slots [][]slot, m int) {
 	msg := &g.msgs[m]
 	r, s := g.owner[g.tb[msg.recv]], msg.send

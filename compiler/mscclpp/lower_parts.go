@@ -207,7 +207,6 @@ func (n *numbering) channel(at, peer int, kind ChannelType) int {
 	return len(c.Peers) - 1
 }
 
-// buffer returns the number of a remote buffer of a GPU.
 func (n *numbering) buffer(at int, b remote) int {
 	if i, ok := n.buffers[at][b]; ok {
 		return i

@@ -37,7 +37,6 @@ const (
 	maxSumTargets = MaxOpChannels   // beside where the sum is stored
 )
 
-// sumFinder finds the sums of a program.
 type sumFinder struct {
 	g      *graph
 	all    accesses

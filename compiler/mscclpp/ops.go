@@ -98,7 +98,6 @@ func patternLength(pattern string) int { return len(strings.TrimSuffix(pattern, 
 
 func (k *Kind) moving() bool { return k.effect == pairs || k.effect == moves }
 
-// packet reports whether a letter stands for packets.
 func packet(letter byte) bool { return letter == 'p' || letter == 'q' || letter == 'h' }
 
 // place returns the kind of Ref that a letter asks for.

@@ -41,7 +41,6 @@ type GPU struct {
 	switches []switched
 }
 
-// switched is a switch channel.
 type switched struct {
 	buffer collective.Buffer
 	group  *Group

@@ -150,7 +150,6 @@ const (
 	asked      // recorded in reader.missing: the runtime requires it
 )
 
-// object reads an object. Errors call it what.
 func (r *reader) object(what string, known fields) error {
 	if err := r.open(what, '{', "an object"); err != nil {
 		return err

@@ -64,7 +64,6 @@ func Verify(p *Plan, o verify.Options) *Verdict {
 	return v
 }
 
-// execute runs a plan at one size and checks the result.
 func execute(p *Plan, r *verify.Report, s size, o verify.Options) {
 	m, err := newMachine(p, r, s)
 	switch {

@@ -32,7 +32,6 @@ func (w *orderTracker) max(a, b counts) counts {
 	return c
 }
 
-// clockOf returns the clock of one lane of a threadblock.
 func (w *orderTracker) clockOf(t, lane int) clock {
 	if lanes := w.tbs[t].lanes; lane < len(lanes) && lanes[lane].strong != nil {
 		return lanes[lane]

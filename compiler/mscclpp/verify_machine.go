@@ -41,7 +41,6 @@ type size struct {
 	wrap   int // cells of a chunk of scratch if scratch is used in turns; otherwise 0
 }
 
-// threadblock is a threadblock's program.
 type threadblock struct {
 	gpu, id int
 	code    []instr
@@ -130,7 +129,6 @@ func newMachine(p *Plan, r *verify.Report, s size) (*machine, error) {
 	return m, nil
 }
 
-// scratchCells returns the number of cells of a chunk of scratch.
 func (m *machine) scratchCells() int {
 	if m.size.wrap > 0 {
 		return m.size.wrap

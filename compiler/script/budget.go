@@ -76,7 +76,6 @@ type budgetLeft struct {
 	Done  uint64 `json:"done"`
 }
 
-// left returns the budget for a child.
 func (b *Budget) left() budgetLeft {
 	if b == nil {
 		return budgetLeft{}
@@ -84,7 +83,6 @@ func (b *Budget) left() budgetLeft {
 	return budgetLeft{b.limit, b.done.Load()}
 }
 
-// budget returns the child's budget.
 func (l budgetLeft) budget() *Budget {
 	if l == (budgetLeft{}) {
 		return nil

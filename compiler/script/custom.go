@@ -114,7 +114,6 @@ func (c *customCollective) table(s *session, print func(string)) (*collective.Ta
 	return table, err
 }
 
-// units returns the number of units in a buffer of a rank.
 func (c *customCollective) units(th *starlark.Thread, what string, v starlark.Value, topo, rank starlark.Value) (int, error) {
 	if fn, ok := v.(*starlark.Function); ok {
 		var err error

@@ -57,7 +57,6 @@ func checkCounted(parameters []Parameter) error {
 	return nil
 }
 
-// numbers reports whether the parameter is always a number from least to most.
 func (p Parameter) numbers(least, most int) bool {
 	if p.Hole != "" {
 		return false

@@ -145,7 +145,6 @@ func (s *session) time() time.Duration {
 
 const sessionKey = "session"
 
-// countSteps adds steps to the interpreter's count.
 func countSteps(th *starlark.Thread, steps int) { th.Steps += uint64(steps) }
 
 func sessionOf(th *starlark.Thread) *session { return th.Local(sessionKey).(*session) }

@@ -168,7 +168,6 @@ func (m *Machine) nodeRanks(_ *starlark.Thread, b *starlark.Builtin, args starla
 	return listOf(m.GPUsPerNode[n], func(i int) starlark.Value { return starlark.MakeInt(first + i) }), nil
 }
 
-// listOf returns a list of n values.
 func listOf(n int, at func(i int) starlark.Value) *starlark.List {
 	list := make([]starlark.Value, n)
 	for i := range list {

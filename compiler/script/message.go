@@ -34,7 +34,6 @@ const (
 	pieceOps = 1 << 10  // operations in a frame
 )
 
-// ask is what the parent asks.
 type ask struct {
 	Function string `json:"function"` // load, trace, or one that a program evaluates
 	Lines    bool   `json:"lines,omitempty"`
@@ -71,14 +70,12 @@ type answer struct {
 	result                // of the other functions
 }
 
-// fault is an Error.
 type fault struct {
 	Pos   lang.Pos    `json:"pos"`
 	Msg   string      `json:"msg"`
 	Cause *lang.Error `json:"cause,omitempty"`
 }
 
-// faultsOf returns the faults of an error that asError has made.
 func faultsOf(err error) (all []fault) {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range several.Unwrap() {
@@ -114,7 +111,6 @@ func errorOf(file string, faults []fault) error {
 	return errors.Join(all...)
 }
 
-// appendAt appends a position to a frame.
 func appendAt(b []byte, p lang.Pos) []byte {
 	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(p.Line)), uint64(p.Col))
 	return append(b, p.File...)

@@ -95,7 +95,6 @@ func (c *call) args() starlark.Tuple {
 	return starlark.Tuple{topo(c.machine, c.request), p}
 }
 
-// evaluate implements evaluator.
 func (p *program) evaluate(function string, c *call) (result, error) {
 	switch function {
 	case "applies":

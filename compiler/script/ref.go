@@ -62,7 +62,6 @@ func (r *ref) Attr(name string) (starlark.Value, error) {
 	return nil, nil
 }
 
-// refMethod describes a method of references.
 type refMethod struct {
 	name string
 	do   func(*ref, *starlark.Thread, starlark.Tuple, []starlark.Tuple) (starlark.Value, error)

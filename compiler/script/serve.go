@@ -67,7 +67,6 @@ func serve(c *child.Conn) error {
 	}
 }
 
-// evaluate calls a function of the template.
 func (a *answer) evaluate(q *ask, t *Template, p *program) (err error) {
 	up := p.parent
 	if !q.Same {

@@ -78,7 +78,6 @@ func Load(name string, src []byte, o Options) (*Template, error) {
 	return newTemplate(name, d, o.Print, p), nil
 }
 
-// newTemplate returns the template of a declaration.
 func newTemplate(file string, d *declaration, print func(string), code evaluator) *Template {
 	return &Template{
 		Name: d.Name, Doc: d.Doc, Collectives: d.Collectives, Where: d.Where, Protocol: d.Protocol, Parameters: d.Parameters, File: file,

@@ -171,7 +171,6 @@ func (w *worker) call(function string, c *call, e *exchange) (*answer, error) {
 	return a, err
 }
 
-// evaluate implements evaluator.
 func (w *worker) evaluate(function string, c *call) (result, error) {
 	a, err := w.call(function, c, &exchange{})
 	if err != nil {

@@ -232,7 +232,6 @@ func (r *run) wake(step int32) {
 	r.waiters[step] = -1
 }
 
-// blocker returns the threadblock that t waits for.
 func (r *run) blocker(t int32) int32 {
 	switch r.wait[t] {
 	case forMessage:

@@ -55,7 +55,6 @@ func (v *values) inputs() value { return value(v.first[len(v.first)-1]) }
 
 func (v *values) input(rank, index int) value { return value(v.first[rank]+int32(index)) + 1 }
 
-// origin returns the rank and index of an input's value.
 func (v *values) origin(x value) (rank, index int) {
 	n := int32(x - 1)
 	rank = sort.Search(len(v.first)-1, func(r int) bool { return v.first[r+1] > n })

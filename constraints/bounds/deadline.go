@@ -31,5 +31,4 @@ func (p *problem) spreadOut(all []int) []int {
 	return order
 }
 
-// ended reports whether the problem's context has ended.
 func (p *problem) ended() bool { return p.ctx.Err() != nil }

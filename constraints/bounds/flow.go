@@ -79,7 +79,6 @@ func (n *scaledNetwork) capacityOut(rank int) (out int64) {
 	return out
 }
 
-// maxFlow returns the maximum flow from one rank to another.
 func (f *flow) maxFlow(a, b int) int64 {
 	f.reset(1)
 	return f.run(a, b)

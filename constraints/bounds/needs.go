@@ -91,7 +91,6 @@ func (p *problem) perRankBound(k *needs) (best bandwidthBound) {
 	return best
 }
 
-// needsLatency is latency for explicit needs.
 func (p *problem) needsLatency(k *needs) (steps int, us float64) {
 	to := make([][]int, p.n) // by source
 	for b := range k.from {

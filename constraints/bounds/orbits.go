@@ -199,7 +199,6 @@ func (p *problem) nodePermutations() (generators [][]int) {
 	return generators
 }
 
-// colour returns the colour of a vertex for package symmetry.
 func (p *problem) colour(v int) int {
 	switch {
 	case v < p.n:

@@ -73,7 +73,6 @@ func (p *problem) split(out []int64) (least [][]int64, group [][]int32) {
 	return least, group
 }
 
-// formatGroups prints the groups of the best partition into k.
 func (p *problem) formatGroups(group [][]int32, k int) string {
 	if k == p.n {
 		return fmt.Sprintf("the %d ranks", k)

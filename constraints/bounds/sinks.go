@@ -74,7 +74,6 @@ func (p *problem) allToSinks(net *scaledNetwork, sinks []int) bandwidthBound {
 	return x
 }
 
-// partsOf returns the number of parts that the ranks of a set have.
 func partsOf(parts, set []int) (sum int64) {
 	for _, r := range set {
 		sum += int64(parts[r])

@@ -278,7 +278,6 @@ func (r *run) has(rank, chunk int32) bool {
 	return r.have[int(rank)*r.wordsPerRow+int(chunk)/64]>>(chunk%64)&1 == 1
 }
 
-// markKnown records that a chunk is on its way to a rank.
 func (r *run) markKnown(v, c int32) {
 	r.known[int(v)*r.wordsPerRow+int(c)/64] |= 1 << (c % 64)
 	r.lacks[v]--

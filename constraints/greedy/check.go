@@ -74,7 +74,6 @@ func newReplay(s *Schedule, t *topologies.Topology) *replay {
 
 func (p *replay) at(rank, chunk int) *version { return &p.held[rank*p.schedule.Ranks+chunk] }
 
-// send replays one message.
 func (p *replay) send(m Send) error {
 	n := p.schedule.Ranks
 	if m.From < 0 || int(m.From) >= n || m.To < 0 || int(m.To) >= n || len(m.Chunks) == 0 {

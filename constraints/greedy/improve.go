@@ -134,12 +134,10 @@ func (n *hopGraph) improve(part float64, sends []Send, floor float64, tries int)
 	return n.play(m.list, part)
 }
 
-// arrived returns when a message arrived.
 func (m *improver) arrived(msg message) float64 {
 	return m.ready[int(m.hops[msg.hop].To)*m.ranks+int(msg.chunks[0])]
 }
 
-// move moves list[i] to index j.
 func move(list []message, i, j int) {
 	x := list[i]
 	if i < j {

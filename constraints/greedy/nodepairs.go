@@ -38,7 +38,6 @@ func newNodePairs(ctx context.Context, t *topologies.Topology) *nodePairs {
 	return c
 }
 
-// choose chooses pairs from one node to another.
 func (c *nodePairs) choose(t *topologies.Topology, from, to []int) {
 	sends, receives := make([]bool, len(from)), make([]bool, len(to))
 	try := func(i, j int) bool {

@@ -33,7 +33,6 @@ type Send struct {
 // Gap returns how much longer than the bound the schedule takes; 0.01 is one per cent.
 func (s *Schedule) Gap() float64 { return s.TimeUS/s.BoundUS - 1 }
 
-// chunkBytes returns the size of a chunk in bytes.
 func (s *Schedule) chunkBytes() float64 {
 	return float64(s.Bytes) / float64(s.Ranks)
 }

@@ -209,7 +209,6 @@ func (k kind) without(room []uint16) (rest []uint16, fits bool) {
 	return rest, true
 }
 
-// canHold reports whether a number of rings fit into the room.
 func (c *kindSet) canHold(room []uint16, rings int) bool {
 	if rings == 0 {
 		return true

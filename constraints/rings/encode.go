@@ -152,7 +152,6 @@ func (e *encoding) decode(model []bool) [][]int {
 	return all
 }
 
-// findByPositions is findAtWidth by this encoding.
 func (p *problem) findByPositions(ctx context.Context, s *solver.Pool, width units.Bandwidth) (orders [][]int, by string, err error) {
 	enc := p.encode(width)
 	a, err := p.query(ctx, s, enc.f)

@@ -255,7 +255,6 @@ func (r *loops) exchange(a, b, c, d int32) {
 	r.relabel(a)
 }
 
-// setStep sets the step from one rank to another.
 func (r *loops) setStep(from, to int32) { r.next[from], r.prev[to] = to, from }
 
 // reverse reverses the steps on the path from one rank to another.

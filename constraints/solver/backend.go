@@ -152,7 +152,6 @@ func (b *backend) release(w *worker) {
 	}
 }
 
-// drop kills a worker.
 func (b *backend) drop(w *worker) {
 	w.Kill()
 	b.mu.Lock()

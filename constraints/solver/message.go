@@ -37,7 +37,6 @@ type problem struct {
 	prefer    [][]constraints.Lit
 }
 
-// appendQuestion encodes the formula as a question.
 func appendQuestion(b []byte, f *constraints.Formula, q question) []byte {
 	b = append(b, protocolVersion)
 	b = binary.AppendUvarint(b, q.id)
@@ -176,7 +175,6 @@ type reply struct {
 	detail string
 }
 
-// appendAnswer encodes a reply.
 func appendAnswer(b []byte, a reply) []byte {
 	b = append(b, protocolVersion)
 	b = binary.AppendUvarint(b, a.id)

@@ -65,7 +65,6 @@ func serve(open func(memory int64) (opener, error)) func(*child.Conn) error {
 	}
 }
 
-// answer solves one problem.
 func (o opener) answer(p *problem) reply {
 	ctx, cancel := context.WithTimeout(context.Background(), p.limit)
 	defer cancel()

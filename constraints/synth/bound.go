@@ -243,7 +243,6 @@ func (p *problem) sends() (least, room int) {
 	return least, room
 }
 
-// describe describes an infeasible demand.
 func (p *problem) describe(d *demand) string {
 	chunks := plural(d.need, "chunk")
 	within := fmt.Sprintf("in %s of %s", plural(p.Steps, "step"), plural(p.Rounds, "round"))

@@ -26,7 +26,6 @@ const (
 	maxImages = 16
 )
 
-// annealing is the state of the annealing.
 type annealing struct {
 	room  []int32 // by link × steps + step
 	load  []int32 // indexed like room

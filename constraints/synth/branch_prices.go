@@ -349,7 +349,6 @@ func (b *pricing) add(s *sourceOrbit, br branching) bool {
 	return true
 }
 
-// columns returns the number of columns.
 func (b *pricing) columns() (n int) {
 	for _, s := range b.orbits {
 		n += len(s.all)

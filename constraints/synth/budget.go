@@ -44,7 +44,6 @@ func (b solveBudget) left() time.Duration {
 	return time.Hour
 }
 
-// within returns a part of the budget.
 func (b solveBudget) within(limit time.Duration) solveBudget {
 	limit = min(limit, b.left())
 	if b.work != nil {
@@ -62,7 +61,6 @@ func (b solveBudget) query(s *solver.Pool) solveBudget {
 	return b.within(s.Timeout())
 }
 
-// share returns a fraction of the budget.
 func (b solveBudget) share(some, parts time.Duration) solveBudget {
 	return b.within(b.left() / parts * some)
 }

@@ -50,7 +50,6 @@ func (p *problem) demands() []demand {
 	return append(all, p.setDemands()...)
 }
 
-// rankImages returns the automorphisms as permutations of the ranks.
 func (p *problem) rankImages() [][]int {
 	var all [][]int
 	for _, r := range p.automorphisms() {
@@ -218,5 +217,4 @@ func (p *problem) sumDemands() []demand {
 	return all
 }
 
-// farthest reports whether b is as far from a as any rank is.
 func (p *problem) farthest(a, b int) bool { return p.net.dist[a][b] == slices.Max(p.net.dist[a]) }

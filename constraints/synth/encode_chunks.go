@@ -221,7 +221,6 @@ func (e *chunkEncoding) breakSymmetry() {
 	}
 }
 
-// schedule decodes a model.
 func (e *chunkEncoding) schedule(model []bool) Schedule {
 	p := e.p
 	s := make(Schedule, p.Steps)

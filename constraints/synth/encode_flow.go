@@ -24,7 +24,6 @@ type flowEncoding struct {
 	shortest bool
 }
 
-// sourceGroup is the chunks of one source.
 type sourceGroup struct {
 	source int
 	items  [][]int // by destination
@@ -71,7 +70,6 @@ func (p *problem) encodeFlow(name string, open [][]int, shortest bool) *flowEnco
 	return e
 }
 
-// encodeGroup states the flow of one source.
 func (e *flowEncoding) encodeGroup(g *sourceGroup) {
 	e.amounts(g)
 	for r := range e.p.net.ranks {

@@ -135,7 +135,6 @@ func (e *sumEncoding) moves(x int) {
 	}
 }
 
-// schedule decodes a model.
 func (e *sumEncoding) schedule(model []bool) Schedule {
 	p := e.p
 	s := make(Schedule, p.Steps)
@@ -220,7 +219,6 @@ func (e *sumEncoding) breakSymmetry() {
 // decide.
 const maxLexLength = 256
 
-// lexAtLeast requires that before is lexicographically at least after.
 func lexAtLeast(f *constraints.Formula, before, after []constraints.Lit) {
 	same := constraints.True // the rows are equal so far
 	for i := range min(len(before), maxLexLength) {

@@ -68,7 +68,6 @@ func Frontier(ctx context.Context, s *solver.Pool, q Query, w FrontierOptions) (
 	return frontier(ctx, s, w.budget(), q, w)
 }
 
-// budget returns the budget of all queries.
 func (w FrontierOptions) budget() solveBudget {
 	if w.Work == 0 {
 		return solveBudget{}
@@ -76,7 +75,6 @@ func (w FrontierOptions) budget() solveBudget {
 	return solveBudget{work: &work{left: w.Work}}
 }
 
-// frontier is Frontier within a budget of its own.
 func frontier(ctx context.Context, s *solver.Pool, budget solveBudget, q Query, w FrontierOptions) (points []Point, least *big.Rat, err error) {
 	least = new(big.Rat) // nothing is known yet
 	q.Steps, q.Rounds = 1, 1

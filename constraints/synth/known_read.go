@@ -124,7 +124,6 @@ func (r *knownReader) array(key string, read func(key string)) {
 	r.delim(key, ']')
 }
 
-// integer reads a whole number from lo to hi.
 func (r *knownReader) integer(key string, lo, hi int) int {
 	t := r.token(key)
 	number, _ := t.(json.Number)
@@ -156,7 +155,6 @@ func (r *knownReader) skip(key string) {
 	}
 }
 
-// describeToken describes a token for errors.
 func describeToken(t json.Token) string {
 	if t == nil {
 		return "null"
@@ -225,7 +223,6 @@ func (r *knownReader) schedule(key string, steps, rounds int) {
 	})
 }
 
-// send reads one send.
 func (r *knownReader) send(key string) (m Send) {
 	var it Item
 	r.object(key, []string{"source", "chunk", "from", "to"}, []string{"reduce"}, func(name, key string) {

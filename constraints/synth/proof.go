@@ -9,7 +9,6 @@ import (
 	"github.com/colltune/colltune/constraints/solver"
 )
 
-// describeTried says which numbers of chunks are tried.
 func (p *problem) describeTried(w FrontierOptions) string {
 	if p.Collective.Name == "allreduce" && w.Chunks > 2 {
 		return fmt.Sprintf("1, 2 or a multiple of %d up to %d chunks", p.net.ranks, w.Chunks)

@@ -172,7 +172,6 @@ func (p *problem) mostChunks() int {
 	return maxItems * p.Collective.Chunks / len(p.items) * p.perChunk()
 }
 
-// tooManyChunks returns the error for too many chunks.
 func (p *problem) tooManyChunks() error {
 	c := p.Collective
 	if c.Chunks > 1 {

@@ -6,7 +6,6 @@ import (
 	"math/big"
 )
 
-// rcRatio is a number of rounds for a number of chunks.
 type rcRatio struct{ chunks, rounds int }
 
 // compare compares two ratios by R/C.
@@ -42,7 +41,6 @@ func (p *problem) ratioQueue(w FrontierOptions, steps int, least, below *big.Rat
 	return l
 }
 
-// contains reports whether a ratio is within the queue's limits.
 func (l *ratioQueue) contains(r rcRatio) bool {
 	if l.below != nil {
 		return r.rounds <= maxRound && r.rat().Cmp(l.below) < 0

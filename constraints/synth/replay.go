@@ -134,7 +134,6 @@ func applyStep(held [][]contents, ranks, items, i int, step Step) error {
 	return nil
 }
 
-// checkPostcondition checks the collective's postcondition.
 func checkPostcondition(c collective.Collective, items []Item, held [][]contents) error {
 	number := map[Item]int{}
 	for x, it := range items {

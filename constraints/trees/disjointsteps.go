@@ -84,7 +84,6 @@ func (l load) add(s *step, by int) {
 	}
 }
 
-// loadOf returns the load of some trees.
 func (p *stepProblem) loadOf(trees [][]int) load {
 	l := newLoad()
 	for _, parents := range trees {

@@ -164,7 +164,6 @@ type partialTree struct {
 	frontier []frontierLink // links out of the tree
 }
 
-// growTrees grows equal trees of one root.
 func (f *packingState) growTrees(ctx context.Context, root int) error {
 	s := &partialTree{packingState: f, tree: Tree{Root: root}, count: f.demand[root], in: make([]bool, f.Ranks)}
 	if f.separate {

@@ -42,7 +42,6 @@ func (c *Context) NewSolver() *Solver {
 	return s
 }
 
-// set sets the parameters that fill writes.
 func (s *Solver) set(fill func(params uintptr)) {
 	c := s.ctx
 	params := c.call("mk_params", lib.Mk_params)

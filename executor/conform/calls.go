@@ -78,7 +78,6 @@ func (x *conformance) programHash(t *executor.Trial) string {
 	return t.Program.Hash()
 }
 
-// run runs a trial as a host does.
 func (x *conformance) run(t executor.Trial) (executor.Measurement, error) { return x.runIn(x.ctx, t) }
 
 func (x *conformance) runIn(ctx context.Context, t executor.Trial) (executor.Measurement, error) {

@@ -81,7 +81,6 @@ func (c *cursor) read(at, n int, scratch []byte) []byte {
 	return scratch[:n]
 }
 
-// write writes b from at on.
 func (c *cursor) write(at int, b []byte) {
 	for len(b) > 0 {
 		n := copy(c.segment(at), b)
@@ -89,5 +88,4 @@ func (c *cursor) write(at int, b []byte) {
 	}
 }
 
-// buffer returns one of a rank's buffers.
 func (r *rank) buffer(b collective.Buffer) *memory { return &r.memory[b] }

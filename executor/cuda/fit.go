@@ -78,7 +78,6 @@ func (r *running) fitExchange(x *exchange) (bool, error) {
 	return true, nil
 }
 
-// blocks returns the number of blocks of a device's grid.
 func (r *running) blocks(device int) int {
 	if r.p.exchange != nil {
 		return len(r.p.devices[device].ranks)

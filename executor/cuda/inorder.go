@@ -50,7 +50,6 @@ type sequence struct {
 	sent, received map[connection]int
 }
 
-// blockAt identifies a threadblock.
 type blockAt struct{ rank, threadblock int }
 
 // allReady lists the threadblocks whose next step is ready: those of the first kind in

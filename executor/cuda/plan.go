@@ -53,7 +53,6 @@ type plan struct {
 	sends    map[connection]*channel
 }
 
-// devicePlan is the memory of one device.
 type devicePlan struct {
 	arena
 	ranks         []int
@@ -73,7 +72,6 @@ type tableOffsets struct{ blocks, steps, chunks, dependencies, results, wants, t
 
 type span struct{ at, bytes int64 }
 
-// rankPlan is a rank's memory.
 type rankPlan struct {
 	buffers    [3]span // by collective.Buffer
 	asides     [3]int64
@@ -198,7 +196,6 @@ func (p *plan) deal(devices int) {
 	}
 }
 
-// ranksPerDevice returns the most ranks of a device.
 func (p *plan) ranksPerDevice() int {
 	most := 0
 	for _, d := range p.devices {
@@ -308,7 +305,6 @@ func orNobody(who string) string {
 	return who
 }
 
-// layTables places the tables.
 func (p *plan) layTables() {
 	for i := range p.devices {
 		d := &p.devices[i]

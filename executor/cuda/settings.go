@@ -19,7 +19,6 @@ type settings struct {
 	compiler compiledBy
 }
 
-// compiledBy is the compiler of the kernels.
 type compiledBy string
 
 const (

@@ -97,7 +97,6 @@ func (p *plan) end(base []uint64, key connection) endRecord {
 	return endRecord{Slots: at + uint64(ch.slots), Tail: at + uint64(ch.tail), Head: base[p.deviceOf[key.from]] + uint64(ch.head)}
 }
 
-// chunk returns the address of a chunk of a rank's buffer.
 func (p *plan) chunk(at uint64, rank int, b collective.Buffer, i int) chunkRecord {
 	l, r := &p.reference.Layout, &p.ranks[rank]
 	elem := int64(l.ElemBytes)

@@ -160,7 +160,6 @@ func (r *running) upload() error {
 	return nil
 }
 
-// launchRecord returns the interpreter's parameter on a device.
 func (r *running) launchRecord(device int) launchRecord {
 	p, d, at := r.p, &r.p.devices[device], r.base[device]
 	l := launchRecord{

@@ -78,7 +78,6 @@ func (p *plan) averages(at uint64, rank int) (all []resultRecord) {
 	return all
 }
 
-// generator returns the record of the reference's generator.
 func (p *plan) generator() generatorRecord {
 	g := p.reference.Params
 	return generatorRecord{Seed: g.Seed, Form: uint32(g.Form), M: g.M, K: g.K}

@@ -166,7 +166,6 @@ func (b *bench) run(r request) (answer, error) {
 	return a, nil
 }
 
-// allocate allocates a rank's buffers.
 func (b *bench) allocate(r *data.Reference, rank int, m *memory) error {
 	in, out, _ := r.Sizes(rank, 0)
 	m.host = data.Buffers{In: make([]byte, in), Out: make([]byte, out)}
@@ -280,7 +279,6 @@ func (b *bench) mark(events []uintptr) error {
 	return nil
 }
 
-// enqueue makes one call of a rank.
 func (b *bench) enqueue(r *data.Reference, rank int, c call, m *memory) error {
 	from, to := m.at[c.from.buffer]+uintptr(c.from.offset), m.at[c.to.buffer]+uintptr(c.to.offset)
 	count, dtype, op := uintptr(c.count), uintptr(slices.Index(collective.DTypes(), r.DType.String())), libraryOps[r.Op]

@@ -63,7 +63,6 @@ func (d *driver) call(function string, args ...uintptr) error {
 	return nil
 }
 
-// driverError is the error of a driver's call.
 type driverError struct {
 	call string
 	code int32
@@ -83,7 +82,6 @@ func (d *driver) done(err error) (bool, error) {
 	return err == nil, err
 }
 
-// cText returns the C string in a buffer.
 func cText(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]

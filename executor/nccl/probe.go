@@ -95,7 +95,6 @@ func (l *launched) fingerprint() map[string]string {
 	return how
 }
 
-// probe launches the tests and returns the facts.
 func (l *launched) probe(ctx context.Context) (*facts, error) {
 	call := executor.Trial{Collective: collective.Spec{Name: "allreduce"}, Bytes: probeBytes, DType: "f32", Op: "sum", Iters: 1}
 	program, args := l.program(nccltests.Program("allreduce")), l.arguments(&call, "allreduce", false)

@@ -155,7 +155,6 @@ func readSweep(text string) (*sweep, error) {
 	return &sweep{int64(least), int64(most), factor}, nil
 }
 
-// has reports whether a size belongs to the sweep.
 func (s *sweep) has(bytes int64) bool {
 	for n := s.least; n <= s.most; n *= s.factor {
 		if n == bytes {
@@ -168,7 +167,6 @@ func (s *sweep) has(bytes int64) bool {
 	return false
 }
 
-// program is the path of a test program.
 func (s *settings) program(name string) string { return filepath.Join(s.tests, name) }
 
 // registered are the settings for executor.RegisterSettings.

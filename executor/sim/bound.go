@@ -84,7 +84,6 @@ func (w *work) busy(p *Prepared, c *costs) float64 {
 	return t
 }
 
-// tile returns the part of busy in one tile.
 func (w *work) tile(p *Prepared, c *costs, s sizes) float64 {
 	t := float64(w.waits)*c.dep + float64(w.more)*c.nop
 	for _, it := range w.items {

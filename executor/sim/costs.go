@@ -53,7 +53,6 @@ type localWork struct {
 	passes float64 // the part of it in which bytes move
 }
 
-// local returns the work of a call of that kind.
 func (c *call) local(k kind) *localWork {
 	if k == copying {
 		return &c.copies
@@ -242,7 +241,6 @@ func slice(c *topologies.Protocol, bytes int64) part {
 	}
 }
 
-// calls returns the number of calls of a step of count chunks.
 func (c *costs) calls(count int32) int32 { return (count + c.perCall - 1) / c.perCall }
 
 // chunks returns the number of chunks of the i-th call of a step of count chunks.

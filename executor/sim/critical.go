@@ -308,7 +308,6 @@ func (s *search) tail(c *costs, o *op) float64 {
 	return one.first.tailBoth + max(c.sendCall, c.recvCall)
 }
 
-// opOf returns the op that publishes a step.
 func (p *Prepared) opOf(w wait) int32 {
 	lo, hi := p.blocks[w.block].from, p.blocks[w.block].to-1
 	for lo < hi {

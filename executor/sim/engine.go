@@ -87,7 +87,6 @@ type waiter struct {
 	need  int64
 }
 
-// engine takes an engine from the pool.
 func (p *Prepared) engine() *engine {
 	if e, ok := p.engines.Get().(*engine); ok {
 		return e
@@ -263,7 +262,6 @@ func (e *engine) local(i int32, s *blockState, b *block, o *op, size *call) bool
 	return true
 }
 
-// called ends a call.
 func (e *engine) called(s *blockState, o *op) {
 	s.stage = calling
 	s.sum += s.ready

@@ -36,7 +36,6 @@ func Explain(ctx context.Context, t executor.Trial) (*Explanation, error) {
 	return p.explain(ctx, k)
 }
 
-// explain is Explain for a prepared program.
 func (p *Prepared) explain(ctx context.Context, k Knobs) (*Explanation, error) {
 	c, err := p.costs(k)
 	if err != nil {

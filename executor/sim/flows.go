@@ -386,7 +386,6 @@ func (f *flows) raise(lane int32, l *laneState) {
 	}
 }
 
-// lower lowers the key at a place of a heap.
 func (f *flows) lower(heap []seat, at *place, key float64) {
 	if at.key <= key {
 		return

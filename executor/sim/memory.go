@@ -165,7 +165,6 @@ func (p *Prepared) layReserves() {
 	}
 }
 
-// hasMemories reports whether memories have rates.
 func (p *Prepared) hasMemories() bool { return p.links < len(p.edges) }
 
 // memories lists the traffic of the GPUs' memories, equal ones once.

@@ -75,7 +75,6 @@ type wait struct {
 // follow is a pair of threadblocks of which one waits for the other.
 type follow struct{ waiter, waited int32 }
 
-// block is a threadblock.
 type block struct {
 	rank, id int32 // as the IR numbers it
 	from, to int32 // its ops

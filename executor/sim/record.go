@@ -68,7 +68,6 @@ type recorder struct {
 	trace  *tracer         // of the first of them; nil: no trace is asked for
 }
 
-// slotAccounts are the accounts of a slot's times.
 type slotAccounts struct{ start, arrive, free account }
 
 // begin is the start of a flow, and what it takes at its threadblock's own rate.

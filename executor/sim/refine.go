@@ -28,7 +28,6 @@ type reader struct {
 	role uint64
 }
 
-// read says that a node reads another in a role.
 type read func(node, other int32, role uint64)
 
 // refine returns the class of each node. arcs lists what nodes read, and is called twice.

@@ -211,7 +211,6 @@ func (l *tracer) write(w io.Writer, c *costs, says Traced) error {
 // waitNames say what a threadblock waits for.
 var waitNames = map[Cause]string{CauseLatency: "message", CauseSlots: "slot", CauseDependency: "dependency"}
 
-// linkNames names the links of p.edges.
 func (p *Prepared) linkNames() []string {
 	names := make([]string, p.links)
 	for i, e := range p.linkEdges() {

@@ -160,7 +160,6 @@ func (p *Prepared) overOps(c *costs, block int32, f func(*op, *call) float64) fl
 	return t
 }
 
-// edgeName names an edge of a system by its ends.
 func edgeName(t *topologies.Topology, e int) string {
 	name := func(v int) string {
 		x := t.Vertices[v]

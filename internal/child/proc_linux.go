@@ -104,7 +104,6 @@ func childrenOf(pid int) (all []int) {
 	return all
 }
 
-// allChildren lists the children of every process.
 func allChildren() map[int][]int {
 	children := map[int][]int{}
 	for _, p := range processes() {

@@ -34,7 +34,6 @@ func Shell(s string) string {
 	return string(append(b, '\''))
 }
 
-// isPlain reports whether a shell takes s as it is.
 func isPlain(s string) bool {
 	return s != "" && s[0] != '=' && strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/=@+%", r))

@@ -131,7 +131,6 @@ func (c *chooser) filesText() string {
 	return fmt.Sprintf("%s loads %d files", c.name, c.reader.files())
 }
 
-// report adds the choice to a report.
 func (c *chooser) report(r *Report) {
 	r.Summary = &Summary{Evidence: evidenceText(c.table)}
 	for i, at := range c.places {

@@ -121,7 +121,6 @@ type coverProblem struct {
 	places []placeOptions
 }
 
-// placeOptions are the options of a place.
 type placeOptions struct {
 	list   []option
 	wanted bool   // the place has offers, be they on the menu or not

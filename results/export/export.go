@@ -173,7 +173,6 @@ func isSymmetric(t results.Trial) bool {
 	return t.IsNative() && t.Algorithm == "symmetric" && t.Outcome == results.OK
 }
 
-// warn adds the warnings to a report.
 func (r *Report) warn(place string) {
 	r.Warnings = []string{}
 	if place != "" {
@@ -215,7 +214,6 @@ func (r *Report) leave(at table.Cell, reason Reason, why string) {
 	r.Summary.leave(reason)
 }
 
-// note adds lines to the report.
 func (r *Report) note(lines ...string) { r.Notes = append(r.Notes, lines...) }
 
 // Print writes the report as text. The error is that of writing.

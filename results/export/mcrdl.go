@@ -146,7 +146,6 @@ func (e *xmlExport) backend(all []table.Measured, others []mcrdlRow, executor st
 	return row, why, nil
 }
 
-// writeTable writes the rows and completes the report.
 func (e *xmlExport) writeTable(out string, scope tuning.Scope, placement string, rows []mcrdlRow, report *Report) error {
 	var rules []tuning.Rule
 	var behind table.Evidence

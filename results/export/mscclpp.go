@@ -40,7 +40,6 @@ func exportPlans(c *results.Campaign, o Options, report *Report) error {
 	return e.write(o.Out, served, report)
 }
 
-// planExport is an export of plans in progress.
 type planExport struct {
 	programs
 	plan     results.Plan

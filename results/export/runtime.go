@@ -134,7 +134,6 @@ const noProgram = "it is an algorithm of the library's own, and has no program"
 // program's chunks divide the call's elements, and always with its own tile.
 type xmlReader struct{ *msccl.Runtime }
 
-// xmlReaders lists all of them.
 func xmlReaders() (all []xmlReader) {
 	for _, name := range msccl.Runtimes() {
 		if row, err := msccl.Lookup(name); err == nil {

@@ -35,7 +35,6 @@ type Summary struct {
 	logs float64
 }
 
-// evidenceText says where the times of a table are from.
 func evidenceText(t *table.Table) string {
 	if t.Campaign.Simulated {
 		return "simulated"

@@ -26,7 +26,6 @@ type band struct {
 	Class, Label, Tooltip string
 }
 
-// line is a curve.
 type line struct {
 	Class  string
 	Path   string
@@ -116,7 +115,6 @@ func (c chart) draw(x scale, xs []int64, log bool, always []float64, all ...seri
 	return &c
 }
 
-// trace makes a line of a series.
 func trace(s series, x, y scale, next map[int64]int64) line {
 	l := line{Class: s.class, Label: s.label}
 	every := (len(s.points) + mostPoints - 1) / mostPoints

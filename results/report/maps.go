@@ -70,7 +70,6 @@ type MapAlone struct {
 //go:embed maps.tmpl
 var mapsText string
 
-// drawnMap is a map as the template draws it.
 type drawnMap struct {
 	Title  string
 	Number string
@@ -201,7 +200,6 @@ func (m *Map) heat(sizes []int64, colour func(string) string) *chart {
 	return &c
 }
 
-// text is a cell's tooltip.
 func (c *MapCell) text(row string) string {
 	says := fmt.Sprintf("%s, %s: %s, %s us", row, sizeText(c.Bytes), clip(c.Winner, nameRoom), brief(c.US))
 	if c.Second != "" {

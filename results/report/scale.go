@@ -16,7 +16,6 @@ type scale struct {
 	log      bool
 }
 
-// at is the pixel of a value.
 func (s scale) at(v float64) float64 {
 	part := (v - s.min) / (s.max - s.min)
 	if s.log {

@@ -168,7 +168,6 @@ func newWinner(c *results.Campaign, r *table.Range, number int, trials map[confi
 	return w
 }
 
-// exportCommands lists the commands that export the winners for their runtimes.
 func exportCommands(t *table.Table, winners []winner) (commands []string) {
 	var loads []string
 	for _, w := range winners {
@@ -207,5 +206,4 @@ func exportCommands(t *table.Table, winners []winner) (commands []string) {
 	return commands
 }
 
-// formatsText lists the export formats.
 func formatsText() string { return strings.Join(export.Formats(), ", ") }

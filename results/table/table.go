@@ -198,7 +198,6 @@ func Points(tally results.Tally) map[Cell]results.Point {
 	return points
 }
 
-// candidatesOf is what a tally says of the candidates.
 func candidatesOf(tally results.Tally) Candidates {
 	c := Candidates{tally.Enumerated, tally.Refused, tally.BoundedOut, tally.Tuned, tally.Untried}
 	if c.Refused == nil {

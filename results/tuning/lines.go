@@ -39,5 +39,4 @@ func FileWord(s string) string {
 	}, s)
 }
 
-// scopeWord names a scope in a file's name.
 func scopeWord(s Scope) string { return FileWord(s.Collective) + "-" + strconv.Itoa(s.Ranks) + "r" }

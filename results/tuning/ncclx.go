@@ -74,7 +74,6 @@ func ncclxRules(rules []Rule) (all []Rule, told []string) {
 	return all, told
 }
 
-// ncclxRule is a rule in JSON.
 type ncclxRule struct {
 	Filter struct {
 		Collective   string `json:"collective"`

@@ -69,7 +69,6 @@ var ncclSymmetric = Format{
 	},
 }
 
-// symmetricKernels lists those of a collective.
 func symmetricKernels(collective string) []string {
 	for _, row := range ncclnames.SymmetricKernels {
 		if row.Collective == collective {

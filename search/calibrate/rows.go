@@ -165,7 +165,6 @@ var zones = func() (all []zone) {
 	return all
 }()
 
-// has reports whether a row is in the zone.
 func (z zone) has(r *Row) bool {
 	return r.Origin == z.Origin && (z.band == "" || z.band == intervals.BandOf(r.Bytes))
 }

@@ -31,13 +31,11 @@ type factor struct {
 	told []int // by these rows
 }
 
-// candidate is a calibration.
 type candidate struct {
 	times  map[topologies.LinkKind]float64 // those that are not 1
 	launch float64                         // microseconds more
 }
 
-// calibration is the candidate as topologies know one.
 func (c *candidate) calibration() topologies.Calibration {
 	links := maps.Clone(c.times)
 	delete(links, speed)

@@ -115,7 +115,6 @@ func (f *fitting) guessesSpeed() bool {
 
 func (f *fitting) leave(constant, because string) { f.left = append(f.left, Left{constant, because}) }
 
-// ofProgram reports whether a row is a program's.
 func (f *fitting) ofProgram(row int) bool { return f.rows[row].Origin == Program }
 
 // which returns those rows that are fitted to for which is holds.

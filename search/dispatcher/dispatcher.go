@@ -90,7 +90,6 @@ func New(campaigns []*results.Campaign) (*Dispatcher, error) {
 // faster reports whether a program beats the library.
 func faster(us, libraryUS float64) bool { return us < libraryUS*(1-table.SameTime) }
 
-// rowsOf are the rows of a table.
 func rowsOf(t *table.Table, found string) (rows []Row) {
 	evidence := "measured"
 	if t.Campaign.Simulated {
@@ -187,7 +186,6 @@ func (d *Dispatcher) sides(nodes int) (low, high *results.Campaign, weight float
 	return low, high, math.Log(float64(nodes)/from) / math.Log(to/from), true
 }
 
-// estimated returns the estimates of all routings on a number of nodes.
 func (d *Dispatcher) estimated(ctx context.Context, nodes int, o Observer) (times, error) {
 	if t, ok := d.estimates[nodes]; ok {
 		return t, nil

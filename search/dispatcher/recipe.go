@@ -36,7 +36,6 @@ func (t times) add(at table.Cell, r recipe, us float64) {
 	}
 }
 
-// measuredTimes are the times of what a campaign measured.
 func measuredTimes(c *results.Campaign) times {
 	all := times{}
 	for at, ms := range table.Measurements(c.Trials()) {
@@ -49,7 +48,6 @@ func measuredTimes(c *results.Campaign) times {
 	return all
 }
 
-// estimatedTimes are the times of a search's estimates.
 func estimatedTimes(estimates []search.Estimate) times {
 	all := times{}
 	for _, e := range estimates {

@@ -80,7 +80,6 @@ func (t *Table) Curves(q Query) (*Curves, error) {
 	return c, nil
 }
 
-// curvesOf makes a curve of all rows that have a name.
 func curvesOf(rows []*measured.Row, name func(*measured.Row) string) *Curves {
 	c := &Curves{rows: rows}
 	for _, r := range rows {

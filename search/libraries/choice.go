@@ -23,7 +23,6 @@ type group struct {
 	equal      measured.Conditions // of those that must be equal
 }
 
-// cellOf returns the cell of a row.
 func (t *Table) cellOf(r *measured.Row) cell {
 	return cell{group{r.Collective, r.Ranks, r.Width(), t.Held(r)}, r.Bytes}
 }

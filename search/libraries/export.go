@@ -126,7 +126,6 @@ func (t *Table) Export(f *tuning.Format, o tuning.Options) (*Export, error) {
 	return e, nil
 }
 
-// scopeOf is what a format says of a group.
 func scopeOf(f *tuning.Format, g group, rows []*measured.Row) tuning.Scope {
 	s := tuning.Scope{Collective: g.collective, Ranks: g.ranks}
 	if f.Nodes {
@@ -518,7 +517,6 @@ func (x *exported) unsaid(all map[string][]string) {
 	}
 }
 
-// fieldOf is the field of a configuration that a condition is.
 func fieldOf(c tuning.Config, of measured.Condition) string {
 	switch {
 	case of == measured.Kernel:

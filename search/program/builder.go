@@ -57,7 +57,6 @@ type Options struct {
 	Observer           Observer
 }
 
-// jobs returns the number of parallel jobs.
 func (o *Options) jobs() int {
 	if o.Jobs < 1 {
 		return runtime.NumCPU()

@@ -120,7 +120,6 @@ type find struct {
 	program *lang.Program
 }
 
-// finds returns a construction's finds.
 func (e *entries) finds(construction string, make func() (*finds, error)) (*finds, error) {
 	key := e.keyOf("finds", synthesised, construction)
 	load := func() (*finds, error) {
@@ -189,7 +188,6 @@ func (e *entries) built(d *Draft, verify func(*ir.Program) (*Built, error), make
 	})
 }
 
-// isOf reports whether a program from a file is of the target.
 func (t *Target) isOf(p *ir.Program) bool {
 	of := p.Collective
 	return of.Name == t.Collective && of.Ranks == len(t.Topology.Ranks) && of.Root == t.Root

@@ -37,7 +37,6 @@ type chakraNode struct {
 // chakraCollectives are collectives by Chakra's numbers; reduce_scatter_block is 8.
 var chakraCollectives = []string{"allreduce", "reduce", "allgather", "gather", "scatter", "broadcast", "alltoall", "reducescatter", "reducescatter"}
 
-// whole returns an attribute as a number.
 func (n *chakraNode) whole(name string) (int64, bool) {
 	for i := range n.Attr {
 		if a := &n.Attr[i]; a.Name == name {

@@ -325,7 +325,6 @@ type opRead struct {
 	kind int // -1: a compute, or a call of a group of one rank, which takes no time
 }
 
-// readOps reads the ops of a block.
 func (p *parser) readOps(b int) ([]opRead, error) {
 	var ops []opRead
 	for i := range p.file.Block[b].Op {
@@ -352,7 +351,6 @@ func (p *parser) readOps(b int) ([]opRead, error) {
 	return ops, nil
 }
 
-// kind reads what a call is.
 func (p *parser) kind(o *opRead) (int, error) {
 	name := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(o.Call))
 	if !slices.Contains(collective.Names(), name) {

@@ -28,7 +28,6 @@ type maker struct {
 	apart   bool // its time holds beside the other calls in progress, and it slows none
 }
 
-// opRef is an op by program and index.
 type opRef struct{ program, op int32 }
 
 // builder adds the nodes of one program after another.

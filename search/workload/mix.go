@@ -206,7 +206,6 @@ func (m *mixer) of(entry string, times []libraries.Time) (t libraries.Time, borr
 	return t, false, false
 }
 
-// give adds the time of an entry for a kind to a case.
 func (m *mixer) give(c *Case, entry string, kind int, times []libraries.Time) {
 	t, borrowed, ok := m.of(entry, times)
 	if !ok && c.Lacks == "" {
@@ -285,7 +284,6 @@ func (m *mixer) fine() Case {
 	return c
 }
 
-// evaluate schedules a case.
 func (m *mixer) evaluate(c Case) (Case, error) {
 	c.mixer = m
 	if c.Lacks != "" {

@@ -157,7 +157,6 @@ func (s mpi) Times(k Kind) ([]libraries.Time, error) {
 	return []libraries.Time{simulated(k, "mpi", s.system, best.name, least)}, nil
 }
 
-// simulated is a simulated time of a library.
 func simulated(k Kind, library, system, kernel string, us float64) libraries.Time {
 	r := measured.Row{Collective: k.Collective, Ranks: k.Ranks, Bytes: k.Bytes, Library: library, TimeUS: us, LowUS: us, HighUS: us, Runs: 1}
 	r.Conditions[measured.System], r.Conditions[measured.Kernel], r.Conditions[measured.Evidence] = system, kernel, "simulated"

@@ -30,7 +30,6 @@ type logged struct {
 	dtype, peer, ranks, line           int
 }
 
-// rankLog is what a rank of a log has done.
 type rankLog struct {
 	index   int            // of Step.Programs
 	numbers map[string]int // calls by communicator

@@ -90,7 +90,6 @@ func (g *graph) runShared(callUS, latency func(call int) float64) times {
 	return s.t
 }
 
-// begin starts a node.
 func (s *sharing) begin(v int32, now float64) {
 	s.t.begin[v] = now
 	us, what := s.us(v, s.callUS), ends

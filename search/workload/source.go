@@ -75,7 +75,6 @@ func (s tableSource) Times(k Kind) ([]libraries.Time, error) {
 	return merged(times, even), nil
 }
 
-// own are the times of a kind as it stands.
 func (s tableSource) own(k Kind) ([]libraries.Time, error) {
 	curves, err := s.of(k)
 	if err != nil {

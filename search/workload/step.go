@@ -85,7 +85,6 @@ func (s *Step) kind(known map[Kind]int, k Kind) int {
 	return i
 }
 
-// isCall reports whether the op is a call.
 func (o *Op) isCall() bool { return o.Call >= 0 }
 
 // title is an op's name, with its iteration where there are several.
@@ -108,7 +107,6 @@ func (s *Step) ComputeUS() (most float64) {
 	return most
 }
 
-// calls are a program's calls.
 func (p *Program) calls() (all []int) {
 	for i := range p.Ops {
 		if p.Ops[i].isCall() {

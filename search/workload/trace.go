@@ -128,7 +128,6 @@ func (t *tracer) call(f string, line int, k Kind, communicator string, number in
 	return Op{Name: c.Op, Iteration: c.Iteration, Call: len(t.step.Calls) - 1, Line: line}, nil
 }
 
-// compute returns the op of a compute.
 func (t *tracer) compute(name string, us float64, line int) Op {
 	if name == "" {
 		name = "compute"
@@ -142,7 +141,6 @@ func (t *tracer) compute(name string, us float64, line int) Op {
 // recorded is the library of a trace's own times, which hold beside what ran meanwhile.
 const recorded = "recorded"
 
-// note keeps what a call took.
 func (t *tracer) note(f string, line int, k Kind, us float64) error {
 	if us <= 0 {
 		return nil

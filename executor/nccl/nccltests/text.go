@@ -66,7 +66,6 @@ func parseText(name, text string) (*Report, error) {
 	return &r.report, nil
 }
 
-// take reads one line.
 func (r *textReader) take(line string) error {
 	line = launcherPrefix().ReplaceAllString(line, "")
 	failed := r.failure(line)
@@ -239,7 +238,6 @@ func (r *textReader) withReduction(fields []string) []string {
 	return slices.Insert(slices.Clone(fields), at, "none")
 }
 
-// row reads a row of a table.
 func (r *textReader) row(fields []string) error {
 	if r.ended {
 		return r.several("a row after the end")

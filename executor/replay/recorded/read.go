@@ -68,7 +68,6 @@ func filesOf(path string) ([]string, error) {
 	return all, nil
 }
 
-// fault is an error at a place in a file.
 func fault(file string, line, column int, err error) error {
 	return fmt.Errorf("%s:%d:%d: %w", file, line, column, err)
 }

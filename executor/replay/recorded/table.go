@@ -38,7 +38,6 @@ type builder struct {
 	byCall map[Call]*callRows
 }
 
-// callRows are the rows of one call.
 type callRows struct {
 	call    Call
 	configs []Config
@@ -77,7 +76,6 @@ func (b *builder) addAxis(name string) (string, error) {
 	return name, nil
 }
 
-// add adds a row.
 func (b *builder) add(r row) error {
 	c, err := configOf(r.values)
 	if err != nil {
