@@ -14,9 +14,9 @@ import (
 var nodeLinks = []LinkKind{NVLink, XGMI, PCIe, Host}
 
 // NICPaths are NCCL's names of a way from a GPU to a NIC, the nearest first: over one PCIe
-// switch, over several, over NVLink and the PCIe of another GPU, over the processor's host
-// bridge, between processors.
-var NICPaths = []string{"pix", "pxb", "pxn", "phb", "sys"}
+// switch, over several, over a link between chips and the processor's PCIe, over NVLink and the PCIe
+// of another GPU, over the processor's host bridge, between processors.
+var NICPaths = []string{"pix", "pxb", "p2c", "pxn", "phb", "sys"}
 
 // at returns the dotted key of one of the kind's tables.
 func (n *nodePlan) at(key string) string {

@@ -411,6 +411,8 @@ func TestNoLL128ToFarNICs(t *testing.T) {
 		{"dgx-h200", "phb", 1, true}, // no NIC on the way
 		{"polaris", "phb", 8, false},
 		{"l40s-8", "", 1, false},
+		{"alps", "p2c", 2, true},
+		{"dgx-a100", "p2c", 2, false},
 	} {
 		top := *resolve(t, c.topology, c.nodes)
 		top.NICPath = c.path

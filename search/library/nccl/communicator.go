@@ -105,4 +105,4 @@ func (s *System) Communicator() *Communicator {
 	return c
 }
 
-var nicPaths = map[string]Path{"pix": PathPIX, "pxb": PathPXB, "pxn": PathPXN, "phb": PathPHB, "sys": PathSYS}
+var nicPaths = map[string]Path{"pix": PathPIX, "pxb": PathPXB, "p2c": PathP2C, "pxn": PathPXN, "phb": PathPHB, "sys": PathSYS}

@@ -19,7 +19,7 @@ func (r *Release) nvlsOf(c *Communicator) nvlsResources {
 	n := nvlsResources{channels: 16, chunk: 128 << 10}
 	if c.OldestGPU >= 100 {
 		n.channels = 24
-		if c.Nodes > 1 {
+		if c.Nodes > 1 || r.most {
 			n.channels = 32
 		}
 	}
@@ -92,8 +92,12 @@ func (r *Release) registeredOf(c *Communicator, collective string) int {
 	return 6
 }
 
-// nvlsByLinks has all-reduces as fast as a channel's links, and trees' half of that between more than
-// two nodes.
+// nvlsBySlower has calls as fast as a channel's links, and trees' half of that between more than two nodes.
+func nvlsBySlower(c *Communicator, a Algo, _ string, ceiling float64) float32 {
+	return nvlsByLinks(c, a, "allreduce", ceiling)
+}
+
+// nvlsByLinks has all-reduces so, and gathers without the bytes that stay.
 func nvlsByLinks(c *Communicator, a Algo, collective string, _ float64) float32 {
 	p, gpus := &c.NVLS, float32(c.Ranks)/float32(c.Nodes)
 	bw := min(p.Intra, p.Inter)

@@ -29,8 +29,10 @@ type model struct {
 	// oneNodePlateau has all-gathers and reduce-scatters of Blackwell's rings with Simple start later on
 	// one node, as all-reduces over nodes do.
 	oneNodePlateau bool
-	mixedLL128     bool // LL128 between generations, from Hopper on
-	thinRings      bool // rings no faster than PCIe have half the threads
+	ll128          []int // the compute capabilities that have LL128; none: all from 7.0 on
+	behindChips    Path  // what NICs behind a processor's chip link are
+	mixedLL128     bool  // LL128 between generations, from Hopper on
+	thinRings      bool  // rings no faster than PCIe have half the threads
 	// correctedX86 has Blackwell's NVLSTree held to a share of its bandwidth by size as trees are,
 	// and correctedARM with ARM, four GPUs a node and fast NICs, on two nodes below that power of two
 	// of 64 bytes; 0: not.
@@ -45,15 +47,21 @@ type model struct {
 type nvlsTuning struct {
 	leastGPUs int  // of a node
 	raising   bool // rings and trees have as many at least
+	most      bool // Blackwell's are those over nodes on one, too
 	byNIC     bool // Blackwell's depend on its NICs
 }
 
-// The rows by rising number. That of 2.29.2 is for times measured with it.
+// The rows by rising number. Those of 2.26.6 and 2.29.2 are for times measured with them and older ones.
 var (
-	v2277 = &Release{"2.27.7", 22707,
+	v2266 = &Release{"2.26.6", 22606,
 		model{blackwell: ceilings{byNodes{282, 90, 70}, byNodes{73.4, 73.4, 73.4}, byNodes{73.4, 73.4, 58}, byNodes{77.4, 82.8, 72}, byNodes{}},
-			nvlsTreeHop: 14, nvlsBus: nvlsByLinks, nvlsShare: 5. / 6, scaled: byRatio, patFlushes: true, powerTrees: true, thinRings: true},
-		nvlsTuning{leastGPUs: 3, raising: true}}
+			nvlsTreeHop: 14, nvlsBus: nvlsBySlower, nvlsShare: 5. / 6, scaled: byRatio, patFlushes: true, powerTrees: true, thinRings: true,
+			ll128: []int{70, 80, 90, 100, 120}, behindChips: PathPHB},
+		nvlsTuning{leastGPUs: 3, raising: true, most: true}}
+	v2277 = v2266.then("2.27.7", 22707, func(r *Release) {
+		r.nvlsBus, r.ll128, r.behindChips = nvlsByLinks, nil, PathP2C
+		r.most = false
+	})
 	v2289 = v2277.then("2.28.9", 22809, func(r *Release) {
 		r.blackwell = ceilings{byNodes{282, 90, 70}, byNodes{73.4, 34.6, 73.4}, byNodes{55.6, 31.67, 20}, byNodes{70, 42.8, 24}, byNodes{0, 96, 43.8}}
 		r.nvlsTreeHop, r.nvlsBus, r.nvlsShare = 20.9, nvlsByEfficiency, 0
@@ -82,7 +90,7 @@ var (
 		r.correctedARM = 20
 	})
 	releases = []*Release{v2277, v2289, v2297, v2307, v2312, v2323}
-	measured = []*Release{v2277, v2289, v2292, v2297, v2307, v2312, v2323}
+	measured = []*Release{v2266, v2277, v2289, v2292, v2297, v2307, v2312, v2323}
 )
 
 // then is the next release, with what it changed.

@@ -30,12 +30,15 @@ const (
 )
 
 // asked are the releases whose own tuning code was asked.
-func asked() []*nccl.Release {
-	return slices.DeleteFunc(slices.Clone(nccl.Releases()), func(r *nccl.Release) bool { return r.Version == "2.32.3" })
+func asked() (all []*nccl.Release) {
+	for _, number := range []int{22606, 22707, 22809, 22902, 22907, 23007, 23102} {
+		all = append(all, nccl.ReleaseOf(number))
+	}
+	return all
 }
 
 // TestSelected has the model choose as NCCL's own code does: testdata has what its tuning.cc and enqueue.cc
-// (from 2.31 on src/tuning) of github.com/NVIDIA/nccl v2.27.7-1, v2.28.9-1, v2.29.7-1 and v2.30.7-1, and of
+// (from 2.31 on src/tuning) of github.com/NVIDIA/nccl v2.26.6-1, v2.27.7-1, v2.28.9-1, v2.29.2-1, v2.29.7-1 and v2.30.7-1, and of
 // meta-pytorch/torchcomms 59426ba4 (2.31.2), built with g++ -O1 on x86-64 without CUDA, answered to the same
 // questions. Times are compared to the last bit, by their checksums.
 func TestSelected(t *testing.T) {
@@ -453,9 +456,23 @@ func TestChannels(t *testing.T) {
 	}
 }
 
+// TestNICsBehindChips: NCCL before 2.27 takes NICs at a Grace for those of any processor, too far for LL128.
+func TestNICsBehindChips(t *testing.T) {
+	top, err := topologies.Resolve("alps", topologies.Options{Nodes: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for number, want := range map[int]bool{22304: false, 22707: true, 23203: true} {
+		on := nccl.NewSystem(top, nccl.ReleaseOf(number), nil).Communicator()
+		if got := nccl.ReleaseOf(number).Tune(on).Takes(nccl.Ring, topologies.LL128); got != want {
+			t.Errorf("%d: LL128 is taken: %v", number, got)
+		}
+	}
+}
+
 // TestReleaseOf: the newest row that is not newer.
 func TestReleaseOf(t *testing.T) {
-	for number, want := range map[int]string{20808: "2.27.7", 22707: "2.27.7", 22805: "2.27.7", 22809: "2.28.9", 22902: "2.29.2", 22907: "2.29.7", 23004: "2.29.7", 23007: "2.30.7", 23205: "2.32.3"} {
+	for number, want := range map[int]string{20808: "2.26.6", 22705: "2.26.6", 22707: "2.27.7", 22805: "2.27.7", 22809: "2.28.9", 22902: "2.29.2", 22907: "2.29.7", 23004: "2.29.7", 23007: "2.30.7", 23205: "2.32.3"} {
 		if got := nccl.ReleaseOf(number); got.Version != want {
 			t.Errorf("%d: %s, want %s", number, got.Version, want)
 		}

@@ -3,6 +3,7 @@ package nccl
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/colltune/colltune/topologies"
 )
@@ -92,8 +93,12 @@ func (t *Tuning) Takes(a Algo, p topologies.Proto) bool {
 	if t.OldestGPU >= 90 {
 		farthest = PathPXN
 	}
-	return pattern.PathInter <= farthest && pattern.PathIntra <= PathNVB && t.OldestGPU >= 70 &&
-		(t.OldestGPU == t.NewestGPU || t.OldestGPU >= 90 && t.release.mixedLL128)
+	inter := pattern.PathInter
+	if inter == PathP2C {
+		inter = t.release.behindChips
+	}
+	has := t.OldestGPU >= 70 && (len(t.release.ll128) == 0 || slices.Contains(t.release.ll128, t.OldestGPU))
+	return has && inter <= farthest && pattern.PathIntra <= PathNVB && (t.OldestGPU == t.NewestGPU || t.OldestGPU >= 90 && t.release.mixedLL128)
 }
 
 // bandwidth is that of a call, in GB/s; 0 where there is none.
