@@ -95,15 +95,14 @@ func (s *System) Choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 	if peers, ok := directs[c.Name]; ok {
 		return append(slices.Concat(each...), pointToPoint{s}.choice(peers(c.Ranks), bytes, f)), nil
 	}
-	for _, pair := range s.ranked(call, f) {
-		a, p := pair.algorithm, pair.protocol
-		channels := s.filled(a, p, call)
+	for _, chosen := range s.ranked(call, f) {
+		a, p, channels := rowOf(chosen.Algo, c.Name), chosen.Protocol, chosen.Channels
 		programs := a.programs(s, channels)
 		if !f.leaves(programs) {
 			continue
 		}
 		for i := range programs {
-			programs[i].Protocol, programs[i].ModelUS = p, pair.us
+			programs[i].Protocol, programs[i].ModelUS = p, chosen.US
 			programs[i].Algorithm, programs[i].Most = a.String(), s.most(a, channels)
 			programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, p, channels, bytes), s.extra(a, call, p, channels, f)
 			if a.clock != nil {
@@ -123,60 +122,37 @@ func (s *System) Choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 	return slices.Concat(each...), nil
 }
 
-// timed is an algorithm with its best protocol, and the time that the library expects of them, in microseconds.
-type timed struct {
-	algorithm *algorithm
-	protocol  topologies.Proto
-	us        float64
-}
-
 // ranked are the algorithms of a call that f leaves, the least time first.
-func (s *System) ranked(call Call, f Forced) (all []timed) {
-	last := s.fork == nil && s.release.lastOfTies
+func (s *System) ranked(call Call, f Forced) (all []Selected) {
+	if s.fork == nil {
+		return s.tuning.Ranked(call, func(a Algo, p topologies.Proto) bool { return f.allows(a, p, s) })
+	}
 	for _, a := range algorithms {
 		if !a.runs(call.Collective) {
 			continue
 		}
-		best := timed{algorithm: a, us: math.Inf(1)}
+		best := Selected{Algo: a.Algo, US: math.Inf(1)}
 		for _, p := range topologies.AllProtocols {
 			if !f.allows(a.Algo, p, s) {
 				continue
 			}
-			if us := s.us(a, p, call); us < best.us || last && us == best.us {
-				best.us, best.protocol = us, p
+			if us := s.fork.Time(a.forFork(), p, call.Collective, call.Bytes); us < best.US {
+				best.US, best.Protocol = us, p
 			}
 		}
-		if s.fork != nil && len(f.Protocols) == 0 {
+		if len(f.Protocols) == 0 {
 			if only, ok := s.fork.Only(call.Collective, call.Bytes); ok && f.allows(a.Algo, only, s) {
-				best.protocol = only
+				best.Protocol = only
 			}
 		}
-		if !math.IsInf(best.us, 1) {
+		if !math.IsInf(best.US, 1) {
+			channels := s.fork.Channels(a.forFork(), best.Protocol, call.Collective, call.Bytes)
+			best.Channels = fill(channels, s.fork.Threads(), s.tuning.each(a.Algo, best.Protocol), call.Bytes)
 			all = append(all, best)
 		}
 	}
-	if last {
-		slices.Reverse(all)
-	}
-	slices.SortStableFunc(all, func(a, b timed) int { return cmp.Compare(a.us, b.us) })
+	slices.SortStableFunc(all, func(a, b Selected) int { return cmp.Compare(a.US, b.US) })
 	return all
-}
-
-// us is the time that the library expects of a call, in microseconds; infinite where it rules the pair out.
-func (s *System) us(a *algorithm, p topologies.Proto, call Call) float64 {
-	if s.fork != nil {
-		return s.fork.Time(a.forFork(), p, call.Collective, call.Bytes)
-	}
-	return float64(s.tuning.US(a.Algo, p, call))
-}
-
-// filled is how many channels a call takes.
-func (s *System) filled(a *algorithm, p topologies.Proto, call Call) int {
-	if s.fork != nil {
-		return fill(s.fork.Channels(a.forFork(), p, call.Collective, call.Bytes), s.fork.Threads(), s.tuning.each(a.Algo, p), call.Bytes)
-	}
-	channels, _ := s.tuning.fill(a.Algo, p, call)
-	return channels
 }
 
 // most is Choice.Most: NVLS takes its channels whatever the size.

@@ -450,7 +450,7 @@ func TestChoiceIsTheCheapest(t *testing.T) {
 		}
 		for _, a := range algorithms {
 			for _, p := range topologies.AllProtocols {
-				us := s.us(a, p, Call{Collective: name, Bytes: bytes})
+				us := float64(s.tuning.US(a.Algo, p, Call{Collective: name, Bytes: bytes}))
 				if a.runs(name) && top.Has(p) && s.tuning.Takes(a.Algo, p) && us < c.ModelUS {
 					t.Fatalf("%s of %d bytes on %s: %+v, but %v takes %v us", name, bytes, top.Name, c, p, us)
 				}

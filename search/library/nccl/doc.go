@@ -8,7 +8,7 @@
 //
 // Three stages, as in NCCL: channels and their speed from the topology (graph.go), which make a
 // Communicator; a latency and bandwidth for each algorithm and protocol (Tuning); the least time, and
-// fewer channels where the size does not fill them (Select). What differs between releases is a row
+// fewer channels where the size does not fill them (Ranked). What differs between releases is a row
 // (release.go). The last two choose as the releases' own sources do, to the last bit: testdata/selected.gz
 // has what 2.26.6 to 2.31.2 answered to 140,000 questions. Collectives that NCCL builds of sends and
 // receives are direct, with LL up to 16 KiB for each channel that a peer may have and Simple above

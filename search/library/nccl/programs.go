@@ -2,6 +2,7 @@ package nccl
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/colltune/colltune/topologies"
 )
@@ -87,6 +88,11 @@ func gathers(collective string) bool {
 
 func switchesReduce(_ *System, channels int) []Choice {
 	return []Choice{{Family: "nvls", Channels: channels, Lacks: "the switches reduce, which no instruction here does"}}
+}
+
+// rowOf is the row of an algorithm for a collective, which it has.
+func rowOf(a Algo, collective string) *algorithm {
+	return algorithms[slices.IndexFunc(algorithms, func(row *algorithm) bool { return row.Algo == a && row.runs(collective) })]
 }
 
 // inSteps reports whether Simple moves what one slot holds at a time, not four.

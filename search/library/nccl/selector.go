@@ -1,35 +1,43 @@
 package nccl
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/colltune/colltune/topologies"
 )
 
-// Selected is what NCCL runs of a call, by its general algorithms.
+// Selected is a general algorithm of NCCL's for a call, as it would run.
 type Selected struct {
 	Algo
 	Protocol topologies.Proto
 	Channels int
 	Warps    int     // of a threadblock
-	US       float32 // what the library expects it to take
+	US       float64 // what the library expects it to take
 }
 
-// Select returns what the library takes of a call: the pair of algorithm and protocol with the least
-// time, and fewer channels and threads where the size does not fill them. ok is false where there is none.
-func (t *Tuning) Select(c Call) (s Selected, ok bool) {
-	s.US = math.MaxFloat32
+// Ranked returns the algorithms of a call that have an allowed protocol, each with its best, the least time
+// first: that which the library takes, and what it would take otherwise. They have fewer channels and threads
+// where the size does not fill them.
+func (t *Tuning) Ranked(c Call, allowed func(Algo, topologies.Proto) bool) (all []Selected) {
 	for a := range algos {
+		best := Selected{Algo: a, US: math.Inf(1)}
 		for _, p := range topologies.AllProtocols {
-			if us := t.US(a, p, c); t.Takes(a, p) && (us < s.US || us == s.US && t.release.lastOfTies) {
-				s.Algo, s.Protocol, s.US, ok = a, p, us, true
+			if us := float64(t.US(a, p, c)); allowed(a, p) && (us < best.US || us == best.US && t.release.lastOfTies) {
+				best.US, best.Protocol = us, p
 			}
 		}
+		if !math.IsInf(best.US, 1) {
+			best.Channels, best.Warps = t.fill(a, best.Protocol, c)
+			all = append(all, best)
+		}
 	}
-	if ok {
-		s.Channels, s.Warps = t.fill(s.Algo, s.Protocol, c)
+	if t.release.lastOfTies {
+		slices.Reverse(all)
 	}
-	return s, ok
+	slices.SortStableFunc(all, func(a, b Selected) int { return cmp.Compare(a.US, b.US) })
+	return all
 }
 
 const warp = 32 // threads

@@ -83,11 +83,13 @@ type answered struct {
 var ncclAlgos = map[nccl.Algo]byte{nccl.Tree: 0, nccl.Ring: 1, nccl.NVLS: 4, nccl.NVLSTree: 5, nccl.PAT: 6}
 
 func answer(r *nccl.Release, q asking) answered {
-	s, ok := r.Tune(&q.on).Select(q.call)
-	if !ok {
+	tuning := r.Tune(&q.on)
+	all := tuning.Ranked(q.call, tuning.Takes)
+	if len(all) == 0 {
 		return answered{choice: choice{algorithm: 255}}
 	}
-	return answered{choice{ncclAlgos[s.Algo], byte(s.Protocol), byte(s.Channels), byte(s.Warps)}, s.US}
+	s := all[0]
+	return answered{choice{ncclAlgos[s.Algo], byte(s.Protocol), byte(s.Channels), byte(s.Warps)}, float32(s.US)}
 }
 
 // selected are answers, field by field, and checksums of times.
@@ -428,7 +430,7 @@ func TestTies(t *testing.T) {
 	for number, want := range map[int]nccl.Algo{22707: nccl.Tree, 23007: nccl.Tree, 23102: nccl.Ring, 23203: nccl.Ring} {
 		tuning := nccl.ReleaseOf(number).Tune(&tied.on)
 		tree, ring := tuning.US(nccl.Tree, topologies.LL, tied.call), tuning.US(nccl.Ring, topologies.LL, tied.call)
-		if s, ok := tuning.Select(tied.call); !ok || s.Algo != want || tree != ring {
+		if s := tuning.Ranked(tied.call, tuning.Takes)[0]; s.Algo != want || tree != ring {
 			t.Errorf("%d: %+v, want %v; %v and %v us", number, s, want, tree, ring)
 		}
 	}
@@ -505,8 +507,8 @@ func TestRegisteredNVLS(t *testing.T) {
 		c.on.OldestGPU, c.on.NewestGPU, c.on.NetGBps = c.gpu, c.gpu, c.net
 		tuning := nccl.ReleaseOf(c.number).Tune(&c.on)
 		for state, want := range map[nccl.Registered]int{nccl.None: c.none, nccl.User: c.user} {
-			s, ok := tuning.Select(nccl.Call{Collective: "allreduce", Bytes: 1 << 30, Registered: state})
-			if !ok || s.Algo != nccl.NVLS && s.Algo != nccl.NVLSTree || s.Channels != want {
+			s := tuning.Ranked(nccl.Call{Collective: "allreduce", Bytes: 1 << 30, Registered: state}, tuning.Takes)[0]
+			if s.Algo != nccl.NVLS && s.Algo != nccl.NVLSTree || s.Channels != want {
 				t.Errorf("%d, sm%d, %d nodes, %v: %+v, want NVLS on %d channels", c.number, c.gpu, c.on.Nodes, state, s, want)
 			}
 		}
