@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/topologies"
 )
@@ -97,7 +98,11 @@ func (s *System) Choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 	}
 	for _, chosen := range s.ranked(call, f) {
 		a, p, channels := rowOf(chosen.Algo, c.Name), chosen.Protocol, chosen.Channels
-		programs := a.programs(s, channels)
+		most := channels
+		if s.fork == nil {
+			most = min(channels, compiler.DefaultMaxChannels) // NCCL's loaders take no more of a program
+		}
+		programs := a.programs(s, most)
 		if !f.leaves(programs) {
 			continue
 		}
