@@ -66,7 +66,14 @@ func solveRings(cmd *cobra.Command, t *topologies.Topology, _ script.Request, p 
 		return nil, err
 	}
 	defer s.Close()
-	answer, err := rings.Find(cmd.Context(), s, t, rings.Options{Count: countParam(p, "rings")})
+	count := countParam(p, "rings")
+	answer, err := rings.Find(cmd.Context(), s, t, rings.Options{Count: count})
+	var none *rings.NoRingError
+	if errors.As(err, &none) {
+		if orders := rings.Sharing(cmd.Context(), t, count); orders != nil {
+			return orders, nil
+		}
+	}
 	return answer.Orders, err
 }
 

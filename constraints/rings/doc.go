@@ -1,4 +1,5 @@
-// Package rings finds ring orders of a topology's ranks that share no link.
+// Package rings finds ring orders of a topology's ranks that share no link, or by twos where that
+// carries more (Sharing).
 //
 //	found, err := rings.Find(ctx, s, topo, rings.Options{Count: 1})
 //	found.Orders[0]   [0 1 3 2 6 7 5 4] on a DGX-1: each step over a double NVLink

@@ -120,10 +120,13 @@ func (h *holes) solve(ctx context.Context, t *topologies.Topology, q question) (
 		return f.rings, f.err
 	}
 	if fewer, ok := h.without(at); ok {
-		// A part of more rings would be the fewer ones.
+		// A part of more rings would be the fewer ones, but where they share links.
 		f := found{nil, &Refusal{Reason: NoHole, Detail: fmt.Sprintf("not even %d: %s", fewer.rings, fewer.why)}}
+		if orders := rings.Sharing(ctx, t, q.count); orders != nil {
+			f = found{orders, nil}
+		}
 		h.rings[at] = f
-		return nil, f.err
+		return f.rings, f.err
 	}
 	solvers, err := h.solvers.open()
 	if err != nil {
@@ -134,7 +137,12 @@ func (h *holes) solve(ctx context.Context, t *topologies.Topology, q question) (
 	var late *rings.TimeoutError
 	switch {
 	case errors.As(err, &none), errors.As(err, &late):
-		err = &Refusal{Reason: NoHole, Detail: err.Error()}
+		if err = (&Refusal{Reason: NoHole, Detail: err.Error()}); none == nil {
+			break
+		}
+		if orders := rings.Sharing(ctx, t, q.count); orders != nil {
+			answer.Orders, err = orders, nil
+		}
 	case err != nil:
 		return nil, err // a solver was lost, which says nothing about the topology
 	default:
