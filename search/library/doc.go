@@ -18,5 +18,5 @@
 // does, and how a baseline of it is kept (point in search/baselines.go). To add what a
 // release of NCCL or RCCL chooses, see packages nccl and rccl.
 //
-// Files, in an order to read them in: time.go release.go library.go draft.go steady.go choose.go call.go
+// Files, in an order to read them in: time.go release.go library.go draft.go entries.go steady.go choose.go call.go
 package library

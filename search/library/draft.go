@@ -36,6 +36,9 @@ func (l *Library) draft(ctx context.Context, c *nccl.Choice) (d *program.Draft, 
 			fixed[parameter] = strconv.Itoa(value)
 		}
 	}
+	if by := entriesOf(l.target.Topology); by != nil && program.Declares(f, "nics") {
+		fixed["nics"] = script.FormatValue([][]int{by})
+	}
 	d, why, err = l.build.Only(ctx, f, fixed, c.Channels, l.asFound)
 	if d == nil || err != nil {
 		return nil, why, err
