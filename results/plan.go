@@ -132,6 +132,16 @@ func (p Plan) check() error {
 	return nil
 }
 
+// Registered is the state of buffers that the search asked for; empty: the library's fastest.
+func (p Plan) Registered() string {
+	for _, f := range p.Flags {
+		if f.Name == "registered" && slices.Contains(States(), f.Value) {
+			return f.Value
+		}
+	}
+	return ""
+}
+
 // texts lists all strings that campaign.toml holds.
 func (p Plan) texts() []string {
 	all := []string{p.Version, p.Topology.Name, p.Topology.Hash, p.Topology.Text, p.Op, p.Executor}
@@ -182,8 +192,11 @@ func (p Plan) command(nodes string) string {
 			add(f.Kind, f.Name)
 		}
 	}
+	file := slices.ContainsFunc(p.Files, func(f File) bool { return f.Kind == "baseline" })
 	for _, f := range p.Flags {
-		add(f.Name, f.Value)
+		if f.Name != "baseline" || !file { // a file names its release
+			add(f.Name, f.Value)
+		}
 	}
 	return strings.Join(words, " ")
 }

@@ -224,7 +224,9 @@ type Point struct {
 	Bytes     int64     `json:"bytes"`
 	Placement string    `json:"placement"`
 	BoundUS   float64   `json:"bound_us,omitempty"` // least time of any routing; 0: unknown
-	Baseline  *Baseline `json:"baseline,omitempty"`
+	Baseline  *Baseline `json:"baseline,omitempty"` // with the call's buffers as they are called
+	// Others are the same release with the buffers in other states, where that differs.
+	Others []Baseline `json:"others,omitempty"`
 	// Libraries are what libraries took whose measurements the search was given, by rising time.
 	Libraries []LibraryTime `json:"libraries,omitempty"`
 }
@@ -234,6 +236,7 @@ type LibraryTime struct {
 	Library    string     `json:"library"`
 	Version    string     `json:"version,omitempty"`
 	Kernel     string     `json:"kernel,omitempty"`
+	Registered string     `json:"registered,omitempty"` // one of States; empty: not told
 	TimeUS     float64    `json:"time_us"`
 	IntervalUS [2]float64 `json:"interval_us"` // of the measurements behind it
 	Simulated  bool       `json:"simulated,omitempty"`
@@ -256,32 +259,6 @@ type Outlook struct {
 	Done        bool    `json:"done,omitempty"`
 	Next        string  `json:"next,omitempty"`         // the configuration to try
 	NextSeconds float64 `json:"next_seconds,omitempty"` // what a trial of it takes
-}
-
-// Baseline is the vendor's library at a point: a time that is given, or this campaign's
-// trial of a program and its knobs.
-type Baseline struct {
-	Name      string  `json:"name"`
-	Library   string  `json:"library,omitempty"` // whose times were given under this name
-	TimeUS    float64 `json:"time_us,omitempty"` // given: measured elsewhere, or a model's where Data is NoData; 0: take the trial's
-	Data      Data    `json:"data,omitempty"`    // of a time that is given; empty: not known
-	Program   string  `json:"ir,omitempty"`
-	Protocol  string  `json:"protocol,omitempty"`
-	TileBytes int64   `json:"tile_bytes,omitempty"`
-	ExtraUS   float64 `json:"extra_us,omitempty"` // what the library's call takes beyond the simulated trial of the program; below 0: less
-}
-
-// LibraryName is the name of the library whose time a baseline is: that under which it was
-// given, or the executor's where a trial of it was, and else NCCL's, which a model or
-// nccl-tests stand for.
-func (b *Baseline) LibraryName(executor string) string {
-	switch {
-	case b.Library != "":
-		return b.Library
-	case b.Program != "" && b.Protocol == ProtocolAuto:
-		return executor
-	}
-	return "nccl"
 }
 
 // maxSeconds exceeds the duration and deadline of any trial: 292 years.
@@ -388,16 +365,18 @@ func (t *Tally) check() error {
 			return fmt.Errorf("placement %.80q: want in or out", p.Placement)
 		case !(p.BoundUS >= 0) || math.IsInf(p.BoundUS, 0):
 			return fmt.Errorf("bound_us %v: want 0 or more", p.BoundUS)
-		case p.Baseline != nil && p.Baseline.TimeUS != 0 && units.CheckTimeUS(p.Baseline.TimeUS) != nil:
-			return fmt.Errorf("baseline %.80q: %w", p.Baseline.Name, units.CheckTimeUS(p.Baseline.TimeUS))
-		case p.Baseline != nil && p.Baseline.ExtraUS != 0 && units.CheckTimeUS(math.Abs(p.Baseline.ExtraUS)) != nil:
-			return fmt.Errorf("extra_us of baseline %.80q: %w", p.Baseline.Name, units.CheckTimeUS(math.Abs(p.Baseline.ExtraUS)))
-		case p.Baseline != nil && p.Baseline.Data != "" && !slices.Contains(allData, p.Baseline.Data):
-			return fmt.Errorf("data %.80q of baseline %.80q: want one of %v", p.Baseline.Data, p.Baseline.Name, allData)
 		case slices.ContainsFunc(p.Libraries, func(l LibraryTime) bool { return l.Library == "" || units.CheckTimeUS(l.TimeUS) != nil }):
 			return fmt.Errorf("libraries of %d bytes: want each with a name and a time", p.Bytes)
-		case p.Baseline != nil && p.Baseline.Program != "" && !isHash(p.Baseline.Program):
-			return fmt.Errorf("ir %.80q of baseline %.80q: want 64 hexadecimal digits", p.Baseline.Program, p.Baseline.Name)
+		}
+		if p.Baseline != nil {
+			if err := p.Baseline.check(); err != nil {
+				return err
+			}
+		}
+		for i := range p.Others {
+			if err := p.Others[i].check(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -1,12 +1,15 @@
 package search
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/colltune/colltune/executor/measured"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/library"
+	"github.com/colltune/colltune/search/program"
 )
 
 // BaselineFile is a file of nccl-tests' output that a search is compared with.
@@ -37,8 +40,38 @@ func (f *BaselineFile) Measured(p *Problem) (*measured.CallTimes, error) {
 	return times, nil
 }
 
-// Baselines returns what a file has of a problem, nil where it has no time. Errors are Measured's.
-func (f *BaselineFile) Baselines(p *Problem) (at func(bytes int64, placement string) *results.Baseline, err error) {
+// Points returns what a file has of a problem, and the library that it names in other states, nil of
+// sizes that the file lacks. Errors are Measured's, and ctx's.
+func (f *BaselineFile) Points(ctx context.Context, p *Problem, o Options) (at func(bytes int64, placement string) results.Point, err error) {
+	o.Baseline, o.Release, o.Unregistered = f, library.Release{}, false
+	given, err := o.given(p)
+	if err != nil {
+		return nil, err
+	}
+	var space Space
+	for _, one := range p.placements() {
+		b := program.New(one.target(), o.building(nil))
+		beside, err := o.besideGiven(ctx, b, &one)
+		b.Close()
+		if err != nil {
+			return nil, err
+		}
+		space.baselines = append(space.baselines, beside...)
+	}
+	points := map[place]results.Point{}
+	for _, point := range space.tallyPoints(p, &o, given, nil) {
+		points[place{point.Bytes, point.Placement}] = point
+	}
+	return func(bytes int64, placement string) results.Point { return points[place{bytes, placement}] }, nil
+}
+
+// version is that of the library, as the file says; empty: it does not, or is no such file.
+func (f *BaselineFile) version() string {
+	return measured.VersionIn(f.Name, []byte(f.Text))
+}
+
+// times returns what a file has of a problem, nil where it has no time. Errors are Measured's.
+func (f *BaselineFile) times(p *Problem) (at func(bytes int64, placement string) *results.Baseline, err error) {
 	m, err := f.Measured(p)
 	return func(bytes int64, placement string) *results.Baseline {
 		us, checked := m.At(bytes, placement)

@@ -176,7 +176,7 @@ func aCampaign(t *testing.T, p Problem, source Source, o Options) (*results.Camp
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	return c, func() *program.Cache { return newCache(c, &o, p.Collective, false) }
+	return c, func() *program.Cache { return newCache(c, &o, &p, false) }
 }
 
 // A search that was cut short takes its candidates from the campaign: they are what it
@@ -209,7 +209,7 @@ func TestGoesOnToTheSameTable(t *testing.T) {
 	}
 	same := cmp.Options{
 		cmpopts.IgnoreFields(autotune.Candidate{}, "Bound", "Parameters"), cmpopts.EquateEmpty(),
-		cmp.AllowUnexported(Space{}, baseline{}), cmpopts.IgnoreUnexported(library.Time{}, library.Release{}), cmpopts.IgnoreFields(library.Time{}, "Draft"),
+		cmp.AllowUnexported(Space{}, baseline{}), cmpopts.IgnoreUnexported(library.Time{}), cmpopts.IgnoreFields(library.Time{}, "Draft"),
 	}
 	if diff := cmp.Diff(fresh, known, same); diff != "" {
 		t.Errorf("(-made again +cached):\n%s", diff)

@@ -19,6 +19,7 @@ type Clock struct {
 	problem  Problem
 	solver   string
 	given    bool // the library's times were measured, and given
+	library  library.Options
 	memory   int64
 	last     *ir.Program // of prepared
 	prepared *sim.Prepared
@@ -34,7 +35,9 @@ func NewClock(ctx context.Context, c *results.Campaign, memory int64) (*Clock, e
 	if p, err = p.Defined(&o); err != nil {
 		return nil, err
 	}
-	return &Clock{ctx: ctx, problem: p, solver: o.Solver, given: o.Baseline != nil || len(o.Libraries) > 0, memory: memory}, nil
+	options := o.libraryOptions(p.Topology)
+	options.Alone = false
+	return &Clock{ctx: ctx, problem: p, solver: o.Solver, library: options, given: o.Baseline != nil || len(o.Libraries) > 0, memory: memory}, nil
 }
 
 // Library returns the simulated times of the library's calls, in microseconds; one without a
@@ -47,18 +50,7 @@ func (c *Clock) Library(placement string, sizes []int64) (map[int64]float64, err
 	t.InPlace = placement == program.Placement(true)
 	b := program.New(t, program.Options{Solver: c.solver, Simulated: true, Memory: program.Memory(c.memory)})
 	defer b.Close()
-	l := library.New(b, library.Options{}, func(string) {})
-	times, err := l.Calls(c.ctx, sizes)
-	if err != nil {
-		return nil, err
-	}
-	us := map[int64]float64{}
-	for i := range times {
-		if us[times[i].Bytes], err = l.US(c.ctx, &times[i]); err != nil {
-			return nil, err
-		}
-	}
-	return us, nil
+	return library.New(b, c.library, func(string) {}).LeastUS(c.ctx, sizes)
 }
 
 // Program returns the simulated time of a program with a trial's knobs at a size, in

@@ -59,7 +59,12 @@ func (p *placement) enumerate(ctx context.Context) (*Space, error) {
 	}
 	o.noticeMemory(space.Refusals)
 	space.add(p.native())
-	return space, nil
+	if !p.libraryGiven() {
+		return space, nil
+	}
+	beside, err := o.besideGiven(ctx, p.Builder, p.problem)
+	space.baselines = append(beside, space.baselines...)
+	return space, err
 }
 
 // noticeMemory tells the user how many candidates were refused for want of memory, if any.
@@ -96,7 +101,7 @@ func (p *placement) programs(ctx context.Context) (*Space, error) {
 	}
 	space := &Space{Refusals: chosen.Refusals, unexplored: chosen.Unexplored}
 	for _, t := range chosen.times {
-		if t.US > 0 {
+		if t.US > 0 || t.From == library.Unclocked {
 			space.baselines = append(space.baselines, baseline{Time: t, inPlace: p.problem.InPlace})
 		}
 	}
@@ -120,15 +125,19 @@ func (p *placement) worthBuilding(ctx context.Context) (w worth, err error) {
 	}
 	w.timeless = map[*program.Draft]bool{}
 	w.Drafted = program.Drafted{Drafts: short.Drafts, Refusals: slices.Concat(all.Refusals, short.Refusals), Unexplored: all.Unexplored}
-	// A file, or the library itself, is a better source for the library's choice
-	// than the model.
-	if p.options.Baseline != nil || p.options.chooses(p.problem.Collective) {
+	if p.libraryGiven() {
 		return w, nil
 	}
-	w.library = library.New(p.Builder, library.Options{Measured: !p.options.simulates(), Alone: p.options.narrowed()}, p.options.Observer.Say)
+	w.library = library.New(p.Builder, p.options.libraryOptions(p.problem.Topology), p.options.Observer.Say)
 	chosen, err := w.library.Choose(ctx, p.problem.Sizes)
 	w.Drafts, w.times = append(w.Drafts, chosen.Drafts...), chosen.Times
 	return w, err
+}
+
+// libraryGiven reports whether a file, or the library itself, says what the library takes as called: a
+// better source than the model.
+func (p *placement) libraryGiven() bool {
+	return p.options.Baseline != nil || p.options.chooses(p.problem.Collective)
 }
 
 // drafts enumerates the families asked for, and then the constructions.

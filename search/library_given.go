@@ -91,7 +91,7 @@ func (o *Options) libraryTimes(p *Problem) (map[place][]results.LibraryTime, err
 				}
 				k := place{r.Bytes, program.Placement(one.InPlace)}
 				times[k] = append(times[k], results.LibraryTime{
-					Library: r.Library, Version: r.Version, Kernel: r.Conditions[measured.Kernel],
+					Library: r.Library, Version: r.Version, Kernel: r.Conditions[measured.Kernel], Registered: r.State(),
 					TimeUS: r.TimeUS, IntervalUS: [2]float64{r.LowUS, r.HighUS}, Simulated: r.Simulated(), Source: r.Source,
 				})
 			}
@@ -103,7 +103,7 @@ func (o *Options) libraryTimes(p *Problem) (map[place][]results.LibraryTime, err
 		})
 		var best []results.LibraryTime
 		for _, x := range all {
-			if !slices.ContainsFunc(best, func(y results.LibraryTime) bool { return y.Entry() == x.Entry() }) {
+			if !slices.ContainsFunc(best, func(y results.LibraryTime) bool { return y.Entry() == x.Entry() && y.Registered == x.Registered }) {
 				best = append(best, x)
 			}
 		}

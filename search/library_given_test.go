@@ -59,7 +59,7 @@ allreduce,4,2048,f32,,ours,,,simulated,5
 		if err != nil {
 			t.Fatal(err)
 		}
-		compared := (&Space{}).tallyPoints(&p, baselines, nil)
+		compared := (&Space{}).tallyPoints(&p, &o, baselines, nil)
 		if len(notices) != len(c.want) {
 			t.Errorf("%s: notices %q", c.executor, notices)
 		}

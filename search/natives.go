@@ -11,6 +11,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search/library"
+	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
@@ -83,9 +84,15 @@ func (p *placement) nativeBaseline(space *Space) {
 		space.Candidates = append(space.Candidates, own)
 	}
 	c := &space.Candidates[at]
+	var release library.Release // that it tells, with a row or without
+	if of := library.LibraryOf(p.problem.Topology); known.Versions[of] != "" {
+		release = library.Release{Library: of, Version: known.Versions[of]}
+	}
 	for _, bytes := range p.problem.Sizes {
 		c.Baseline = append(c.Baseline, autotune.Point{Bytes: bytes, Protocol: topologies.Simple})
-		space.baselines = append(space.baselines, baseline{Time: library.Time{Bytes: bytes, From: library.Executor, Name: known.Name + " " + ownChoice}, inPlace: p.problem.InPlace, hash: c.Hash})
+		space.baselines = append(space.baselines, baseline{Time: library.Time{
+			Bytes: bytes, From: library.Executor, Name: known.Name + " " + ownChoice, Release: release, Registered: p.options.ownRegistered(p.problem.Collective), Evidence: nccl.Measured,
+		}, inPlace: p.problem.InPlace, hash: c.Hash})
 	}
 }
 

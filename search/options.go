@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/search/library"
 	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
@@ -38,6 +39,14 @@ type Options struct {
 	// Libraries are times of libraries that stand beside the programs: the fastest is what a
 	// size is compared with, unless Baseline is given.
 	Libraries []GivenLibrary
+	// Release is that of the vendor's library; the zero value leaves it to LibraryRelease.
+	Release library.Release
+	// Registered is how the library knows the buffers as the user calls it, one of results.States. If
+	// it is empty they are not registered, and the baseline is the library in its fastest state.
+	Registered string
+	// Unregistered says that the library is asked of no other state, as campaigns were before they
+	// told states apart.
+	Unregistered bool
 	// Earlier are campaigns of the same executor whose times the strategy learns from.
 	Earlier []Earlier
 	// Capabilities are what the executor says of itself. Run asks it; until then, an

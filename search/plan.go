@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/library"
 	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
@@ -84,6 +86,26 @@ var flagTable = []flagRow{
 	}, func(o *Options, _ *Source, v string) error {
 		percent, err := strconv.ParseFloat(strings.TrimSuffix(v, "%"), 64)
 		o.Gain = percent / 100
+		return err
+	}},
+	{"baseline", func(o *Options, _ *Source) []string {
+		if o.Release == (library.Release{}) {
+			return nil
+		}
+		return []string{o.Release.String()}
+	}, func(o *Options, _ *Source, v string) (err error) {
+		of, _, _ := strings.Cut(v, "-")
+		o.Release, err = library.FindRelease(v, of)
+		return err
+	}},
+	{"registered", func(o *Options, _ *Source) []string {
+		if o.Unregistered {
+			return nil
+		}
+		return []string{cmp.Or(o.Registered, Fastest)}
+	}, func(o *Options, _ *Source, v string) (err error) {
+		o.Unregistered = false
+		o.Registered, err = ParseRegistered(v)
 		return err
 	}},
 	{"solver", func(o *Options, _ *Source) []string { return words(o.Solver) },
@@ -167,7 +189,7 @@ func PlanOn(plan results.Plan, nodes int) (Problem, results.Plan, error) {
 
 // fromPlan reads a plan, whatever the hash of its topology.
 func fromPlan(plan results.Plan) (Problem, Options, Source, error) {
-	var o Options
+	o := Options{Unregistered: true} // as before --registered
 	s := Source{Text: plan.Topology.Text, Nodes: plan.Topology.Nodes}
 	for _, f := range plan.Flags {
 		i := slices.IndexFunc(flagTable, func(r flagRow) bool { return r.name == f.Name })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/library"
 )
 
 // Run searches: it enumerates the problem's candidates, tunes them, and keeps
@@ -25,6 +26,12 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	if o.Capabilities, err = describeExecutor(ctx, how.Executors, o.Executor, &p); err != nil {
 		return autotune.Summary{}, err
 	}
+	if o.Release == (library.Release{}) && !o.Unregistered {
+		o.Release = releaseOf(c)
+	}
+	if _, note := o.LibraryRelease(p.Topology); note != "" {
+		o.Observer.Say(note)
+	}
 	if how.Budget > 0 {
 		o.Observer = o.Observer.Once() // it may go on with the same candidates several times
 	}
@@ -32,7 +39,7 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	if err != nil {
 		return autotune.Summary{}, err
 	}
-	s := &session{request: r, campaign: c, how: how, started: started, cache: newCache(c, &r.options, p.Collective, how.Budget > 0)}
+	s := &session{request: r, campaign: c, how: how, started: started, cache: newCache(c, &r.options, &r.problem, how.Budget > 0)}
 	return s.run(ctx)
 }
 

@@ -25,8 +25,9 @@ type Effort struct {
 
 // newCache is the cache of a campaign for a search with a description of its executor. repeat says
 // that it enumerates several times.
-func newCache(c *results.Campaign, o *Options, coll string, repeat bool) *program.Cache {
-	depends := fmt.Sprintf("%s %v %v %v %v %d", c.Plan().Hash(), o.Timeout, o.known().NativeOnly, o.chooses(coll), o.Baseline != nil, o.Memory)
+func newCache(c *results.Campaign, o *Options, p *Problem, repeat bool) *program.Cache {
+	release, _ := o.LibraryRelease(p.Topology)
+	depends := fmt.Sprintf("%s %v %v %v %v %d %s", c.Plan().Hash(), o.Timeout, o.known().NativeOnly, o.chooses(p.Collective), o.Baseline != nil, o.Memory, release)
 	return program.NewCache(c, depends, repeat)
 }
 

@@ -97,10 +97,26 @@ func (s *session) tally(space *Space, p *Problem, least leastTime) (results.Tall
 	tally := results.Tally{
 		Enumerated: space.Enumerated(),
 		Refused:    program.ByReason(space.Refusals),
-		Points:     space.tallyPoints(p, given, least),
+		Points:     space.tallyPoints(p, &s.options, given, least),
 		Labels:     space.called(),
 	}
+	if s.options.Unregistered {
+		s.keepBaselines(tally.Points)
+	}
 	return tally, s.options.addLibraries(tally.Points, p)
+}
+
+// keepBaselines leaves points the baselines that the campaign has of them: one begun before baselines
+// told of releases stays as it is.
+func (s *session) keepBaselines(points []results.Point) {
+	known, _ := s.campaign.Tally()
+	for i := range points {
+		for _, p := range known.Points {
+			if p.Bytes == points[i].Bytes && p.Placement == points[i].Placement && p.Baseline != nil {
+				points[i].Baseline, points[i].Others = p.Baseline, p.Others
+			}
+		}
+	}
 }
 
 // trials converts the problem for autotune.

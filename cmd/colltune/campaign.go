@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,10 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/internal/lazyregexp"
 	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/library"
+	"github.com/colltune/colltune/topologies"
 )
 
 // opened is what a user may name: a campaign, or a map.
@@ -99,7 +103,7 @@ func openCampaigns(cmd *cobra.Command, dirs []string) (all []*results.Campaign, 
 // printTable prints the winning table of the measurements so far of a campaign, or of those
 // of a map. schema is the NAME in colltune.NAME/v1.
 func printTable(cmd *cobra.Command, schema string, campaigns ...*results.Campaign) error {
-	t, err := tableOf(campaigns, nil)
+	t, err := tableOf(cmd.Context(), campaigns, nil)
 	if err != nil {
 		return err
 	}
@@ -115,11 +119,11 @@ func writeTable(cmd *cobra.Command, dirs []string, write func(io.Writer, []*resu
 	if err != nil {
 		return err
 	}
-	baseline, err := baselineOf(cmd)
+	baseline, err := otherBaselineOf(cmd)
 	if err != nil {
 		return err
 	}
-	t, err := tableOf(all, baseline)
+	t, err := tableOf(cmd.Context(), all, baseline)
 	if err != nil {
 		return err
 	}
@@ -128,10 +132,10 @@ func writeTable(cmd *cobra.Command, dirs []string, write func(io.Writer, []*resu
 
 // tableOf returns the winning table of a campaign, or of those of a map, compared with
 // baseline unless that is nil.
-func tableOf(all []*results.Campaign, baseline *search.BaselineFile) (*table.Table, error) {
+func tableOf(ctx context.Context, all []*results.Campaign, baseline *search.BaselineFile) (*table.Table, error) {
 	var tables []*table.Table
 	for _, c := range all {
-		t, err := campaignTable(c, baseline)
+		t, err := campaignTable(ctx, c, baseline)
 		if err != nil {
 			return nil, err
 		}
@@ -143,26 +147,27 @@ func tableOf(all []*results.Campaign, baseline *search.BaselineFile) (*table.Tab
 	return table.Join(tables), nil
 }
 
-func campaignTable(c *results.Campaign, baseline *search.BaselineFile) (*table.Table, error) {
+func campaignTable(ctx context.Context, c *results.Campaign, baseline *search.BaselineFile) (*table.Table, error) {
 	t, err := table.Build(c)
 	if err != nil || baseline == nil {
 		return t, err
 	}
-	p, _, err := search.FromPlan(c.Plan())
+	p, o, err := search.FromPlan(c.Plan())
 	if err != nil {
 		return nil, usage(fmt.Errorf("%s: %w", c.Dir(), err))
 	}
-	times, err := baseline.Baselines(&p)
+	points, err := baseline.Points(ctx, &p, o)
 	if err != nil {
 		return nil, usage(err)
 	}
-	t.Compare(times)
+	t.Compare(points)
 	return t, nil
 }
 
-// baselineFlag adds --baseline to a search.
+// baselineFlag adds --baseline and --registered to a search.
 func baselineFlag(cmd *cobra.Command) {
-	cmd.Flags().Var(&once{value: "nccl"}, "baseline", "what the winner is compared with: nccl (the choice of NCCL's cost model), or a `FILE` of nccl-tests' output")
+	cmd.Flags().Var(&once{}, "baseline", "what the winner is compared with: a release of the system's library, such as nccl, nccl-2.30, rccl or rccl-2.28 (default: the executor's, or else the newest released), or a `FILE` of nccl-tests' output")
+	choiceFlag(cmd, "registered", "", search.Fastest, append(results.States(), search.Fastest), "how the library knows your buffers; "+search.Fastest+" is the state in which it is fastest")
 }
 
 // otherBaselineFlag adds --baseline to a command that reads a campaign.
@@ -191,18 +196,42 @@ func (o *once) Set(s string) error {
 // maxBaseline is the largest file of measured times, in bytes.
 const maxBaseline = 64 << 20
 
+// releaseName is what --baseline takes for a release, and not for a file.
+var releaseName = lazyregexp.New(`^(nccl|rccl)(-[0-9.]+(-rocm[0-9.]+)?)?$`)
+
+// releaseOf is the release of a system's library that --baseline names; the zero value where it names
+// none, or a file.
+func releaseOf(cmd *cobra.Command, t *topologies.Topology) (r library.Release, err error) {
+	name := flagValue(cmd, "baseline")
+	if !releaseName().MatchString(name) {
+		return r, nil
+	}
+	if r, err = library.FindRelease(name, library.LibraryOf(t)); err != nil {
+		err = usagef("--baseline %w", err)
+	}
+	return r, err
+}
+
 // baselineOf reads the file that --baseline names; nil if it names none.
 func baselineOf(cmd *cobra.Command) (*search.BaselineFile, error) {
 	path := flagValue(cmd, "baseline")
-	if path == "" || path == "nccl" {
+	if path == "" || releaseName().MatchString(path) {
 		return nil, nil
 	}
 	text, err := readFile(cmd.Context(), path, maxBaseline)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usagef("--baseline %w%s: want nccl, or a file of nccl-tests' output", err, suggest.DidYouMean(path, []string{"nccl"}))
+		return nil, usagef("--baseline %w%s: want a release such as nccl or nccl-2.30, or a file of nccl-tests' output", err, suggest.DidYouMean(path, []string{"nccl", "rccl"}))
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &search.BaselineFile{Name: filepath.Base(path), Text: strings.ToValidUTF8(string(text), "\uFFFD")}, nil
+}
+
+// otherBaselineOf is baselineOf of a command that reads a campaign, which keeps its release.
+func otherBaselineOf(cmd *cobra.Command) (*search.BaselineFile, error) {
+	if name := flagValue(cmd, "baseline"); releaseName().MatchString(name) {
+		return nil, usagef("--baseline %s: a campaign keeps the release that it was compared with: want a file of nccl-tests' output, or search with --baseline %s into another folder", name, name)
+	}
+	return baselineOf(cmd)
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// library is an executor with native algorithms, whose times are a function of the
+// fakeLibrary is an executor with native algorithms, whose times are a function of the
 // trial; a mixed one runs programs too.
-type library struct{ mixed bool }
+type fakeLibrary struct{ mixed bool }
 
-func (l library) Describe(context.Context) (executor.Description, error) {
+func (l fakeLibrary) Describe(context.Context) (executor.Description, error) {
 	return executor.Description{
 		Name: "library", Version: "7", Deterministic: true, Fingerprint: map[string]string{"library": "7"},
 		Protocols: []string{"LL", "Simple"}, DTypes: []string{"f32"}, Operations: []string{"sum"},
@@ -29,7 +29,7 @@ func (l library) Describe(context.Context) (executor.Description, error) {
 	}, nil
 }
 
-func (l library) Run(_ context.Context, t executor.Trial) (executor.Measurement, error) {
+func (l fakeLibrary) Run(_ context.Context, t executor.Trial) (executor.Measurement, error) {
 	kilobytes := float64(t.Bytes) / 1e3
 	us := func(x float64) (executor.Measurement, error) {
 		return executor.Measurement{TimesUS: []float64{x}, Checked: true}, nil

@@ -67,7 +67,7 @@ func servePlugin() {
 		case ok:
 			serveSick(illness)
 		case fault == "library", fault == "mixed":
-			serve.Main(library{mixed: fault == "mixed"})
+			serve.Main(fakeLibrary{mixed: fault == "mixed"})
 		default:
 			serve.Main(faulty{fault})
 		}

@@ -137,7 +137,7 @@ func resumeMap(cmd *cobra.Command, dir string, open func(string) (*results.Map, 
 		over = over && one.done
 	}
 	if over {
-		t, err := tableOf(all, nil)
+		t, err := tableOf(cmd.Context(), all, nil)
 		if err == nil {
 			err = checkMapWinners(all, t.Rows)
 		}

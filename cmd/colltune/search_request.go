@@ -92,6 +92,12 @@ func searchRequestOf(cmd *cobra.Command, nodes int, several bool) (*searchReques
 		return nil, err
 	}
 	r.options.Executor, r.options.Memory = found.Name, memoryLimit(cmd)
+	if executor.IsModel(found.Name) || r.options.Baseline != nil { // else the executor may name it
+		release, note := r.options.LibraryRelease(r.problem.Topology)
+		if r.options.Release = release; note != "" {
+			fmt.Fprintln(cmd.ErrOrStderr(), note)
+		}
+	}
 	if err := search.Check(r.problem, r.options); err != nil {
 		return nil, usage(err)
 	}
@@ -145,7 +151,7 @@ func (r *searchRequest) readProblem(cmd *cobra.Command, nodes int) (trial execut
 	if err != nil {
 		return trial, err
 	}
-	if r.options, err = optionsOf(cmd); err != nil {
+	if r.options, err = optionsOf(cmd, t); err != nil {
 		return trial, err
 	}
 	defined, err := r.options.Defined()
@@ -188,7 +194,7 @@ func (r *searchRequest) readProblem(cmd *cobra.Command, nodes int) (trial execut
 }
 
 // optionsOf reads the flags that narrow the candidates.
-func optionsOf(cmd *cobra.Command) (search.Options, error) {
+func optionsOf(cmd *cobra.Command, t *topologies.Topology) (search.Options, error) {
 	var o search.Options
 	o.Families, _ = cmd.Flags().GetStringSlice("family")
 	o.Exclude, _ = cmd.Flags().GetStringSlice("exclude")
@@ -234,6 +240,12 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 		return o, err
 	}
 	o.Baseline = baseline
+	if o.Release, err = releaseOf(cmd, t); err != nil {
+		return o, err
+	}
+	if o.Registered, err = search.ParseRegistered(flagValue(cmd, "registered")); err != nil {
+		return o, usage(err)
+	}
 	named, _ := cmd.Flags().GetStringArray("library")
 	for _, text := range named {
 		rows, err := readLibrary(cmd, text)

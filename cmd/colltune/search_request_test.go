@@ -24,6 +24,7 @@ func TestOptionsOf(t *testing.T) {
 		{[]string{"--protocol", "ll128"}, search.Options{Protocols: []topologies.Proto{topologies.LL128}}},
 		{[]string{"--tile-bytes", "64K"}, search.Options{TileBytes: 64 << 10}},
 		{[]string{"--runtime", "rccl"}, search.Options{Runtime: "rccl"}},
+		{[]string{"--registered", "window"}, search.Options{Registered: "window"}},
 		{[]string{"--strategy", "exhaustive"}, search.Options{Strategy: "exhaustive"}},
 		{[]string{"--solver", "pb"}, search.Options{Solver: "pb"}},
 	} {
@@ -52,7 +53,7 @@ func optionsFrom(t *testing.T, args ...string) search.Options {
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
-	o, err := optionsOf(cmd)
+	o, err := optionsOf(cmd, nil)
 	if err != nil {
 		t.Fatalf("%q: %v", args, err)
 	}

@@ -71,6 +71,16 @@ func ReadCallTimes(file string, text []byte, call collective.Call, over collecti
 	return m, nil
 }
 
+// VersionIn is the version of the library that a file of nccl-tests' output names, such as 2.30.7; ""
+// where it names none, and of other files.
+func VersionIn(file string, text []byte) string {
+	report, err := nccltests.Parse(file, text)
+	if err != nil {
+		return ""
+	}
+	return report.Library
+}
+
 // CallIn returns the collective and the number of ranks that a file of nccl-tests' output names,
 // or "" and 0 where its tables differ or name none.
 func CallIn(file string, text []byte) (name string, ranks int, err error) {

@@ -44,7 +44,7 @@ const (
 	DType
 	Placement  // in or out
 	Mode       // eager or graph, or as the source has it
-	Registered // yes or no: buffers registered with the library
+	Registered // how the library knows the buffers: none, user or window; no and yes are none and window
 	SMs        // SMs or threadblocks that the library may use
 	Threads    // of a threadblock
 	Kernel     // the library's algorithm, by its own name
@@ -67,6 +67,18 @@ type Conditions [conditions]string
 
 // Simulated reports whether the time is a simulator's.
 func (r *Row) Simulated() bool { return r.Conditions[Evidence] == "simulated" }
+
+// State is how the library knew the buffers: none, user or window; empty: not stated.
+func (r *Row) State() string {
+	switch s := r.Conditions[Registered]; s {
+	case "no":
+		return "none"
+	case "yes":
+		return "window"
+	default:
+		return s
+	}
+}
 
 // Width is the size in bytes of the elements that are reduced; 0 where nothing is, and where
 // their type is not stated.
@@ -101,7 +113,7 @@ var columns = []column{
 	conditionColumn(DType, "", dtypeName),
 	conditionColumn(Placement, "", oneOf("in", "out")),
 	conditionColumn(Mode, "", modeName),
-	conditionColumn(Registered, "", oneOf("yes", "no")),
+	conditionColumn(Registered, "", oneOf("yes", "no", "none", "user", "window")),
 	conditionColumn(SMs, "channels", wholeNumber),
 	conditionColumn(Threads, "", wholeNumber),
 	conditionColumn(Kernel, "algorithm", nil),

@@ -143,8 +143,8 @@ func (c *chooser) report(r *Report) {
 		r.addLoss(at, winner.Title(), winner.TimeUS, m.Title(), m.TimeUS, c.why[i])
 		row := c.rows[at].Instead(m)
 		r.Summary.serve(&row)
-		if us := c.libraryUS(at); us > 0 && slower(m.TimeUS, us) {
-			r.note(fmt.Sprintf("at %s [%s] takes %.1f %% longer than the library [%s], and is kept as asked", units.Bytes(at.Bytes).String(), m.Title(), (m.TimeUS/us-1)*100, *row.Baseline))
+		if library, us := row.Library(); us > 0 && slower(m.TimeUS, us) {
+			r.note(fmt.Sprintf("at %s [%s] takes %.1f %% longer than the library [%s], and is kept as asked", units.Bytes(at.Bytes).String(), m.Title(), (m.TimeUS/us-1)*100, library))
 		}
 	}
 }
@@ -234,8 +234,7 @@ func (c *chooser) beaten(m *table.Measured) bool {
 
 // leave leaves a place to the library, where m would be exported.
 func (c *chooser) leave(i int, m *table.Measured) {
-	row := c.rows[c.places[i]]
-	us := *row.BaselineTimeUS
+	library, us := c.rows[c.places[i]].Library()
 	if c.gaps[i] = Slower; !slower(m.TimeUS, us) {
 		c.gaps[i] = Tied
 	}
@@ -243,15 +242,15 @@ func (c *chooser) leave(i int, m *table.Measured) {
 	if c.why[i] != "" {
 		program = fmt.Sprintf("the program for %s (%s)", c.name, c.why[i])
 	}
-	c.why[i] = fmt.Sprintf("the library [%s] takes %.2f us, and %s %.2f", *row.Baseline, us, program, m.TimeUS)
+	c.why[i] = fmt.Sprintf("the library [%s] takes %.2f us, and %s %.2f", library, us, program, m.TimeUS)
 }
 
 // libraryUS is the library's time at a place, in microseconds; 0: nothing says it.
-func (c *chooser) libraryUS(at table.Cell) float64 {
-	if row := c.rows[at]; row != nil && row.BaselineTimeUS != nil {
-		return *row.BaselineTimeUS
+func (c *chooser) libraryUS(at table.Cell) (us float64) {
+	if row := c.rows[at]; row != nil {
+		_, us = row.Library()
 	}
-	return 0
+	return us
 }
 
 // before is the last size before the next of the plan's: a file for a place serves no more.

@@ -92,8 +92,11 @@ func librariesAt(winner *table.Row, p results.Point, executor string) (all []mcr
 	for _, l := range p.Libraries {
 		all = append(all, mcrdlRow{library: l.Library, time: l.TimeUS})
 	}
-	if winner != nil && winner.BaselineTimeUS != nil {
-		all = append(all, mcrdlRow{library: p.Baseline.LibraryName(executor), time: *winner.BaselineTimeUS, Evidence: winner.BaselineEvidence()})
+	if winner == nil || p.Baseline == nil {
+		return all
+	}
+	if _, us := winner.Library(); us > 0 {
+		all = append(all, mcrdlRow{library: p.Baseline.LibraryName(executor), time: us, Evidence: winner.BaselineData()})
 	}
 	return all
 }

@@ -11,14 +11,6 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// What a row's simulated speedup amounts to.
-const (
-	Surely      = "faster"      // its interval lies above 1
-	SurelyNot   = "slower"      // it lies below 1
-	Unsure      = "unsure"      // it holds 1: the difference may be the simulator's error alone
-	Unsupported = "unsupported" // no measurement says how far it may be off
-)
-
 // modelOf returns the model of a simulated campaign. A system that cannot be read again is
 // of no kind that was measured.
 func modelOf(plan results.Plan) *intervals.Model {
@@ -35,11 +27,16 @@ func modelOf(plan results.Plan) *intervals.Model {
 	return m
 }
 
-// addBands fills in the intervals of a simulated row, m being nil where times are measured.
+// addBands fills in the intervals and the verdicts of a row, m being nil where times are measured:
+// then there are no intervals, and verdicts only where the library was asked of other states of the
+// buffers.
 func (r *Row) addBands(m *intervals.Model) {
 	r.model = m
-	r.TimeBandUS, r.SpeedupBand, r.SpeedupVerdict, r.Unsupported, r.lacks = nil, nil, nil, false, nil
+	r.TimeBandUS, r.SpeedupBand, r.SpeedupVerdict, r.SpeedupVerdictBest, r.Unsupported, r.lacks = nil, nil, nil, nil, false, nil
 	if m == nil {
+		if r.best != nil && r.best != r.called {
+			r.SpeedupVerdict, r.SpeedupVerdictBest = r.judgeMeasured(r.called), r.judgeMeasured(r.best)
+		}
 		return
 	}
 	family := r.Algorithm
@@ -53,60 +50,24 @@ func (r *Row) addBands(m *intervals.Model) {
 	} else {
 		r.lacks = append(r.lacks, lacks)
 	}
-	if r.Speedup != nil {
-		library, lacks := intervals.Exact, ""
-		if !r.given {
-			algorithm, _, _ := strings.Cut(*r.Baseline, " ") // ring of ring ×24 LL
-			library, lacks = m.Library(algorithm, r.Collective, r.Bytes)
-		}
-		verdict := Unsupported
-		if lacks != "" {
-			r.lacks = append(r.lacks, lacks)
-		} else if r.TimeBandUS != nil {
-			band := intervals.Speedup(*r.Speedup, library, program)
-			r.SpeedupBand = &band
-			switch {
-			case band[0] > 1:
-				verdict = Surely
-			case band[1] < 1:
-				verdict = SurelyNot
-			default:
-				verdict = Unsure
-			}
-		}
-		r.SpeedupVerdict = &verdict
+	var called, best *[2]float64
+	r.SpeedupVerdict, called = r.judge(r.called, m, program, lacks)
+	r.SpeedupVerdictBest, best = r.judge(r.best, m, program, lacks)
+	if r.SpeedupBand = best; r.baseline() == r.called {
+		r.SpeedupBand = called
 	}
 	r.Unsupported = len(r.lacks) > 0
-}
-
-// Wins reports whether the row's winner counts as faster than its baseline: where times
-// are simulated, beyond the simulator's error; where both are measured, by measurements
-// that can be told apart.
-func (r *Row) Wins() bool {
-	if r.Repeats != nil && r.Repeats.BaselineApart != nil && !*r.Repeats.BaselineApart {
-		return false
-	}
-	if r.SpeedupVerdict != nil {
-		return *r.SpeedupVerdict == Surely
-	}
-	return r.Speedup != nil && *r.Speedup > 1+1e-9
 }
 
 // mostLacks limits the zones that a note names.
 const mostLacks = 4
 
-// bandNotes lists the notes on how sure simulated speedups are.
+// bandNotes lists the notes on simulated times that nothing measured supports.
 func (t *Table) bandNotes() (notes []string) {
-	unsure, compared, unsupported := 0, 0, 0
+	unsupported := 0
 	var lacks []string
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		if r.SpeedupVerdict != nil {
-			compared++
-			if *r.SpeedupVerdict == Unsure {
-				unsure++
-			}
-		}
 		if r.Unsupported {
 			unsupported++
 		}
@@ -115,9 +76,6 @@ func (t *Table) bandNotes() (notes []string) {
 				lacks = append(lacks, what)
 			}
 		}
-	}
-	if unsure > 0 {
-		notes = append(notes, fmt.Sprintf("unsure: %d of %s may be the simulator's error alone; their 90 %% intervals hold 1", unsure, units.Count(compared, "speedup")))
 	}
 	if unsupported > 0 {
 		notes = append(notes, UnsupportedNote(unsupported, len(t.Rows), lacks))

@@ -46,13 +46,16 @@ func TestBands(t *testing.T) {
 		{"another kind of program", "tree", "template", "allreduce", 1024, 3, false, Unsupported, "programs of tree", false},
 		{"a find", "ring", "synthesised", "allreduce", 1024, 3, false, Unsupported, "programs of synthesised ring", false},
 		{"another size", "ring", "template", "allreduce", 1 << 20, 3, false, Unsupported, "program, NVLink, one node, allreduce, 1M to 16M; library, NVLink, one node, allreduce, 1M to 16M", false},
-		{"another collective", "ring", "template", "alltonext", 1024, 3, false, Unsupported, "alltonext; alltonext", false},
+		{"another collective", "ring", "template", "alltonext", 1024, 3, false, Unsupported, "alltonext", false},
 	} {
 		r := Row{Algorithm: tc.algorithm, Source: tc.source, Collective: tc.collective, Bytes: tc.bytes, TimeUS: 10}
 		if tc.speedup > 0 {
-			r.setBaseline("ring", 10*tc.speedup, Evidence{})
+			b := &results.Baseline{Name: "ring", TimeUS: 10 * tc.speedup, Data: results.NoData}
+			if tc.given {
+				b.Data = results.Checked
+			}
+			r.standAt(results.Point{Baseline: b}, nil)
 		}
-		r.given = tc.given
 		r.addBands(nvlink())
 		verdict := ""
 		if r.SpeedupVerdict != nil {
@@ -77,7 +80,7 @@ func TestBands(t *testing.T) {
 // program's time stands.
 func TestBandsOfAnUnmeasuredBaseline(t *testing.T) {
 	r := Row{Algorithm: "ring", Source: "template", Collective: "allreduce", Bytes: 1024, TimeUS: 10}
-	r.setBaseline("nvls ×16 Simple", 30, Evidence{})
+	r.standAt(results.Point{Baseline: &results.Baseline{Name: "nvls ×16 Simple", TimeUS: 30, Data: results.NoData}}, nil)
 	r.addBands(nvlink())
 	if *r.SpeedupVerdict != Unsupported || r.SpeedupBand != nil || r.TimeBandUS == nil || strings.Join(r.lacks, "; ") != "the library's nvls" {
 		t.Errorf("verdict %s, lacks %q, time band %v", *r.SpeedupVerdict, r.lacks, r.TimeBandUS)
@@ -144,7 +147,9 @@ func TestBandsOfCampaign(t *testing.T) {
 		}
 	}
 	// Times from a file were measured: only the winner's may be off.
-	winners.Compare(func(int64, string) *results.Baseline { return &results.Baseline{Name: "file", TimeUS: 30} })
+	winners.Compare(func(int64, string) results.Point {
+		return results.Point{Baseline: &results.Baseline{Name: "file", TimeUS: 30}}
+	})
 	if r := winners.Rows[0]; *r.SpeedupVerdict != Surely || len(winners.Notes) != 0 {
 		t.Errorf("%v %v: want it surely faster than a measured time three times as long", *r.SpeedupVerdict, winners.Notes)
 	}

@@ -122,7 +122,7 @@ var columns = []column{
 	{"speedup", "speedup", false, func(r *Row) string { return fullOr(r.Speedup) }, func(r *Row) string { return briefOr(r.Speedup) }},
 	{"speedup_band_low", "its 90 %", false, func(r *Row) string { return bandText(r.SpeedupBand, 0, full) }, func(r *Row) string { return bandText(r.SpeedupBand, -1, brief) }},
 	{"speedup_band_high", "", false, func(r *Row) string { return bandText(r.SpeedupBand, 1, full) }, nil},
-	{"speedup_verdict", "verdict", true, func(r *Row) string { return orEmpty(r.SpeedupVerdict) }, nil},
+	{"speedup_verdict", "verdict", true, func(r *Row) string { return orEmpty(r.SpeedupVerdict) }, (*Row).Verdict},
 	{"leave_to_library", "leave", true, func(r *Row) string { return strconv.FormatBool(r.LeaveToLibrary) }, func(r *Row) string { return leaveText(r.LeaveToLibrary) }},
 	{"bound_us", "", false, func(r *Row) string { return fullOr(r.BoundUS) }, nil},
 	{"bound_ratio", "of bound", false, func(r *Row) string { return fullOr(r.BoundRatio) }, func(r *Row) string { return briefOr(r.BoundRatio) }},
@@ -131,6 +131,12 @@ var columns = []column{
 	{"executor", "", true, func(r *Row) string { return r.Executor }, nil},
 	{"checked", "unchecked", true, func(r *Row) string { return boolText(r.Checked) }, func(r *Row) string { return r.evidence.mark() }},
 	{"baseline_checked", "", true, func(r *Row) string { return boolText(r.BaselineChecked) }, nil},
+	{"baseline_release", "", true, func(r *Row) string { return orEmpty(r.BaselineRelease) }, nil},
+	{"baseline_registered", "", true, func(r *Row) string { return orEmpty(r.BaselineRegistered) }, nil},
+	{"baseline_evidence", "", true, func(r *Row) string { return orEmpty(r.BaselineEvidence) }, nil},
+	{"baseline_threadblocks", "", false, func(r *Row) string { return orNone(r.BaselineThreadblocks, strconv.Itoa) }, nil},
+	{"baseline_copies_us", "", false, func(r *Row) string { return fullOr(r.BaselineCopiesUS) }, nil},
+	{"speedup_verdict_best", "", true, func(r *Row) string { return orEmpty(r.SpeedupVerdictBest) }, nil},
 	{"note", "", true, func(r *Row) string { return r.place }, nil},
 }
 
@@ -184,6 +190,9 @@ func (t *Table) caption() []string {
 		nodes, ranks = fmt.Sprintf("%d to %s", r.Nodes, units.Count(last.Nodes, "node")), fmt.Sprintf("%d to %s", r.Ranks, units.Count(last.Ranks, "rank"))
 	}
 	lines := []string{fmt.Sprintf("%s on %s, %s, %s, %s by %s", r.Collective, r.Topology, nodes, ranks, how, r.Executor)}
+	if line := t.baselineLine(); line != "" {
+		lines = append(lines, line)
+	}
 	lines = append(lines, t.Notes...)
 	col, err := collective.OfName(collective.Spec{Name: r.Collective, Ranks: r.Ranks, Chunks: 1})
 	switch {

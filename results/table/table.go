@@ -51,18 +51,30 @@ type Row struct {
 	Baseline       *string  `json:"baseline"`
 	BaselineTimeUS *float64 `json:"baseline_time_us"`
 	Speedup        *float64 `json:"speedup"` // baseline ÷ winner
+	// Of the baseline; null where not known. Release is as nccl-2.30.7, registered and evidence are as
+	// package results has them. Of its time, copies are those into windows and out of them.
+	BaselineRelease      *string  `json:"baseline_release"`
+	BaselineRegistered   *string  `json:"baseline_registered"`
+	BaselineEvidence     *string  `json:"baseline_evidence"`
+	BaselineThreadblocks *int     `json:"baseline_threadblocks"` // of a GPU
+	BaselineCopiesUS     *float64 `json:"baseline_copies_us"`
+	// AsCalled is the library with the buffers as called; absent where that is the baseline.
+	AsCalled *AsCalled `json:"as_called,omitempty"`
 	// LeaveToLibrary reports whether the library is faster than every program that was
 	// measured: nothing is exported for the size.
 	LeaveToLibrary bool `json:"leave_to_library"`
 	// 90 % intervals of simulated figures (package intervals), where the measured ones would
 	// be. Null for measured times, and where nothing measured supports the zone, or the kind
 	// of program: then Unsupported is true.
-	TimeBandUS     *[2]float64 `json:"time_band_us"`
-	SpeedupBand    *[2]float64 `json:"speedup_band"`
-	SpeedupVerdict *string     `json:"speedup_verdict"` // Surely, SurelyNot, Unsure or Unsupported; null without a simulated speedup
-	Unsupported    bool        `json:"unsupported"`
-	BoundUS        *float64    `json:"bound_us"`
-	BoundRatio     *float64    `json:"bound_ratio"` // bound ÷ time
+	TimeBandUS  *[2]float64 `json:"time_band_us"`
+	SpeedupBand *[2]float64 `json:"speedup_band"`
+	// Surely, SurelyNot, Unsure or Unsupported, against the library as called, and against the best that
+	// its release reaches; null where nothing says the library's time.
+	SpeedupVerdict     *string  `json:"speedup_verdict"`
+	SpeedupVerdictBest *string  `json:"speedup_verdict_best"`
+	Unsupported        bool     `json:"unsupported"`
+	BoundUS            *float64 `json:"bound_us"`
+	BoundRatio         *float64 `json:"bound_ratio"` // bound ÷ time
 	// BaselineChecked is Checked of the baseline.
 	BaselineChecked *bool  `json:"baseline_checked"`
 	IR              string `json:"ir"`                // hash; empty for a native algorithm
@@ -76,13 +88,13 @@ type Row struct {
 	// Outlook is what was left uncertain; absent where the search expected nothing.
 	Outlook *Outlook `json:"outlook,omitempty"`
 
-	program  string // identifies what was run, with or without a program
-	evidence Evidence
-	baseline Evidence
-	place    string   // the table's
-	lacks    []string // what no measurement supports
-	given    bool     // the baseline's time was measured elsewhere
-	model    *intervals.Model
+	program      string // identifies what was run, with or without a program
+	evidence     Evidence
+	called, best *standing // the library as called, and in its fastest state; nil: not known
+	named        bool      // the state was asked for: the baseline is as called
+	place        string    // the table's
+	lacks        []string  // what no measurement supports
+	model        *intervals.Model
 }
 
 // Range is a run of neighbouring sizes with one winner. A size between two
@@ -148,7 +160,7 @@ func Build(c *results.Campaign) (*Table, error) {
 	t := &Table{Schema: "colltune.results/v1", Rows: []Row{}, Candidates: candidatesOf(tally), Campaign: spentOn(plan, trials, tally, executor)}
 	t.nodes, t.ranks = plan.Topology.Nodes, plan.Topology.Ranks
 	t.place = executor.PlaceNote(plan.Topology.Ranks, plan.Topology.Name)
-	given := slices.ContainsFunc(plan.Files, func(f results.File) bool { return f.Kind == "baseline" })
+	named := plan.Registered() != ""
 	if t.Campaign.Simulated && len(trials) > 0 {
 		t.model = modelOf(plan)
 	}
@@ -164,12 +176,12 @@ func Build(c *results.Campaign) (*Table, error) {
 				row.BusBW = &busBW
 			}
 			row.Executor, row.place = executor.Name, t.place
+			row.named = named
 			row.compare(points[at], best[at])
 			if !executor.Deterministic {
 				row.Repeats = repeatsOf(best[at], i, points[at].Baseline)
 			}
 			row.Libraries = points[at].Libraries
-			row.given = given || points[at].Baseline != nil && points[at].Baseline.Library != ""
 			row.addBands(t.model)
 			t.Rows = append(t.Rows, row)
 		}
@@ -251,14 +263,11 @@ func newRow(plan results.Plan, at Cell, w *Measured) Row {
 }
 
 // Compare replaces the baselines by those that at returns for a size and placement, with
-// their times. A row for which it returns nil loses its baseline.
-func (t *Table) Compare(at func(bytes int64, placement string) *results.Baseline) {
+// their times. A row for which it returns none loses its baseline.
+func (t *Table) Compare(at func(bytes int64, placement string) results.Point) {
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		r.Baseline, r.BaselineTimeUS, r.Speedup, r.BaselineChecked, r.LeaveToLibrary, r.given = nil, nil, nil, nil, false, true
-		if b := at(r.Bytes, r.Placement); b != nil {
-			r.setBaseline(b.Name, b.TimeUS, evidenceOf(b.Data, 1))
-		}
+		r.standAt(at(r.Bytes, r.Placement), nil)
 		r.addBands(t.model)
 	}
 	t.addNotes()
@@ -271,27 +280,14 @@ func (r Row) Instead(m *Measured) Row {
 	r.Protocol, r.TileBytes, r.IR, r.Granularity = m.Protocol, m.TileBytes, m.Program, m.Granularity
 	r.AlgBW *= r.TimeUS / m.TimeUS
 	r.TimeUS, r.TimeCIUS, r.evidence, r.Checked, r.program = m.TimeUS, m.CIUS, m.Evidence, m.IsChecked(), m.Program
-	if r.BaselineTimeUS != nil {
-		r.setBaseline(*r.Baseline, *r.BaselineTimeUS, r.baseline)
-	}
+	r.stand(r.called, r.best)
 	r.addBands(r.model)
 	return r
-}
-
-// setBaseline fills in a row's baseline and speedup.
-func (r *Row) setBaseline(name string, us float64, e Evidence) {
-	speedup := us / r.TimeUS
-	r.Baseline, r.BaselineTimeUS, r.Speedup = &name, &us, &speedup
-	r.baseline, r.BaselineChecked = e, e.IsChecked()
-	r.LeaveToLibrary = us < r.TimeUS*(1-SameTime)
 }
 
 // SameTime is the relative difference up to which a program and the library count as
 // equally fast.
 const SameTime = 5e-4
-
-// BaselineEvidence returns the evidence of the baseline's time.
-func (r *Row) BaselineEvidence() Evidence { return r.baseline }
 
 // Evidence returns the sum of the evidence of a range's rows.
 func (r *Range) Evidence() Evidence { return r.evidence }
@@ -306,21 +302,17 @@ func (r *Row) compare(p results.Point, ms []Measured) {
 		ratio := bound / r.TimeUS
 		r.BoundUS, r.BoundRatio = &bound, &ratio
 	}
-	b := p.Baseline
-	if b == nil {
-		return
+	r.standAt(p, ms)
+}
+
+// standAt sets the row's baseline to what a point has, with the times of trials.
+func (r *Row) standAt(p results.Point, ms []Measured) {
+	called := standingOf(p.Baseline, ms)
+	var others []*standing
+	for i := range p.Others {
+		others = append(others, standingOf(&p.Others[i], ms))
 	}
-	us, behind := b.TimeUS, evidenceOf(b.Data, 1)
-	if us == 0 {
-		for _, m := range ms {
-			if m.is(b) {
-				us, behind = m.TimeUS+b.ExtraUS, m.Evidence
-			}
-		}
-	}
-	if us > 0 {
-		r.setBaseline(b.Name, us, behind)
-	}
+	r.stand(called, bestOf(called, others))
 }
 
 // ranges merges neighbouring rows that have the same winner.

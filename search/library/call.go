@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/colltune/colltune/executor/sim"
@@ -26,6 +27,46 @@ func Call(ctx context.Context, t program.Target, bytes int64, o program.Options)
 // Calls returns the times of calls, by rising size, with the verified programs of those that come
 // from one, which are not simulated. A size whose choice has no time here is missing.
 func (l *Library) Calls(ctx context.Context, sizes []int64) ([]Time, error) {
+	times, err := l.allCalls(ctx, sizes)
+	return slices.DeleteFunc(times, func(t Time) bool { return t.Program == nil && t.US == 0 }), err
+}
+
+// LeastUS returns the library's times in microseconds, by size: in the fastest state of the buffers
+// that it is asked of, or, where nothing says what that takes, as called.
+func (l *Library) LeastUS(ctx context.Context, sizes []int64) (map[int64]float64, error) {
+	times, err := l.allCalls(ctx, sizes)
+	if err != nil {
+		return nil, err
+	}
+	least, called := map[int64]float64{}, map[int64]float64{}
+	for i := range times {
+		t := &times[i]
+		us := 0.
+		if t.From != Unclocked && (t.US > 0 || t.Program != nil) {
+			if us, err = l.US(ctx, t); err != nil {
+				return nil, err
+			}
+		} else if t.From != Unclocked {
+			continue
+		}
+		if t.Registered == l.options.Registered {
+			called[t.Bytes] = us
+		}
+		if known, ok := least[t.Bytes]; !ok || us < known {
+			least[t.Bytes] = us
+		}
+	}
+	for bytes, us := range least {
+		if us == 0 {
+			least[bytes] = called[bytes]
+		}
+	}
+	maps.DeleteFunc(least, func(_ int64, us float64) bool { return us == 0 })
+	return least, nil
+}
+
+// allCalls is Calls in all states asked for, with what has no time.
+func (l *Library) allCalls(ctx context.Context, sizes []int64) ([]Time, error) {
 	if err := l.target.Check(sizes); err != nil {
 		return nil, err
 	}
@@ -60,7 +101,7 @@ func (l *Library) Calls(ctx context.Context, sizes []int64) ([]Time, error) {
 			l.say("baseline " + d.String() + " has no program here: " + made.Refusal.Detail)
 		}
 	}
-	return slices.DeleteFunc(chosen.Times, func(t Time) bool { return t.Program == nil && t.US == 0 }), nil
+	return chosen.Times, nil
 }
 
 // US returns a time of Calls in microseconds: that of a program is simulated.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/search/program"
@@ -14,7 +16,7 @@ import (
 
 // Chosen is what the library would run at some sizes.
 type Chosen struct {
-	Times []Time // one for a size at most, in the order of the sizes
+	Times []Time // one for a size and state of the buffers at most, in the order of the sizes, as called first
 	// Drafts are the programs of Times that come from one, and those that the library runs
 	// otherwise where it has a closed form.
 	Drafts []*program.Draft
@@ -36,11 +38,17 @@ func (l *Library) Choose(ctx context.Context, sizes []int64) (Chosen, error) {
 	lacking := map[string][]int64{} // sizes without a choice, by reason
 	for _, bytes := range sizes {
 		choices, err := l.system.Choices(over, bytes, forced)
-		if err != nil {
+		switch {
+		case err == nil && !l.options.Given:
+			err = c.first(ctx, choices, bytes, forced.Registered)
+		case err != nil && !l.options.Given:
 			lacking[err.Error()] = append(lacking[err.Error()], bytes)
-			continue
+			err = nil
 		}
-		if err := c.first(ctx, choices, bytes); err != nil {
+		if err == nil && l.options.Others {
+			err = c.others(ctx, over, choices, bytes, forced)
+		}
+		if err != nil {
 			return Chosen{}, err
 		}
 	}
@@ -72,8 +80,31 @@ type drafted struct {
 	why   string
 }
 
-// first takes the first of the library's choices at a size that has a time.
-func (c *choosing) first(ctx context.Context, choices []nccl.Choice, bytes int64) error {
+// others takes the library's first choice with the buffers in other states than as called, where that
+// differs from all of those that are less registered, and from called.
+func (c *choosing) others(ctx context.Context, over collective.Collective, called []nccl.Choice, bytes int64, forced nccl.Forced) error {
+	as, known := forced.Registered, [][]nccl.Choice{called}
+	for _, state := range nccl.States() {
+		if state == as {
+			continue
+		}
+		forced.Registered = state
+		choices, err := c.system.Choices(over, bytes, forced)
+		same := func(o []nccl.Choice) bool { return len(o) > 0 && reflect.DeepEqual(o[0], choices[0]) }
+		if err != nil || slices.ContainsFunc(known, same) || c.options.Given && choices[0].Kernel == "" {
+			continue
+		}
+		known = append(known, choices)
+		if err := c.first(ctx, choices[:1], bytes, state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first takes the first of the library's choices at a size, with the buffers in a state, that has a time,
+// or that is known to have none.
+func (c *choosing) first(ctx context.Context, choices []nccl.Choice, bytes int64, state nccl.Registered) error {
 	standIn, timed := "", false
 	for i := range choices {
 		choice := &choices[i]
@@ -90,7 +121,7 @@ func (c *choosing) first(ctx context.Context, choices []nccl.Choice, bytes int64
 		name := routingName(choice)
 		t := Time{Bytes: bytes, Name: name + " " + choice.Protocol.String() + standIn, From: s.From,
 			Protocol: choice.Protocol, Tile: choice.TileBytes, StandIn: standIn != "", choice: choice,
-			Release: c.options.Release, Registered: c.options.Registered, Evidence: nccl.Fitted, CTAs: choice.CTAs}
+			Release: c.options.Release, Registered: state, Evidence: nccl.Fitted}
 		if !c.options.Measured {
 			t.ExtraUS, t.LeastUS = choice.ExtraUS, choice.LeastUS
 		}
@@ -110,7 +141,7 @@ func (c *choosing) first(ctx context.Context, choices []nccl.Choice, bytes int64
 				t.Draft.Compared = true
 			}
 		}
-		if timed = true; s.From != ClosedForm || c.options.Alone {
+		if timed = true; choice.Lacks == "" || choice.Kernel != "" || c.options.Alone {
 			return nil // later choices would only stand in for it
 		}
 	}
@@ -141,6 +172,8 @@ type source struct {
 
 // sources are tried in order: the first that applies to a choice gives its time.
 var sources = []source{
+	{Unclocked, (*Library).isUnclocked, (*choosing).byNothing},
+	{Vendor, (*Library).hasVendor, (*choosing).byClock},
 	{ClosedForm, (*Library).hasClock, (*choosing).byClock},
 	{SteadyState, (*Library).outgrown, (*choosing).bySteadyState},
 	{Program, (*Library).hasProgram, (*choosing).byProgram},
@@ -156,12 +189,40 @@ func (l *Library) sourceOf(c *nccl.Choice) *source {
 	return nil
 }
 
+func (l *Library) isUnclocked(c *nccl.Choice) bool { return c.Kernel != "" && c.ClockUS == 0 }
+
+// byNothing is of a kernel of which nothing says the time.
+func (c *choosing) byNothing(_ context.Context, t Time) (Time, string, error) {
+	t.Name, t.CTAs, t.Evidence, t.ExtraUS, t.LeastUS = kernelName(t.choice), t.choice.CTAs, nccl.Unknown, 0, 0
+	return t, "", nil
+}
+
+// hasVendor reports whether the vendor's own model says a time: beside measured ones, too, of kernels.
+func (l *Library) hasVendor(c *nccl.Choice) bool {
+	return c.ClockUS > 0 && c.Evidence == nccl.Predicted && (c.Kernel != "" || !l.options.Measured)
+}
+
 func (l *Library) hasClock(c *nccl.Choice) bool { return c.ClockUS > 0 && !l.options.Measured }
 
 func (c *choosing) byClock(_ context.Context, t Time) (Time, string, error) {
-	t.Evidence = t.choice.Evidence
-	t.Name, t.US, t.ExtraUS, t.LeastUS = t.choice.Family+" "+t.Protocol.String(), t.choice.ClockUS, 0, 0
+	t.Name, t.CTAs = t.choice.Family+" "+t.Protocol.String(), t.choice.Channels
+	if t.choice.Kernel != "" {
+		t.Name, t.CTAs = kernelName(t.choice), t.choice.CTAs
+	}
+	t.Evidence, t.US, t.ExtraUS, t.LeastUS = t.choice.Evidence, t.choice.ClockUS, 0, 0
+	if c.options.copies(t.Registered) && t.choice.Kernel != "" {
+		t.CopiesUS = t.Release.copiesUS(c.target.Topology, c.target.Collective, t.Bytes)
+		t.US += t.CopiesUS
+	}
 	return t, "", nil
+}
+
+// kernelName is a kernel for windows and its threadblocks: AllGather_TmaST ×12.
+func kernelName(c *nccl.Choice) string {
+	if c.CTAs == 0 {
+		return c.Kernel
+	}
+	return fmt.Sprintf("%s ×%d", c.Kernel, c.CTAs)
 }
 
 func (c *choosing) bySteadyState(ctx context.Context, t Time) (Time, string, error) {

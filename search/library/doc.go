@@ -5,10 +5,17 @@
 //	first source that applies to a choice ─▶ Time
 //
 //	source         applies to                                    gives
+//	nothing        kernels without a clock                       evidence unknown
+//	vendor's model kernels for windows, PAT                      µs, evidence predicted
 //	closed form    what no program here does, as NVLS            µs
 //	steady state   programs too large to be candidates, or       µs, from fewer nodes
 //	               between GPUs without a link
 //	program        all others                                    a draft, built, simulated or tried
+//
+// A release is asked of the buffers as called, and, where Options.Others says so, in the other states
+// that it knows (none, user, window): a state whose choice is that of a lesser one has no time of its
+// own. Where a kernel needs windows that the call does not have, copies into and out of them count
+// (copies.go).
 //
 // Call is the question of one call, Calls of several; Choose leaves programs to be built and tried
 // beside others, as package search does. Where times of the library are given, they are asked
@@ -18,5 +25,6 @@
 // does, and how a baseline of it is kept (point in search/baselines.go). To add what a
 // release of NCCL or RCCL chooses, see packages nccl and rccl.
 //
-// Files, in an order to read them in: time.go release.go library.go draft.go entries.go steady.go choose.go call.go
+// Files, in an order to read them in:
+// time.go release.go library.go draft.go entries.go steady.go copies.go choose.go call.go
 package library

@@ -14,8 +14,14 @@ type Options struct {
 	Forced nccl.Forced // narrows the library's choice
 	// Release is that of the library; the zero value is the newest released one of the system's vendor.
 	Release Release
-	// Registered is how the call's buffers are known to the library.
+	// Registered is how the library knows the buffers as the user calls it.
 	Registered nccl.Registered
+	// Others says that it is also asked of the buffers in other states, which may be faster.
+	Others bool
+	// Given says that times as called are given: of other states only what window kernels take counts.
+	Given bool
+	// Windows says that the programs beside the library need their buffers in windows, too.
+	Windows bool
 	// Measured says that programs are timed by other than the simulator: then closed forms and
 	// steady states, which are simulated, say nothing.
 	Measured bool
@@ -46,7 +52,7 @@ func New(b *program.Builder, o Options, say func(string)) *Library {
 		steadies: map[steadyKey]*sim.Prepared{}, prepared: map[*ir.Program]*sim.Prepared{}}
 }
 
-// forced narrows the library's choice by the call.
+// forced narrows the library's choice by the call, with the buffers as called.
 func (l *Library) forced() (f nccl.Forced, err error) {
 	f = l.options.Forced
 	f.Registered, f.DType, f.Op = l.options.Registered, l.target.DType, l.target.Op

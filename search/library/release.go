@@ -18,9 +18,6 @@ type Release struct {
 	Version    string // 2.30.7
 	ROCm       string // the first that ships it; empty of NCCL
 	Unreleased bool
-
-	nccl *nccl.Release
-	rccl *rccl.Release
 }
 
 func (r Release) String() string { return r.Library + "-" + r.Version }
@@ -28,10 +25,10 @@ func (r Release) String() string { return r.Library + "-" + r.Version }
 // Releases lists the releases, NCCL's before RCCL's, each by rising version.
 func Releases() (all []Release) {
 	for _, r := range nccl.Releases() {
-		all = append(all, Release{Library: "nccl", Version: r.Version, nccl: r})
+		all = append(all, Release{Library: "nccl", Version: r.Version})
 	}
 	for _, r := range rccl.Releases() {
-		all = append(all, Release{Library: "rccl", Version: r.Version, ROCm: r.ROCm, Unreleased: r.Unreleased, rccl: r})
+		all = append(all, Release{Library: "rccl", Version: r.Version, ROCm: r.ROCm, Unreleased: r.Unreleased})
 	}
 	return all
 }
@@ -69,6 +66,9 @@ func FindRelease(name, library string) (Release, error) {
 			return r, nil
 		}
 	}
+	if r, err := ReleaseOf(library, version); of == library && err == nil && r.Version == version {
+		return r, nil
+	}
 	slices.Reverse(all)
 	return Release{}, fmt.Errorf("%s is no release of this system's library: want %s (the newest released), or one of %s", name, library, strings.Join(lists.Map(all, Release.String), ", "))
 }
@@ -80,24 +80,30 @@ func ReleaseOf(library, version string) (r Release, err error) {
 	if _, err := fmt.Sscanf(version+".0.0", "%d.%d.%d", &n[0], &n[1], &n[2]); err != nil {
 		return r, fmt.Errorf("version %q of %s: want numbers and dots", version, library)
 	}
+	number := 10000*n[0] + 100*n[1] + n[2]
 	if library == "nccl" {
-		of := nccl.ReleaseOf(10000*n[0] + 100*n[1] + n[2])
-		return Release{Library: library, Version: of.Version, nccl: of}, nil
+		return Release{Library: library, Version: nccl.ReleaseOf(number).Version}, nil
 	}
 	for _, other := range Releases() {
-		var of [3]int
-		fmt.Sscanf(other.Version, "%d.%d.%d", &of[0], &of[1], &of[2])
-		if other.Library == library && (r == Release{} || slices.Compare(of[:], n[:]) <= 0) {
+		if other.Library == library && (r == Release{} || other.number() <= number) {
 			r = other
 		}
 	}
 	return r, nil
 }
 
+// number is the version as ncclGetVersion has it: 23007 of 2.30.7.
+func (r Release) number() int {
+	var n [3]int
+	fmt.Sscanf(r.Version, "%d.%d.%d", &n[0], &n[1], &n[2])
+	return 10000*n[0] + 100*n[1] + n[2]
+}
+
 // system returns a topology as the release sees it.
 func (r Release) system(t *topologies.Topology) *nccl.System {
-	if r.rccl != nil {
-		return rccl.NewSystem(t, r.rccl)
+	if r.Library == "rccl" {
+		all := rccl.Releases()
+		return rccl.NewSystem(t, all[slices.IndexFunc(all, func(x *rccl.Release) bool { return x.Version == r.Version })])
 	}
-	return nccl.NewSystem(t, r.nccl, nil)
+	return nccl.NewSystem(t, nccl.ReleaseOf(r.number()), nil)
 }

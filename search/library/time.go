@@ -17,9 +17,11 @@ const (
 	File        From = "file"                      // nccl-tests' output, given for the search
 	Measured    From = "measured"                  // the fastest row of tables of libraries, given for the search
 	Executor    From = "the executor's own choice" // a trial in which it is left to choose
+	Vendor      From = "the vendor's model"        // of kernels for windows, and of what no measurement was at hand
 	ClosedForm  From = "closed form"               // of what no program here does
 	SteadyState From = "steady state"              // of fewer nodes, or of a program that is too large to be a candidate
 	Program     From = "program"                   // the simulated time, or the trial, of the library's choice
+	Unclocked   From = "nothing"                   // a choice of which nothing says the time
 )
 
 // Time is what the library takes for a call.
@@ -32,7 +34,7 @@ type Time struct {
 	Draft    *program.Draft // of those from a program
 	Program  *ir.Program    // the same, once it is built
 	StandIn  bool           // the library runs what has no time here, as NVLS, and otherwise this
-	US       float64        // in microseconds; 0 of those from a program that was not simulated: Of then gives it
+	US       float64        // in microseconds; 0 of those from a program that was not simulated: Of then gives it; and where nothing says it
 	ExtraUS  float64        // what the call takes beyond its program's simulated time; below 0: less
 	LeastUS  float64        // what it takes at least
 

@@ -1,0 +1,107 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/library"
+	"github.com/colltune/colltune/search/library/nccl"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Fastest is the value of --registered that leaves the state of the buffers to the library's times.
+const Fastest = "best"
+
+// ParseRegistered reads a value of --registered: one of the states, or best, which is "".
+func ParseRegistered(text string) (string, error) {
+	switch {
+	case text == Fastest:
+		return "", nil
+	case slices.Contains(results.States(), text):
+		return text, nil
+	}
+	return "", fmt.Errorf("registered %q: want one of %s, %s", text, strings.Join(results.States(), ", "), Fastest)
+}
+
+// The releases whose choice campaigns were compared with before they named one.
+var earlierReleases = map[string]string{"nccl": "nccl-2.30.7", "rccl": "rccl-2.21.5"}
+
+// LibraryRelease is the release of a topology's library that a search is compared with: the one
+// asked for, or else the one that Baseline or the executor names, or else the newest released one
+// that has a row. note says which row stands for one without.
+func (o *Options) LibraryRelease(t *topologies.Topology) (r library.Release, note string) {
+	of := library.LibraryOf(t)
+	if o.Release != (library.Release{}) {
+		return o.Release, ""
+	}
+	if o.Unregistered {
+		if r, err := library.FindRelease(earlierReleases[of], of); err == nil {
+			return r, ""
+		}
+	}
+	version, who := o.known().Versions[of], "the executor's"
+	if o.Baseline != nil {
+		if named := o.Baseline.version(); named != "" {
+			version, who = named, o.Baseline.Name+"'s"
+		}
+	}
+	if version == "" {
+		return library.Newest(of), ""
+	}
+	r, err := library.ReleaseOf(of, version)
+	switch minor := version[:max(strings.LastIndex(version, "."), 0)]; {
+	case err != nil:
+		return library.Newest(of), fmt.Sprintf("%s %s: %v: it is taken for %s", who, strings.ToUpper(of), err, library.Newest(of))
+	case !strings.HasPrefix(r.Version, minor+"."):
+		note = fmt.Sprintf("%s %s %s has no row: %s stands for it", who, strings.ToUpper(of), version, r)
+	}
+	return r, note
+}
+
+// releaseOf is the release that a campaign's baselines are of, which may have been the newest when it was
+// begun; the zero value where they name none that has a row.
+func releaseOf(c *results.Campaign) (r library.Release) {
+	tally, _ := c.Tally()
+	for _, p := range tally.Points {
+		all := p.Others
+		if p.Baseline != nil {
+			all = append(all[:len(all):len(all)], *p.Baseline)
+		}
+		for _, b := range all {
+			of, _, _ := strings.Cut(b.Release, "-")
+			if r, err := library.FindRelease(b.Release, of); err == nil {
+				return r
+			}
+		}
+	}
+	return r
+}
+
+// registered is the state of the buffers as the user calls the library.
+func (o *Options) registered() nccl.Registered {
+	return nccl.Registered(max(slices.Index(results.States(), o.Registered), 0))
+}
+
+// libraryOptions are those of the library beside the programs.
+func (o *Options) libraryOptions(t *topologies.Topology) library.Options {
+	release, _ := o.LibraryRelease(t)
+	return library.Options{
+		Release: release, Registered: o.registered(), Others: !o.Unregistered && !o.known().OtherLinks, Windows: o.Runtime == "mscclpp",
+		Measured: !o.simulates(), Alone: o.narrowed(),
+	}
+}
+
+// ownRegistered is the state of the buffers where the executor leaves the library to choose: in
+// windows, if it also times the kernels that need them.
+func (o *Options) ownRegistered(coll string) nccl.Registered {
+	if slices.ContainsFunc(o.natives(coll), func(a executor.NativeAlgorithm) bool { return a.Algorithm == windowKernels }) {
+		return nccl.Window
+	}
+	return o.registered()
+}
+
+// windowKernels is the executor's algorithm of the kernels that need windows.
+const windowKernels = "symmetric"
