@@ -80,15 +80,16 @@ func mapPlans(campaigns []*results.Campaign) string {
 // winnerCell is the cell of a winner: of its family, or of the library where that is faster.
 func winnerCell(r *table.Row) report.MapCell {
 	cell := report.MapCell{Bytes: r.Bytes, Winner: r.Algorithm, US: r.TimeUS, Note: r.Title()}
-	if r.Speedup == nil {
+	library, us := r.Library()
+	if us == 0 {
 		return cell
 	}
-	cell.Second, cell.Ahead = *r.Baseline, *r.Speedup
+	cell.Second, cell.Ahead = library, us/r.TimeUS
 	if r.LeaveToLibrary {
-		cell.Winner, cell.US, cell.Second, cell.Ahead = "the library", *r.BaselineTimeUS, r.Title(), 1 / *r.Speedup
-		cell.Note = *r.Baseline
+		cell.Winner, cell.US, cell.Second, cell.Ahead = "the library", us, r.Title(), r.TimeUS/us
+		cell.Note = library
 	}
-	cell.Near = r.SpeedupVerdict != nil && *r.SpeedupVerdict == table.Unsure || r.Repeats != nil && r.Repeats.BaselineApart != nil && !*r.Repeats.BaselineApart
+	cell.Near = r.Near()
 	return cell
 }
 

@@ -275,6 +275,9 @@ func provenance(c *results.Campaign, behind table.Evidence) []string {
 		fmt.Sprintf("executor %s %s", executor.Name, executor.Hash()),
 		fmt.Sprintf("seed %d", p.Seed),
 	}
+	if t, err := table.Build(c); err == nil && t.BaselineLine() != "" {
+		lines = append(lines, t.BaselineLine())
+	}
 	if place := executor.PlaceNote(p.Topology.Ranks, p.Topology.Name); place != "" {
 		lines = append(lines, place)
 	}

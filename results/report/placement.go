@@ -76,7 +76,7 @@ func newPlacement(name string, sizes []int64, t *table.Table, curves []table.Cur
 		p.Interval = p.Interval || r.TimeCIUS[0] != r.TimeCIUS[1]
 		p.Compared = p.Compared || r.Speedup != nil
 		p.Bounded = p.Bounded || r.BoundUS != nil
-		p.Banded = p.Banded || r.TimeBandUS != nil || r.SpeedupVerdict != nil
+		p.Banded = p.Banded || r.TimeBandUS != nil || r.Verdict() != ""
 		p.Bus = p.Bus || r.BusBW != nil
 	}
 	p.Verdict = verdict(rows)
@@ -111,9 +111,7 @@ func (p *placement) table(rows []*table.Row, colour map[string]string) {
 			BaselineTime: briefOr(r.BaselineTimeUS), Speedup: briefOr(r.Speedup), TimeBand: bandText(r.TimeBandUS), SpeedupBand: bandText(r.SpeedupBand), Bound: briefOr(r.BoundRatio), IR: results.ShortHash(r.IR),
 			Colour: colour[r.Algorithm], Begins: begins(i),
 		}
-		if r.SpeedupVerdict != nil {
-			line.SpeedupVerdict = *r.SpeedupVerdict
-		}
+		line.SpeedupVerdict = r.Verdict()
 		if r.TileBytes > 0 {
 			line.Tile = sizeText(r.TileBytes)
 		}
@@ -150,9 +148,7 @@ func verdict(rows []*table.Row) (says []string) {
 		if r.Wins() {
 			faster++
 		}
-		if r.SpeedupVerdict != nil {
-			verdicts[*r.SpeedupVerdict]++
-		}
+		verdicts[r.Verdict()]++
 		if most == nil || *r.Speedup > *most.Speedup {
 			most = r
 		}

@@ -150,8 +150,8 @@ func warnings(t *table.Table, plan results.Plan, trials []results.Trial) (says [
 	return says
 }
 
-// baselineText describes the baseline: a program that a model says the library would
-// choose, the library's own choice, or times from a file.
+// baselineText describes the baseline: which release, in which states of the buffers; and what its
+// times are.
 func baselineText(c *results.Campaign, t *table.Table, trials []results.Trial) string {
 	shown := map[string]bool{}
 	for i := range t.Rows {
@@ -169,32 +169,53 @@ func baselineText(c *results.Campaign, t *table.Table, trials []results.Trial) s
 			native[trials[i].Program] = true
 		}
 	}
-	model, library, file := false, false, ""
+	model, library, vendor, unknown, file := false, false, false, false, ""
+	known := map[string]bool{}
 	for _, p := range tally.Points {
-		switch b := p.Baseline; {
-		case b == nil || !shown[b.Name]:
-		case b.TimeUS > 0 && b.Data != results.NoData:
-			file = b.Name
-		case native[b.Program]:
-			library = true
-		default:
-			model = true
-		}
+		all := p.Others
 		if p.Baseline != nil {
-			delete(shown, p.Baseline.Name)
+			all = append(all[:len(all):len(all)], *p.Baseline)
+		}
+		for i := range all {
+			b := &all[i]
+			known[b.Name] = true
+			switch {
+			case !shown[b.Name]:
+			case b.Evidence == results.EvidencePredicted:
+				vendor = true
+			case b.Evidence == results.EvidenceUnknown:
+				unknown = true
+			case b.TimeUS > 0 && b.Data != results.NoData:
+				file = b.Name
+			case native[b.Program]:
+				library = true
+			default:
+				model = true
+			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(shown)) { // baselines given to Compare
-		file = name
+	for _, name := range slices.Sorted(maps.Keys(shown)) {
+		if !known[name] { // given to Compare
+			file = name
+		}
 	}
 	executor, _ := c.Executor()
 	var says []string
+	if line := t.BaselineLine(); line != "" {
+		says = append(says, capital(line)+".")
+	}
 	if model {
 		how := "measured by " + clip(executor.Name, nameRoom)
 		if t.Campaign.Simulated {
 			how = "timed by the same simulator"
 		}
 		says = append(says, "The baseline is what NCCL's own cost model would choose at each size, run as a program and "+how+", or timed by a closed form where no program can do it. It is not a measurement of NCCL.")
+	}
+	if vendor {
+		says = append(says, "Where the library's kernels for registered buffers are the fastest, the time is that of the vendor's own model, which nobody measured.")
+	}
+	if unknown {
+		says = append(says, "Where nothing says what the library takes, there is no speedup.")
 	}
 	if library {
 		says = append(says, "The baseline is what the library chooses by itself, measured by "+clip(executor.Name, nameRoom)+".")

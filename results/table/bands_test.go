@@ -3,8 +3,11 @@ package table
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/ir/irtest"
 	"github.com/colltune/colltune/results"
@@ -152,5 +155,130 @@ func TestBandsOfCampaign(t *testing.T) {
 	})
 	if r := winners.Rows[0]; *r.SpeedupVerdict != Surely || len(winners.Notes) != 0 {
 		t.Errorf("%v %v: want it surely faster than a measured time three times as long", *r.SpeedupVerdict, winners.Notes)
+	}
+}
+
+// wantVerdict is what an interval of speedups amounts to.
+func wantVerdict(band *[2]float64) string {
+	switch {
+	case band == nil:
+		return Unsupported
+	case band[0] > 1:
+		return Surely
+	case band[1] < 1:
+		return SurelyNot
+	}
+	return Unsure
+}
+
+// The baseline of a row is the library as called where its state was asked for, and else the fastest
+// state; verdicts are what the times and their intervals say; a vendor's prediction is never faster
+// without a mark, and an unknown time has no speedup.
+func TestVerdictProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		states := results.States()
+		one := func(state string) results.Baseline {
+			b := results.Baseline{Name: "ring " + state, Release: "nccl-2.30.7", Registered: state, Evidence: rapid.SampledFrom(results.Evidences()).Draw(t, "evidence of "+state)}
+			if b.Evidence != results.EvidenceUnknown {
+				b.TimeUS = rapid.Float64Range(1, 100).Draw(t, "us of "+state)
+			}
+			return b
+		}
+		called := rapid.SampledFrom(states).Draw(t, "called")
+		as := one(called)
+		p := results.Point{Bytes: 1024, Placement: "in", Baseline: &as}
+		for _, state := range states {
+			if state != called && rapid.Bool().Draw(t, "has "+state) {
+				p.Others = append(p.Others, one(state))
+			}
+		}
+		r := Row{Algorithm: "ring", Source: "template", Collective: "allreduce", Bytes: 1024, TimeUS: rapid.Float64Range(1, 100).Draw(t, "us")}
+		r.named = rapid.Bool().Draw(t, "named")
+		r.standAt(p, nil)
+		r.addBands(nvlink())
+
+		all := append([]results.Baseline{as}, p.Others...)
+		unknown := slices.ContainsFunc(all, func(b results.Baseline) bool { return b.TimeUS == 0 })
+		least := slices.MinFunc(all, func(a, b results.Baseline) int { return int(1e6 * (a.TimeUS - b.TimeUS)) }).TimeUS
+		want := least
+		if r.named {
+			want = as.TimeUS
+		}
+		switch {
+		case want == 0 && (r.BaselineTimeUS != nil || r.Speedup != nil || r.SpeedupBand != nil || *r.BaselineEvidence != results.EvidenceUnknown):
+			t.Fatalf("%+v of an unknown time", r)
+		case want > 0 && (r.BaselineTimeUS == nil || *r.BaselineTimeUS > want+2e-6 || *r.Speedup != *r.BaselineTimeUS/r.TimeUS):
+			t.Fatalf("baseline of %v us, want %v", r.BaselineTimeUS, want)
+		}
+		if (r.SpeedupVerdict == nil) != (as.TimeUS == 0) || (r.SpeedupVerdictBest == nil) != unknown {
+			t.Fatalf("verdicts %v and %v of %+v", r.SpeedupVerdict, r.SpeedupVerdictBest, all)
+		}
+		if v := r.baselineVerdict(); v != nil && *v != wantVerdict(r.SpeedupBand) {
+			t.Fatalf("verdict %s of %v", *v, *r.SpeedupBand)
+		}
+		surely := func(v *string) bool { return v != nil && *v == Surely }
+		predicted := as.Evidence == results.EvidencePredicted || !unknown && r.best.Evidence == results.EvidencePredicted
+		word := r.Verdict()
+		switch both := surely(r.SpeedupVerdict) && surely(r.SpeedupVerdictBest); {
+		case (word == Surely) != (both && !predicted), (word == "faster (predicted)") != (both && predicted):
+			t.Fatalf("%q of %+v", word, all)
+		case strings.HasPrefix(word, Surely) != surely(r.SpeedupVerdict):
+			t.Fatalf("%q where it is as called %v", word, r.SpeedupVerdict)
+		case called == results.RegisteredNone && surely(r.SpeedupVerdict) && !both && word != "faster (unregistered)" && word != "faster (unregistered, predicted)":
+			t.Fatalf("%q where it is faster as called alone", word)
+		}
+		if r.LeaveToLibrary && r.Wins() {
+			t.Fatalf("left to the library, and faster: %+v", r)
+		}
+	})
+}
+
+// Words of verdicts where one or two states are known.
+func TestVerdictWords(t *testing.T) {
+	none := func(us float64) results.Baseline {
+		return results.Baseline{Name: "ring", TimeUS: us, Registered: "none", Evidence: results.EvidenceMeasured}
+	}
+	window := func(us float64) results.Baseline {
+		return results.Baseline{Name: "AllGather_ST", TimeUS: us, Registered: "window", Evidence: results.EvidencePredicted}
+	}
+	nothing := results.Baseline{Name: "AllGather_RailRing_LsaSTMC", Registered: "window", Evidence: results.EvidenceUnknown}
+	for _, tc := range []struct {
+		called results.Baseline
+		others []results.Baseline
+		want   string
+		leave  bool
+	}{
+		{none(20), nil, "faster", false},
+		{none(20), []results.Baseline{window(15)}, "faster (predicted)", false},
+		{none(20), []results.Baseline{window(25)}, "faster", false},
+		{none(20), []results.Baseline{window(5)}, "faster (unregistered)", true},
+		{none(20), []results.Baseline{nothing}, "faster (unregistered)", false},
+		{none(5), []results.Baseline{nothing}, "slower", true},
+		{none(10), []results.Baseline{window(5)}, "slower (predicted)", true},
+		{none(10), []results.Baseline{window(10.5)}, "unsure", false},
+		{window(20), nil, "faster (predicted)", false},
+		{window(20), []results.Baseline{none(5)}, "faster (window, predicted)", true},
+		{nothing, nil, "unknown", false},
+	} {
+		r := Row{Algorithm: "ring", Source: "template", Collective: "allreduce", Bytes: 1024, TimeUS: 10}
+		r.standAt(results.Point{Baseline: &tc.called, Others: tc.others}, nil)
+		r.addBands(nvlink())
+		if got := r.Verdict(); got != tc.want || r.LeaveToLibrary != tc.leave {
+			t.Errorf("%v beside %v: %q, left %t, want %q, %t", tc.called, tc.others, got, r.LeaveToLibrary, tc.want, tc.leave)
+		}
+	}
+	// An older journal says nothing of states: its model's library is not registered.
+	old := results.Baseline{Name: "ring", TimeUS: 40, Data: results.NoData}
+	r := Row{Algorithm: "ring", Source: "template", Collective: "allreduce", Bytes: 1024, TimeUS: 10}
+	r.standAt(results.Point{Baseline: &old}, nil)
+	if r.addBands(nvlink()); r.Verdict() != "faster (unregistered)" || r.SpeedupVerdictBest != nil || !r.Wins() || r.BaselineRelease != nil || *r.BaselineRegistered != "none" || *r.BaselineEvidence != "fitted" {
+		t.Errorf("older: %q, best %v, release %v", r.Verdict(), r.SpeedupVerdictBest, r.BaselineRelease)
+	}
+	// Measured times have no interval: they are told apart by their repetitions.
+	r = Row{TimeUS: 10, Repeats: &Repeats{BaselineApart: new(bool)}}
+	called := none(20)
+	r.standAt(results.Point{Baseline: &called, Others: []results.Baseline{window(15)}}, nil)
+	if r.addBands((*intervals.Model)(nil)); r.Verdict() != "unsure" || *r.SpeedupVerdictBest != Surely || r.Wins() {
+		t.Errorf("measured: %q, best %s", r.Verdict(), *r.SpeedupVerdictBest)
 	}
 }

@@ -141,9 +141,9 @@ func (r *Row) BaselineData() Evidence {
 	return Evidence{}
 }
 
-// baselineLine says for all rows which release they are compared with, in which states of the
+// BaselineLine says for all rows which release they are compared with, in which states of the
 // buffers and on what evidence; empty where no row knows.
-func (t *Table) baselineLine() string {
+func (t *Table) BaselineLine() string {
 	var releases []string
 	type state struct{ registered, evidence string }
 	counts, n, copies, named := map[state]int{}, 0, false, false

@@ -190,7 +190,7 @@ func (t *Table) caption() []string {
 		nodes, ranks = fmt.Sprintf("%d to %s", r.Nodes, units.Count(last.Nodes, "node")), fmt.Sprintf("%d to %s", r.Ranks, units.Count(last.Ranks, "rank"))
 	}
 	lines := []string{fmt.Sprintf("%s on %s, %s, %s, %s by %s", r.Collective, r.Topology, nodes, ranks, how, r.Executor)}
-	if line := t.baselineLine(); line != "" {
+	if line := t.BaselineLine(); line != "" {
 		lines = append(lines, line)
 	}
 	lines = append(lines, t.Notes...)

@@ -166,8 +166,8 @@ func (t *Table) verdictNotes() (notes []string) {
 		}
 	}
 	add(unsure, compared, "speedup", "unsure: %s may be the simulator's error alone; their 90 %% intervals hold 1")
-	add(unregistered, len(t.Rows), "row", "faster as called, %s: registered buffers take the library as far, or nothing says how far")
-	add(predicted, len(t.Rows), "row", "predicted: the baseline of %s is by the vendor's own model, and was measured by nobody")
+	add(unregistered, len(t.Rows), "row", "faster (unregistered): at %s the library in another state of its buffers is as fast, or nothing says how fast")
+	add(predicted, len(t.Rows), "row", "predicted: the baseline of %s is the vendor's own model, which nobody measured")
 	add(unknown, len(t.Rows), "row", "unknown: nothing says what the library takes in its fastest state at %s")
 	return notes
 }

@@ -100,10 +100,12 @@ func rowsOf(t *table.Table, found string) (rows []Row) {
 		row := Row{
 			Nodes: w.Nodes, Ranks: w.Ranks, Bytes: w.Bytes, Placement: w.Placement,
 			Algorithm: w.Algorithm, Source: w.Source, Own: search.ChosenParameters(w.Parameters), Channels: w.Channels, Instances: w.Instances, Protocol: w.Protocol, TileBytes: w.TileBytes,
-			IR: w.IR, TimeUS: w.TimeUS, Baseline: w.Baseline, BaselineTimeUS: w.BaselineTimeUS, Evidence: evidence, Executor: w.Executor, Found: found,
+			IR: w.IR, TimeUS: w.TimeUS, Evidence: evidence, Executor: w.Executor, Found: found,
 			recipe: recipeOf(&results.Trial{Algorithm: w.Algorithm, Source: w.Source, Parameters: w.Parameters, Instances: w.Instances, Protocol: w.Protocol, TileBytes: w.TileBytes}),
 		}
-		row.Library = w.BaselineTimeUS != nil && !faster(w.TimeUS, *w.BaselineTimeUS)
+		if library, us := w.Library(); us > 0 {
+			row.Baseline, row.BaselineTimeUS, row.Library = &library, &us, !faster(w.TimeUS, us)
+		}
 		rows = append(rows, row)
 	}
 	return rows

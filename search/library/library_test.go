@@ -2,12 +2,14 @@ package library
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/child"
+	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/topotest"
@@ -138,5 +140,108 @@ func TestNoTimeSaysWhy(t *testing.T) {
 	times, err := l.Calls(t.Context(), []int64{1 << 10})
 	if err != nil || len(times) != 0 || len(*said) != 1 || !strings.Contains((*said)[0], "link") {
 		t.Errorf("%d times, %v; said %q: want that links are missing", len(times), err, *said)
+	}
+}
+
+// A state of the buffers has the time that it has where the user's are in it, and copies besides;
+// the least time is no more than any state's. A state that chooses as a lesser one has no time.
+func TestStates(t *testing.T) {
+	sizes := []int64{4 << 10, 1 << 20, 64 << 20}
+	for _, system := range []string{"dgx-a100", "dgx-h100", "dgx-b200"} {
+		for _, coll := range []string{"allreduce", "allgather", "reducescatter"} {
+			l, _ := on(t, system, 1, coll, Options{Others: true})
+			all, err := l.Choose(t.Context(), sizes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			windows, _ := on(t, system, 1, coll, Options{Registered: nccl.Window})
+			named, err := windows.Choose(t.Context(), sizes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range all.Times {
+				if one.Registered != nccl.Window {
+					continue
+				}
+				i := slices.IndexFunc(named.Times, func(n Time) bool { return n.Bytes == one.Bytes })
+				if n := named.Times[i]; n.Name != one.Name || n.Evidence != one.Evidence || n.CopiesUS != 0 || one.US > 0 && (one.CopiesUS <= 0 || one.US-one.CopiesUS-n.US > 1e-9) {
+					t.Errorf("%s of %d on %s in windows: %+v as called, %+v besides", coll, one.Bytes, system, n, one)
+				}
+			}
+			least, err := l.LeastUS(t.Context(), sizes[1:2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			times, err := l.Calls(t.Context(), sizes[1:2])
+			if err != nil || len(times) == 0 {
+				t.Fatal(times, err)
+			}
+			for i := range times {
+				if us, err := l.US(t.Context(), &times[i]); err != nil || least[sizes[1]] > us {
+					t.Errorf("%s on %s: %v us, and %s takes %v, %v", coll, system, least[sizes[1]], times[i].Name, us, err)
+				}
+			}
+		}
+	}
+	// Rings and trees alone take collectives that no kernel for windows does.
+	l, _ := on(t, "dgx-h100", 1, "broadcast", Options{Others: true})
+	if all, err := l.Choose(t.Context(), sizes); err != nil || len(all.Times) != len(sizes) {
+		t.Errorf("broadcast: %v, %v", all.Times, err)
+	}
+}
+
+// Copies are of what a release needs in windows, at the rate of the memory.
+func TestCopies(t *testing.T) {
+	l, _ := on(t, "dgx-b200", 1, "allgather", Options{})
+	top := l.target.Topology
+	us := func(release, coll string, bytes int64) float64 {
+		r, err := FindRelease(release, "nccl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.copiesUS(top, coll, bytes)
+	}
+	one, both := us("nccl-2.29", "allgather", 1<<30), us("nccl-2.28", "allgather", 1<<30)
+	moved := float64(2<<30) / top.Ranks[0].Memory.PerMicro()
+	if one < moved || one > moved+20 || both <= one || both > 1.125*one+20 {
+		t.Errorf("copies of an all-gather take %v us out of a window alone, and %v into one, too: want some %v", one, both, moved)
+	}
+	if ar := us("nccl", "allreduce", 1<<30); ar <= both {
+		t.Errorf("copies of an all-reduce take %v us, and of an all-gather %v", ar, both)
+	}
+	for i, o := range []Options{{}, {Windows: true}, {Registered: nccl.Window}} {
+		if got := o.copies(nccl.Window); got != (i == 0) || o.copies(nccl.None) {
+			t.Errorf("%+v: copies %t", o, got)
+		}
+	}
+}
+
+func TestFindRelease(t *testing.T) {
+	for _, tc := range []struct{ name, library, want string }{
+		{"nccl", "nccl", "nccl-2.32.3"},
+		{"nccl-2.30", "nccl", "nccl-2.30.7"},
+		{"nccl-2.30.7", "nccl", "nccl-2.30.7"},
+		{"nccl-2.3", "nccl", ""},
+		{"nccl-2.30.4", "nccl", ""},
+		{"nccl-", "nccl", ""},
+		{"rccl-2.21", "rccl", "rccl-2.21.5"},
+		{"rccl", "nccl", ""},
+		{"nccl-2.30", "rccl", ""},
+	} {
+		r, err := FindRelease(tc.name, tc.library)
+		if tc.want == "" {
+			if err == nil || !strings.Contains(err.Error(), Newest(tc.library).String()) {
+				t.Errorf("%s: %v, %v: want those there are", tc.name, r, err)
+			}
+			continue
+		}
+		if err != nil || r.String() != tc.want {
+			t.Errorf("%s: %v, %v, want %s", tc.name, r, err, tc.want)
+		}
+	}
+	for version, want := range map[string]string{"2.30.4": "nccl-2.30.7", "2.19.3": "nccl-2.27.7", "2.99": "nccl-2.32.3", "": "nccl-2.27.7"} {
+		if r, exact := NearestRelease(version, "nccl"); r.String() != want || exact != (version == "2.30.4") {
+			t.Errorf("%q: %v, exact %t, want %s", version, r, exact, want)
+		}
 	}
 }
