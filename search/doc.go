@@ -31,7 +31,7 @@
 // Files, in an order to read them in:
 //
 //	request       options.go routings.go runtimeprotocols.go problem.go capabilities.go
-//	              baselinefile.go library_given.go earlier.go plan.go families.go check.go
+//	              baselinefile.go release.go library_given.go earlier.go plan.go families.go check.go
 //	candidates    abandon.go budget.go space.go placement.go baselines.go shortlist.go collect.go
 //	              nativeprior.go natives.go enumerate.go forecast.go estimates.go
 //	search        session.go tune.go run.go shares.go clock.go

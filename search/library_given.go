@@ -91,7 +91,7 @@ func (o *Options) libraryTimes(p *Problem) (map[place][]results.LibraryTime, err
 				}
 				k := place{r.Bytes, program.Placement(one.InPlace)}
 				times[k] = append(times[k], results.LibraryTime{
-					Library: r.Library, Version: r.Version, Kernel: r.Conditions[measured.Kernel], Registered: r.State(),
+					Library: r.Library, Version: r.Version, Kernel: r.Conditions[measured.Kernel], Registered: r.Conditions[measured.Registered],
 					TimeUS: r.TimeUS, IntervalUS: [2]float64{r.LowUS, r.HighUS}, Simulated: r.Simulated(), Source: r.Source,
 				})
 			}

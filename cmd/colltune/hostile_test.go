@@ -202,7 +202,7 @@ func hostileCampaign(t *testing.T, from, to string) {
 	}
 	tally, _ := c.Tally()
 	tally.Labels, tally.Refused = called, map[string]int{"": 1}
-	infest(reflect.ValueOf(&tally).Elem(), "placement", "ir", "protocol", "called", "data")
+	infest(reflect.ValueOf(&tally).Elem(), "placement", "ir", "protocol", "called", "data", "registered", "evidence")
 	if err := made.SetTally(tally); err != nil {
 		t.Fatal(err)
 	}

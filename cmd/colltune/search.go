@@ -34,6 +34,10 @@ enumerates candidates, compiles and verifies them, times those that can win (on 
 simulator, unless --executor names another), and prints the winning table. The
 campaign's folder keeps every trial; the same search, or resume, continues it.
 
+Each row is compared with the vendor's library: the release that --baseline names, as
+you call it and in the state of your buffers (--registered) in which it is fastest. A
+program is faster where it is so of both (docs/verdicts.md).
+
   colltune search -t dgx-a100 -c allreduce
   colltune search -t dgx-a100 --nodes 2 -c alltoall -b 64K -e 256M --family two-step
   colltune search -t frontier --nodes 1,4,16 -c allgather -b 1M -e 1G -f 4

@@ -68,18 +68,6 @@ type Conditions [conditions]string
 // Simulated reports whether the time is a simulator's.
 func (r *Row) Simulated() bool { return r.Conditions[Evidence] == "simulated" }
 
-// State is how the library knew the buffers: none, user or window; empty: not stated.
-func (r *Row) State() string {
-	switch s := r.Conditions[Registered]; s {
-	case "no":
-		return "none"
-	case "yes":
-		return "window"
-	default:
-		return s
-	}
-}
-
 // Width is the size in bytes of the elements that are reduced; 0 where nothing is, and where
 // their type is not stated.
 func (r *Row) Width() int64 { return r.width }
@@ -113,7 +101,7 @@ var columns = []column{
 	conditionColumn(DType, "", dtypeName),
 	conditionColumn(Placement, "", oneOf("in", "out")),
 	conditionColumn(Mode, "", modeName),
-	conditionColumn(Registered, "", oneOf("yes", "no", "none", "user", "window")),
+	conditionColumn(Registered, "", registeredName),
 	conditionColumn(SMs, "channels", wholeNumber),
 	conditionColumn(Threads, "", wholeNumber),
 	conditionColumn(Kernel, "algorithm", nil),
@@ -280,6 +268,17 @@ func oneOf(words ...string) func(string) (string, error) {
 		}
 		return v, nil
 	}
+}
+
+// registeredName spells the states of buffers in one way: of files that tell two, yes is window.
+func registeredName(v string) (string, error) {
+	switch v = strings.ToLower(v); v {
+	case "yes":
+		return "window", nil
+	case "no":
+		return "none", nil
+	}
+	return oneOf("none", "user", "window")(v)
 }
 
 // protocolName spells NCCL's protocols in one way.

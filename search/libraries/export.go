@@ -141,7 +141,7 @@ func scopeOf(f *tuning.Format, g group, rows []*measured.Row) tuning.Scope {
 func configOf(r *measured.Row) tuning.Config {
 	c := tuning.Config{
 		Library: r.Library, Version: r.Version, Kernel: r.Conditions[measured.Kernel], Protocol: r.Conditions[measured.Protocol],
-		Registered: r.Conditions[measured.Registered] == "yes",
+		Registered: r.Conditions[measured.Registered] == "window",
 	}
 	c.Channels, _ = strconv.Atoi(r.Conditions[measured.SMs])
 	c.Threads, _ = strconv.Atoi(r.Conditions[measured.Threads])
@@ -528,7 +528,7 @@ func fieldOf(c tuning.Config, of measured.Condition) string {
 	case of == measured.Threads && c.Threads > 0:
 		return strconv.Itoa(c.Threads)
 	case of == measured.Registered && c.Registered:
-		return "yes"
+		return "window"
 	}
 	return ""
 }

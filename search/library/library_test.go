@@ -225,6 +225,9 @@ func TestFindRelease(t *testing.T) {
 		{"nccl-2.30.4", "nccl", ""},
 		{"nccl-", "nccl", ""},
 		{"rccl-2.21", "rccl", "rccl-2.21.5"},
+		{"rccl-2.28", "rccl", "rccl-2.28.3"},
+		{"rccl-2.28.3-rocm7.11", "rccl", "rccl-2.28.3-rocm7.11"},
+		{"rccl", "rccl", "rccl-2.30.7"},
 		{"rccl", "nccl", ""},
 		{"nccl-2.30", "rccl", ""},
 	} {
@@ -239,9 +242,13 @@ func TestFindRelease(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %s", tc.name, r, err, tc.want)
 		}
 	}
-	for version, want := range map[string]string{"2.30.4": "nccl-2.30.7", "2.19.3": "nccl-2.27.7", "2.99": "nccl-2.32.3", "": "nccl-2.27.7"} {
-		if r, exact := NearestRelease(version, "nccl"); r.String() != want || exact != (version == "2.30.4") {
-			t.Errorf("%q: %v, exact %t, want %s", version, r, exact, want)
+	for version, want := range map[string]string{"2.30.4": "nccl-2.29.7", "2.29.3": "nccl-2.29.2", "2.19.3": "nccl-2.27.7", "2.99": "nccl-2.32.3"} {
+		r, err := ReleaseOf("nccl", version)
+		if err != nil || r.String() != want {
+			t.Errorf("%q: %v, %v, want %s", version, r, err, want)
+		}
+		if named, err := FindRelease(r.String(), "nccl"); err != nil || named != r {
+			t.Errorf("%s: %v, %v: want the release of that name", r, named, err)
 		}
 	}
 }
