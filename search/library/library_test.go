@@ -242,7 +242,7 @@ func TestFindRelease(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %s", tc.name, r, err, tc.want)
 		}
 	}
-	for version, want := range map[string]string{"2.30.4": "nccl-2.29.7", "2.29.3": "nccl-2.29.2", "2.19.3": "nccl-2.27.7", "2.99": "nccl-2.32.3"} {
+	for version, want := range map[string]string{"2.30.4": "nccl-2.29.7", "2.29.3": "nccl-2.29.2", "2.19.3": "nccl-2.26.6", "2.99": "nccl-2.32.3"} {
 		r, err := ReleaseOf("nccl", version)
 		if err != nil || r.String() != want {
 			t.Errorf("%q: %v, %v, want %s", version, r, err, want)
