@@ -325,19 +325,13 @@ func (m *machine) spots() (spots []spot) {
 	return spots
 }
 
-// divided splits a spot's GPUs among its NICs in order. If the numbers do not
-// divide evenly, every NIC serves all of them.
+// divided splits a spot's GPUs among its NICs in order, or where there are more NICs these among
+// the GPUs, as evenly as numbers allow: messages take one way, so NICs that all GPUs shared would
+// stand idle but for the first.
 func (s spot) divided() (all []serving) {
 	n, g := len(s.nics), len(s.gpus)
 	for i, nic := range s.nics {
-		mine := s.gpus
-		switch {
-		case g%n == 0:
-			mine = s.gpus[i*g/n : (i+1)*g/n]
-		case n%g == 0:
-			mine = s.gpus[i*g/n : i*g/n+1]
-		}
-		all = append(all, serving{nic, mine})
+		all = append(all, serving{nic, s.gpus[i*g/n : max((i+1)*g/n, i*g/n+1)]})
 	}
 	return all
 }
