@@ -11,6 +11,7 @@ import (
 	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/importer"
 	"github.com/colltune/colltune/topologies/topotest/reported"
 )
 
@@ -43,14 +44,14 @@ var slower = []struct {
 	most          float64
 	why           string
 }{
-	{"dgx-a100/2 ndv4/2 thetagpu/2 perlmutter/2 polaris/2", "ring", "double-binary-tree", 1.6,
-		"it counts at most 23.6 GB/s of a tree's channel (tuning.cc, perChMaxTreeBws), here they carry what two links of 100 Gb/s do; nccl#946 has trees that are twice as fast there"},
-	{"l40s-8/1 a10g-8/1 a10g-8/2 lassen/1 a100-pcie-pairs/1 rtx-pro-6000-8/2", "ring", "double-binary-tree", 1.85,
+	{"dgx-a100/2 ndv4/2 thetagpu/2 perlmutter/2 polaris/2 29-h100-pcie-pair/2 06-v100x4-nv2/2 01-gb200-tray/2", "ring", "double-binary-tree", 1.7,
+		"of two nodes it caps a tree's channel, on Ampere at 23.6 GB/s (tuning.cc, perChMaxTreeBws), here they carry what two links of 100 Gb/s do; nccl#946 has trees that are twice as fast there"},
+	{"l40s-8/1 a10g-8/1 a10g-8/2 lassen/1 a100-pcie-pairs/1 rtx-pro-6000-8/2 05-rtx4090-bond/1 05-rtx4090-bond/2 31-a100-pcie-pairs-nv12/1 02-b200-gpu2-lost-nvlink/2", "ring", "double-binary-tree", 1.85,
 		"it counts half of a ring's bandwidth for a tree, whose hops between processors go one way by turns; on 4 L40S its tree is measured 1.1 times slower than its ring, and simulated 1.6 times too fast"},
 	{"dgx-2/1 lassen/2", "ring", "double-binary-tree", 1.6, "it counts as many steps for a tree of one node as for a ring"},
 	{"polaris/4 alps/2", "ring", "double-binary-tree", 1.55, "it does not know of the rendezvous of Slingshot's larger messages, of which a ring has more"},
 	{"perlmutter/2 perlmutter/4 polaris/2 polaris/4 alps/2 alps/4", "double-binary-tree", "ring", 1.95, "the same, where a tree's messages are the larger"},
-	{"dgx-h100/2 dgx-h100/4 dgx-h200/4 aws-p5/4 gcp-a3mega/2 gcp-a3mega/4 dgx-b200/2 dgx-b200/4 dgx-b300/4", "nvls", "", 1.85,
+	{"dgx-h100/2 dgx-h100/4 dgx-h200/4 aws-p5/4 gcp-a3mega/2 gcp-a3mega/4 dgx-b200/2 dgx-b200/4 dgx-b300/4 03a-no-nic-rows/2 03c-storage-nics-node/2", "nvls", "", 1.85,
 		"its trees over NVLS have no chunks in its model (tuning.cc), and in the closed form they have"},
 	{"mi250/4", "ring", "double-binary-tree", 2.0, "RCCL's tables have 0.65 of the bandwidth for trees of large calls (rccl/tables.go)"},
 	{"mi300x/4 mi325x/4", "double-binary-tree", "ring", 2.05, "RCCL's tables have 0.11 to 0.59 of the bandwidth for trees, and 320 us for a ring's step between nodes (rccl/tables.go)"},
@@ -73,9 +74,18 @@ func TestChosenIsNoneOfTheSlowest(t *testing.T) {
 			systems = append(systems, part)
 		}
 	}
+	tops := make([]*topologies.Topology, len(systems))
+	for i, system := range systems {
+		tops[i] = systemOf(t, system)
+	}
+	if long {
+		for name, top := range reports(t) {
+			systems, tops = append(systems, name), append(tops, top)
+		}
+	}
 	listed := make([]bool, len(slower))
-	for _, system := range systems {
-		top := systemOf(t, system)
+	for i, system := range systems {
+		top := tops[i]
 		if len(top.Ranks) > 64 {
 			continue
 		}
@@ -111,6 +121,33 @@ func TestChosenIsNoneOfTheSlowest(t *testing.T) {
 			t.Errorf("listed, and not slower: %s on %s", s.chosen, s.systems)
 		}
 	}
+}
+
+// reports are the machines that people described in public, on one node and on two, where the
+// project's shared files lie beside its checkout.
+func reports(t *testing.T) map[string]*topologies.Topology {
+	all := map[string]*topologies.Topology{}
+	for file, gpu := range map[string]string{"01-gb200-tray": "gb200", "02-b200-gpu2-lost-nvlink": "b200", "03a-no-nic-rows": "h100", "03c-storage-nics-node": "h100", "04-a10g-vm-all-phb": "a10g",
+		"05-rtx4090-bond": "rtx4090", "06-v100x4-nv2": "v100", "20-h100-4nics-pix-even-gpus": "h100", "29-h100-pcie-pair": "h100", "31-a100-pcie-pairs-nv12": "a100-pcie"} {
+		text, err := os.ReadFile("../../../shared/data/reports/" + file + ".txt")
+		if err != nil {
+			t.Log(err)
+			continue
+		}
+		r, err := importer.Import(file, text, importer.Options{GPU: gpu, NIC: importer.NIC{Bandwidth: 50e9}})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, nodes := range []int{1, 2} {
+			top, err := topologies.Read(file, r.TOML, topologies.Options{Nodes: nodes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[fmt.Sprintf("%s/%d", file, nodes)] = top
+		}
+	}
+	return all
 }
 
 // systemOf resolves a system, its nodes and, if there are any, GPUs of each: dgx-1/1/0,1.
