@@ -56,13 +56,14 @@ func (p *placement) order(drafts []*program.Draft) []int {
 }
 
 // collect sorts built drafts into candidates and refusals, in the order of the drafts.
-// Drafts with the same program become one candidate, the first's, with the library's times of all.
+// Drafts with the same program become one candidate in the place of the first, with the simplest
+// name and the library's times of all.
 func (p *placement) collect(chosen worth, all []*program.Built) *Space {
 	space := &Space{}
 	refuse := func(d *program.Draft, reason program.Reason, detail string) {
 		space.Refusals = append(space.Refusals, p.Refuse(d.String(), reason, detail))
 	}
-	seen := map[string]int{} // by hash: index of the candidate
+	seen, named := map[string]int{}, simplest(chosen.Drafts, all) // by hash: index of the candidate
 	for i, d := range chosen.Drafts {
 		switch b := all[i]; {
 		case b == nil: // there was no time to build it
@@ -79,16 +80,34 @@ func (p *placement) collect(chosen worth, all []*program.Built) *Space {
 			if !known {
 				at = len(space.Candidates)
 				seen[b.Hash] = at
-				space.Candidates = append(space.Candidates, p.candidate(d, b))
+				space.Candidates = append(space.Candidates, p.candidate(named[b.Hash], b))
 			}
 			c := &space.Candidates[at]
+			c.Reference = c.Reference && d.Reference
 			space.compare(c, d, chosen.times, p.problem.InPlace)
-			if known && !d.Reference {
+			if d != named[b.Hash] && !d.Reference {
 				refuse(d, program.Duplicate, "the same program as "+program.CandidateName(c.Algorithm, c.Parameters, c.Instances))
 			}
 		}
 	}
 	return space
+}
+
+// simplest returns which of the drafts of a program has the name that says it, by hash: the first,
+// or one of another family with fewer parameters. Bruck's algorithm with a radix of all ranks is the
+// direct one.
+func simplest(drafts []*program.Draft, all []*program.Built) map[string]*program.Draft {
+	named := map[string]*program.Draft{}
+	for i, d := range drafts {
+		if all[i] == nil || all[i].Refusal != nil {
+			continue
+		}
+		first := named[all[i].Hash]
+		if first == nil || d.Name != first.Name && d.Protocol == first.Protocol && len(program.Set(d.Params)) < len(program.Set(first.Params)) {
+			named[all[i].Hash] = d
+		}
+	}
+	return named
 }
 
 // candidate converts a built draft for autotune, all but the library's times.

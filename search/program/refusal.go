@@ -26,7 +26,7 @@ const (
 	Slots         Reason = "fifo-slots"     // sends get further ahead of receives than any protocol allows
 	Unverified    Reason = "unverified"     // the verifier found the IR wrong
 	Runtime       Reason = "runtime"        // the runtime asked for would not load or use it
-	Duplicate     Reason = "duplicate"      // the same program as an earlier candidate
+	Duplicate     Reason = "duplicate"      // the same program as another candidate
 )
 
 // Refusal is a candidate that was not pursued, and why.
