@@ -123,6 +123,10 @@ type Command struct {
 	builtin bool
 }
 
+// Own reports whether it starts this very binary: a built-in, or the near end of a launcher.
+// A plugin has no arguments.
+func (c *Command) Own() bool { return len(c.Args) > 0 }
+
 // Find turns a name into a command: that of a configured executor; a path, where the name
 // has a slash; a built-in; or a plugin in dirs or on PATH. ErrNotFound: there is none.
 func Find(name string, dirs []string) (Command, error) {
