@@ -67,6 +67,7 @@ func (f *Family) GridFor(m script.Machine, q script.Request, fixed map[string]st
 	for at, more := make([]int, len(axes)), true; more; more = next(at, axes) {
 		points = append(points, slices.Clone(at))
 	}
+	admission := f.Admission(m, q)
 	sets, admits, errs := make([]script.Params, len(points)), make([]bool, len(points)), make([]error, len(points))
 	var failed atomic.Bool
 	var group errgroup.Group
@@ -76,7 +77,8 @@ func (f *Family) GridFor(m script.Machine, q script.Request, fixed map[string]st
 			break
 		}
 		group.Go(func() error {
-			if sets[i], admits[i], errs[i] = f.admitted(m, q, axes, at); errs[i] != nil {
+			sets[i] = f.at(axes, at)
+			if admits[i], _, errs[i] = admission(sets[i]); errs[i] != nil {
 				failed.Store(true)
 			}
 			return nil
@@ -103,9 +105,10 @@ func (f *Family) First(m script.Machine, q script.Request) (params script.Params
 		return nil, "", err
 	}
 	f = f.Budgeted(m)
-	at := make([]int, len(axes))
+	at, admission := make([]int, len(axes)), f.Admission(m, q)
 	for more := true; more; more = next(at, axes) {
-		params, yes, err := f.admitted(m, q, axes, at)
+		params := f.at(axes, at)
+		yes, _, err := admission(params)
 		if err != nil || yes {
 			return params, "", err
 		}
@@ -117,15 +120,13 @@ func (f *Family) First(m script.Machine, q script.Request) (params script.Params
 	return nil, why, err
 }
 
-// admitted returns the set of parameters at a point of the grid, and whether the
-// family applies with it.
-func (f *Family) admitted(m script.Machine, q script.Request, axes [][]any, at []int) (script.Params, bool, error) {
-	params := script.Params{}
+// at returns the set of parameters at a point of the grid.
+func (f *Family) at(axes [][]any, at []int) script.Params {
+	params := make(script.Params, len(axes))
 	for i, p := range f.Parameters {
 		params[p.Name] = axes[i][at[i]]
 	}
-	yes, _, err := f.Admits(m, q, params)
-	return params, yes, err
+	return params
 }
 
 // axes lists the values that each parameter takes.

@@ -92,7 +92,17 @@ func (c *call) args() starlark.Tuple {
 	}
 	p := starlarkstruct.FromStringDict(starlark.String("p"), values)
 	p.Freeze()
-	return starlark.Tuple{topo(c.machine, c.request), p}
+	if c.topo != nil {
+		return starlark.Tuple{c.topo(), p}
+	}
+	return starlark.Tuple{c.describe(), p}
+}
+
+// describe is the call's topo.
+func (c *call) describe() starlark.Value {
+	v := topo(c.machine, c.request)
+	v.Freeze()
+	return v
 }
 
 func (p *program) evaluate(function string, c *call) (result, error) {

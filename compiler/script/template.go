@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+
+	"go.starlark.net/starlark"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
@@ -56,6 +59,7 @@ type call struct {
 	machine  Machine
 	request  Request
 	params   Params
+	topo     func() starlark.Value // nil: args makes one
 }
 
 // Options are the options of Load and LoadApart. The zero value has no library and
@@ -105,13 +109,22 @@ func (t *Template) Parameter(name string) (Parameter, error) {
 // the defaults of the other parameters. A value of an unknown parameter, or one that
 // its parameter does not accept, is an error.
 func (t *Template) Bind(given map[string]any) (Params, error) {
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if _, err := t.Parameter(name); err != nil {
-			return nil, err
+	known := 0
+	for i := range t.Parameters {
+		if _, is := given[t.Parameters[i].Name]; is {
+			known++
 		}
 	}
-	params := Params{}
-	for _, p := range t.Parameters {
+	if known < len(given) {
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			if _, err := t.Parameter(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	params := make(Params, len(t.Parameters))
+	for i := range t.Parameters {
+		p := &t.Parameters[i]
 		v, ok := given[p.Name]
 		if !ok {
 			params[p.Name] = p.Default
@@ -136,24 +149,40 @@ func (t *Template) Applies(m Machine, coll string, root int) (bool, string, erro
 // Admits is Applies for one request and one set of parameters; an error may also be one
 // of Bind.
 func (t *Template) Admits(m Machine, q Request, given map[string]any) (bool, string, error) {
-	if !slices.Contains(t.Collectives, q.Collective) {
-		return false, fmt.Sprintf("%s is not among its collectives (%s)", q.Collective, strings.Join(t.Collectives, ", ")), nil
+	return t.Admission(m, q)(given)
+}
+
+// Admission is Admits for many sets of parameters, and describes the machine once for all.
+func (t *Template) Admission(m Machine, q Request) func(given map[string]any) (bool, string, error) {
+	asked, refused := t.ask(m, q)
+	if refused == nil {
+		asked.topo = sync.OnceValue(asked.describe)
 	}
-	c, err := t.prepare(m, q, given)
-	if err != nil {
-		return false, "", err
+	return func(given map[string]any) (bool, string, error) {
+		if !slices.Contains(t.Collectives, q.Collective) {
+			return false, fmt.Sprintf("%s is not among its collectives (%s)", q.Collective, strings.Join(t.Collectives, ", ")), nil
+		}
+		if refused != nil {
+			return false, "", refused
+		}
+		params, err := t.Bind(given)
+		if err != nil {
+			return false, "", err
+		}
+		c := *asked
+		c.params = params
+		if q.Root < 0 || q.Root >= m.Ranks() {
+			return false, "", fmt.Errorf("root %d is out of range: there are %d ranks", q.Root, m.Ranks())
+		}
+		if why := c.mismatch(); why != "" {
+			return false, why, nil
+		}
+		r, err := t.code.evaluate("applies", &c)
+		if err != nil {
+			return false, "", err
+		}
+		return r.Yes, r.Why, nil
 	}
-	if q.Root < 0 || q.Root >= m.Ranks() {
-		return false, "", fmt.Errorf("root %d is out of range: there are %d ranks", q.Root, m.Ranks())
-	}
-	if why := c.mismatch(); why != "" {
-		return false, why, nil
-	}
-	r, err := t.code.evaluate("applies", c)
-	if err != nil {
-		return false, "", err
-	}
-	return r.Yes, r.Why, nil
 }
 
 // Trace runs the program and returns its operations, which satisfy the
@@ -182,7 +211,7 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 // collective.New; if the template defines the collective, it is an *Error at the
 // definition.
 func (t *Template) Collective(m Machine, q Request, chunks int) (collective.Collective, error) {
-	c := &call{t, m, q, nil}
+	c := &call{template: t, machine: m, request: q}
 	if !t.Defines(q.Collective) {
 		return c.collective(chunks, nil)
 	}
@@ -218,14 +247,20 @@ func (t *Template) Defines(coll string) bool {
 }
 
 func (t *Template) prepare(m Machine, q Request, given map[string]any) (*call, error) {
-	if err := m.check(); err != nil {
-		return nil, err
-	}
-	params, err := t.Bind(given)
+	c, err := t.ask(m, q)
 	if err != nil {
 		return nil, err
 	}
-	return &call{t, m.numbered(), q, params}, nil
+	c.params, err = t.Bind(given)
+	return c, err
+}
+
+// ask is prepare without parameters.
+func (t *Template) ask(m Machine, q Request) (*call, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	return &call{template: t, machine: m.numbered(), request: q}, nil
 }
 
 // mismatch returns the reason why the values of holes do not fit the machine,
