@@ -182,9 +182,10 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 func (r *runRequest) addBands(rows []runRow) {
 	t := r.trial.Topology
 	m := intervals.Model{Name: t.Name, System: intervals.SystemOf(t), Table: intervals.Shipped()}
+	apart := intervals.UpAndDown(r.trial.Program)
 	for i := range rows {
 		row := &rows[i]
-		interval, lacks := m.Program(r.trial.Program.Name, r.col.Name, row.Bytes)
+		interval, lacks := m.Program(intervals.Call{Protocol: r.trial.Protocol.String(), Collective: r.col.Name, UpAndDown: apart, Bytes: row.Bytes})
 		if row.lacks, row.Unsupported = lacks, lacks != ""; lacks == "" {
 			band := interval.Scale(row.TimeUS)
 			row.TimeBandUS = &band

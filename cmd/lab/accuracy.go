@@ -31,7 +31,7 @@ func runAccuracy(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("accuracy", flag.ExitOnError)
 	flags.StringVar(&o.manifest, "manifest", manifestFile, "what the data sets are")
 	flags.StringVar(&o.measured, "measured", "", "folder of whole data sets")
-	flags.BoolVar(&o.shipped, "shipped", false, "hold rows to the shipped intervals, and not to those of the other sets")
+	flags.BoolVar(&o.shipped, "shipped", false, "hold rows to the shipped intervals, and not to those of the other machines")
 	flags.BoolVar(&o.rows, "rows", false, "print every row, also those not used")
 	flags.BoolVar(&o.update, "update", false, "write "+strings.Join([]string{rowsFile, zonesFile, simulatorPage}, ", "))
 	if err := parseFlags(flags, args); err != nil {
@@ -62,14 +62,18 @@ func (o *accuracyOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	verdicts := accuracy.LeaveOut(compared)
+	table, study := intervals.Shipped(), (*accuracy.Study)(nil)
+	var verdicts []accuracy.Verdict
 	if o.shipped {
-		verdicts = accuracy.Judge(compared, intervals.Shipped())
+		verdicts = accuracy.Judge(compared, table)
+	} else {
+		study = accuracy.NewStudy(compared)
+		verdicts = study.LeaveOut()
 	}
 	if o.rows {
 		for _, v := range verdicts {
 			fmt.Printf("%s,%s,%d,%d,%s,%s,%d,%.6g,%.6g,%.3f,%s,%.3f,%.3f,%t\n", v.Set, v.Collective, v.Nodes, v.GPUs, v.Algo, v.Proto, v.Bytes,
-				v.TimeUS, v.SimulatedUS, v.TimeUS/v.SimulatedUS, strings.ReplaceAll(v.Name, ",", ";"), v.Zone.Low, v.Zone.High, v.Inside)
+				v.TimeUS, v.SimulatedUS, v.TimeUS/v.SimulatedUS, strings.ReplaceAll(v.Name, ",", ";"), v.Interval.Low, v.Interval.High, v.Inside)
 		}
 	}
 	if o.rows {
@@ -78,9 +82,8 @@ func (o *accuracyOptions) run(ctx context.Context) error {
 		}
 	}
 	fmt.Print(accuracy.Sheet(verdicts, unused))
-	table := intervals.Shipped()
-	if o.update {
-		if table, err = updateAccuracy(ctx, m, append(accuracy.Once(m, whole), kept...)); err != nil {
+	if o.update && study != nil {
+		if table, err = updateAccuracy(m, study, compared); err != nil {
 			return err
 		}
 	}
@@ -133,19 +136,12 @@ func (o *accuracyOptions) read(m *accuracy.Manifest) (whole, kept []accuracy.Row
 	return whole, kept, nil
 }
 
-// updateAccuracy writes the repository's rows, and what follows from them. It returns the intervals.
-func updateAccuracy(ctx context.Context, m *accuracy.Manifest, rows []accuracy.Row) (*intervals.Table, error) {
-	compared, _, err := accuracy.Compare(ctx, m, rows, runtime.NumCPU())
-	if err != nil {
-		return nil, err
-	}
-	rows = rows[:0:0]
-	for _, c := range compared { // those of which no program is known are of no use there
-		rows = append(rows, c.Row)
-	}
-	table := accuracy.Estimate(accuracy.Residuals(compared))
+// updateAccuracy writes the rows that were compared, and what follows from them. It returns the
+// intervals.
+func updateAccuracy(m *accuracy.Manifest, study *accuracy.Study, compared []accuracy.Compared) (*intervals.Table, error) {
+	table := study.Table()
 	var rowsText, zonesText bytes.Buffer
-	if err := errors.Join(accuracy.WriteRows(&rowsText, rows), table.Write(&zonesText)); err != nil {
+	if err := errors.Join(accuracy.WriteRows(&rowsText, compared), table.Write(&zonesText)); err != nil {
 		return nil, err
 	}
 	page, err := os.ReadFile(simulatorPage)
@@ -157,7 +153,7 @@ func updateAccuracy(ctx context.Context, m *accuracy.Manifest, rows []accuracy.R
 	if !ok || !ok2 {
 		return nil, fmt.Errorf("%s: no part to write between %q and %q", simulatorPage, accuracy.PageBegin, accuracy.PageEnd)
 	}
-	text := before + accuracy.PageBegin + accuracy.Page(m, compared) + accuracy.PageEnd + after
+	text := before + accuracy.PageBegin + accuracy.Page(m, study) + accuracy.PageEnd + after
 	for name, text := range map[string]string{rowsFile: rowsText.String(), zonesFile: zonesText.String(), simulatorPage: text} {
 		if err := atomicfile.Write(name, []byte(text), 0o644); err != nil {
 			return nil, err

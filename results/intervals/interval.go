@@ -1,6 +1,7 @@
 package intervals
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -13,17 +14,63 @@ type Interval struct {
 // Holds reports whether a ratio lies inside.
 func (i Interval) Holds(ratio float64) bool { return i.Low <= ratio && ratio <= i.High }
 
+// Wider returns the interval a number of times as wide, on either side of the median.
+func (i Interval) Wider(times float64) Interval {
+	return Interval{i.Median * math.Pow(i.Low/i.Median, times), i.Median, i.Median * math.Pow(i.High/i.Median, times)}
+}
+
+// Unmeasured is how many times as wide the interval is of a system whose constants no row was
+// measured with. With it 85 % of ABCI's, Alps' and MI250X's rows lie inside, to which few
+// constants were fitted, with their machine left out.
+const Unmeasured = 1.5
+
 // Entry is a zone with its interval.
 type Entry struct {
 	Zone
 	Interval
-	Sets, Rows int
+	Machines, Rows int
+	Held           float64 // the share of the rows inside, leaving out a row's machine
 }
 
-// Table has the zones that measured rows support, in order.
+// What a zone has to hold, and what it may be, to say something.
+const (
+	JudgedRows = 20   // so many rows judge a zone
+	LeastHeld  = 0.75 // of them
+	mostWide   = 2.   // high ÷ low, from 1 MiB on one node
+)
+
+// Supported reports whether the zone's interval counts.
+func (e *Entry) Supported() bool { return e.unsupported() == "" }
+
+// unsupported says why an interval does not count; empty if it does.
+func (e *Entry) unsupported() string {
+	switch {
+	case e.Rows >= JudgedRows && e.Held < LeastHeld:
+		return fmt.Sprintf(": of %d rows, the machine of each left out, %.0f %% lie inside", e.Rows, 100*e.Held)
+	case e.tooWide(e.Interval):
+		return fmt.Sprintf(": measured times are %.2f to %.2f of simulated ones", e.Low, e.High)
+	}
+	return ""
+}
+
+// tooWide reports whether an interval says too little of the zone's sizes.
+func (e *Entry) tooWide(i Interval) bool {
+	return e.oneNode() && e.large() && i.High > mostWide*i.Low
+}
+
+// MostWider is how many times as wide the interval may be and still say something; without a
+// limit, infinity. Below 1 it says too little as it is.
+func (e *Entry) MostWider() float64 {
+	if !e.oneNode() || !e.large() {
+		return math.Inf(1)
+	}
+	return math.Log(mostWide) / math.Log(e.High/e.Low) * (1 - 1e-9)
+}
+
+// Table has the zones that rows were measured of, in order.
 type Table struct {
-	Entries []Entry
-	Kinds   map[string][]string // that were measured, sorted, by Zone.place
+	Entries   []Entry
+	Constants []string // System.Constants of what was measured, sorted
 }
 
 // At returns the entry of the narrowest of zones that the table has, and its index among
@@ -37,9 +84,8 @@ func (t *Table) At(zones []Zone) (e Entry, wider int, ok bool) {
 	return Entry{}, 0, false
 }
 
-// Measured reports whether a family or algorithm was measured, on one node or on several
-// as the zone is.
-func (t *Table) Measured(z Zone, kind string) bool { return slices.Contains(t.Kinds[z.Place()], kind) }
+// Measured reports whether times were measured with a system's constants.
+func (t *Table) Measured(s System) bool { return slices.Contains(t.Constants, s.Constants) }
 
 // Scale returns the interval of the time, in microseconds, that would be measured where
 // the simulated time is us.

@@ -2,28 +2,36 @@ package intervals
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/ir/irtest"
 	"github.com/colltune/colltune/topologies"
 )
 
 func TestSystemOf(t *testing.T) {
+	constants := map[string]string{}
 	for _, tc := range []struct {
 		topology string
 		nodes    int
 		want     System
 	}{
-		{"dgx-a100", 1, System{"NVLink", "none"}},
-		{"dgx-a100", 2, System{"NVLink", "infiniband"}},
-		{"dgx-1", 1, System{"NVLink", "none"}},
-		{"polaris", 2, System{"NVLink", "slingshot"}},
-		{"mi300x", 1, System{"xGMI", "none"}},
-		{"frontier", 4, System{"xGMI", "slingshot"}},
-		{"l40s-4", 1, System{"PCIe", "none"}},
+		{"dgx-a100", 1, System{"NVLink", "none", "ampere", ""}},
+		{"dgx-a100", 2, System{"NVLink", "infiniband", "ampere", ""}},
+		{"dgx-1", 1, System{"NVLink", "none", "volta", ""}},
+		{"dgx-h100", 1, System{"NVLink", "none", "hopper", ""}},
+		{"dgx-h200", 1, System{"NVLink", "none", "hopper", ""}},
+		{"polaris", 2, System{"NVLink", "slingshot", "ampere", ""}},
+		{"mi300x", 1, System{"xGMI", "none", "cdna3", ""}},
+		{"mi355x", 1, System{"xGMI", "none", "cdna4", ""}},
+		{"frontier", 4, System{"xGMI", "slingshot", "cdna2", ""}},
+		{"l40s-4", 1, System{"PCIe", "none", "ada", ""}},
 		{"ring:8", 1, System{}},
 		{"mesh:4x4@50GB/s", 1, System{}},
 	} {
@@ -31,65 +39,138 @@ func TestSystemOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := SystemOf(top); got != tc.want {
+		got := SystemOf(top)
+		constants[fmt.Sprintf("%d %s", tc.nodes, tc.topology)] = got.Constants
+		if got.Constants = ""; got != tc.want {
 			t.Errorf("%d of %s: %v, want %v", tc.nodes, tc.topology, got, tc.want)
+		}
+	}
+	if constants["1 dgx-h100"] != constants["1 dgx-h200"] {
+		t.Errorf("%s, and an H200's %s: want the same", constants["1 dgx-h100"], constants["1 dgx-h200"])
+	}
+	for _, other := range []string{"1 dgx-a100", "2 dgx-a100", "1 mi300x"} {
+		if constants[other] == constants["1 dgx-h100"] || constants[other] == constants["1 mi355x"] {
+			t.Errorf("%s has another's constants: %s", other, constants[other])
 		}
 	}
 }
 
 func TestZones(t *testing.T) {
-	one, several := System{"NVLink", "none"}, System{"NVLink", "slingshot"}
+	one, several := System{"NVLink", "none", "hopper", ""}, System{"NVLink", "slingshot", "ampere", ""}
+	ring := Call{Clock: Instructions, Protocol: "LL"}
 	for _, tc := range []struct {
 		system     System
+		call       Call
 		collective string
 		bytes      int64
 		want       string // zones by ;
 	}{
-		{one, "allreduce", 65535, "library, NVLink, one node, allreduce, below 64K; library, any system, one node, any collective, below 64K"},
-		{one, "reducescatter", 65536, "library, NVLink, one node, allgather, reducescatter, 64K to 1M; library, any system, one node, any collective, 64K to 1M"},
-		{several, "alltoall", 16<<20 - 1, "library, NVLink, slingshot, alltoall, 1M to 16M; library, any system, several nodes, any collective, 1M to 16M"},
-		{one, "broadcast", 16 << 20, "library, NVLink, one node, broadcast, reduce, from 16M; library, any system, one node, any collective, from 16M"},
-		{one, "alltonext", 1024, ""},
-		{System{}, "allreduce", 1024, ""},
+		{one, ring, "allreduce", 65535, "NVLink, one node, hopper, LL, allreduce, below 64K; NVLink, one node, LL, allreduce, below 64K; NVLink, one node, send, receive, reduce, below 64K; one node, below 64K"},
+		{one, Call{Clock: Instructions, Protocol: "LL", UpAndDown: true}, "allreduce", 65536, "NVLink, one node, hopper, LL, allreduce up and down, 64K to 1M; NVLink, one node, LL, allreduce up and down, 64K to 1M; NVLink, one node, send, receive, reduce, 64K to 1M; one node, 64K to 1M"},
+		{several, ring, "alltoall", 16<<20 - 1, "NVLink, slingshot, ampere, LL, alltoall, 1M to 16M; NVLink, slingshot, LL, alltoall, 1M to 16M; NVLink, slingshot, send, receive, 1M to 16M; several nodes, 1M to 16M"},
+		{one, Call{Clock: "nvls", Protocol: "Simple"}, "allreduce", 16 << 20, "the library's nvls, NVLink, one node, hopper, Simple, allreduce, from 16M; the library's nvls, NVLink, one node, Simple, allreduce, from 16M; the library's nvls, NVLink, one node, send, receive, reduce, from 16M; the library's nvls, one node, from 16M"},
+		{one, ring, "alltonext", 1024, "NVLink, one node, send, receive, below 64K; one node, below 64K"},
+		{System{}, ring, "allreduce", 1024, ""},
 	} {
+		tc.call.Collective, tc.call.Bytes = tc.collective, tc.bytes
+		zones := tc.system.Zones(tc.call)
 		var names []string
-		for _, z := range tc.system.Zones(Library, tc.collective, tc.bytes) {
+		for _, z := range zones {
 			names = append(names, z.String())
 		}
 		if got := strings.Join(names, "; "); got != tc.want {
-			t.Errorf("%s of %d on %v: %s, want %s", tc.collective, tc.bytes, tc.system, got, tc.want)
+			t.Errorf("%s of %d on %v:\n%s, want\n%s", tc.collective, tc.bytes, tc.system, got, tc.want)
 		}
 	}
 }
 
-// What the shipped rows support: NVLS and rings, but neither NVLS over nodes nor PAT; and
-// RCCL's all-pairs files as programs are.
+// What the shipped rows support: programs and the library's rings and NVLS, on one node and rings on
+// several, but neither NVLS over nodes nor PAT, nor machines that are like none.
 func TestModel(t *testing.T) {
-	one, several := System{"NVLink", "none"}, System{"NVLink", "infiniband"}
 	for _, tc := range []struct {
-		system           System
-		ran, kind, lacks string
+		topology string
+		nodes    int
+		library  string // empty: a program with Simple
+		lacks    string
 	}{
-		{one, Library, "nvls", ""},
-		{one, Library, "ring", ""},
-		{one, Library, "all-pairs", ""},
-		{one, Library, "hierarchical", "the library's hierarchical"},
-		{several, Library, "ring", ""},
-		{several, Library, "nvls", "the library's nvls over nodes"},
-		{several, Library, "pat", "the library's pat over nodes"},
-		{one, Program, "all-pairs", ""},
-		{one, Program, "nvls", "programs of nvls"},
-		{several, Program, "ring", "program, NVLink, infiniband, allreduce, from 16M"},
-		{System{}, Library, "ring", "systems such as machine"},
+		{"dgx-a100", 1, "", ""},
+		{"dgx-a100", 1, "ring ×24 Simple", ""},
+		{"dgx-a100", 4, "", ""},
+		{"dgx-h100", 1, "nvls Simple", ""},
+		{"dgx-h100", 4, "nvls Simple", "the library's nvls, NVLink, infiniband, hopper, Simple, allreduce, from 16M"},
+		{"dgx-h100", 4, "pat Simple", "the library's pat, NVLink, infiniband, hopper, Simple, allreduce, from 16M"},
+		{"dgx-h100", 1, "AllReduce_RSxLDMC_AGxSTMC Simple", "the library's AllReduce_RSxLDMC_AGxSTMC, NVLink, one node, hopper, Simple, allreduce, from 16M"},
+		{"ring:8", 1, "", "systems such as machine"},
 	} {
-		m := &Model{Name: "machine", System: tc.system, Table: Shipped()}
-		at := m.Program
-		if tc.ran == Library {
-			at = m.Library
+		top, err := topologies.Resolve(tc.topology, topologies.Options{Nodes: tc.nodes})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if i, lacks := at(tc.kind, "allreduce", 64<<20); lacks != tc.lacks || lacks == "" && !i.Holds(1) {
-			t.Errorf("%s of %s on %v: %v, lacks %q, want %q", tc.kind, tc.ran, tc.system, i, lacks, tc.lacks)
+		m := &Model{Name: "machine", System: SystemOf(top), Table: Shipped()}
+		i, lacks := m.Program(Call{Protocol: "Simple", Collective: "allreduce", Bytes: 64 << 20})
+		if tc.library != "" {
+			i, lacks = m.Library(tc.library, "allreduce", 64<<20)
 		}
+		if lacks != tc.lacks || lacks == "" && !i.Holds(1) {
+			t.Errorf("%s on %d of %s: %v, lacks %q, want %q", tc.library, tc.nodes, tc.topology, i, lacks, tc.lacks)
+		}
+	}
+}
+
+// A system whose constants no row was measured with has wider intervals, and none where they would
+// say too little; so has a zone that does not hold its rows.
+func TestUnmeasured(t *testing.T) {
+	s := System{"NVLink", "none", "hopper", "known"}
+	call := Call{Clock: Instructions, Protocol: "LL", Collective: "allreduce", Bytes: 1 << 20}
+	table := &Table{Constants: []string{"known"}}
+	set := func(e Entry) {
+		e.Zone = s.Zones(call)[0]
+		table.Entries = []Entry{e}
+	}
+	look := func(s System) (Interval, string) { return (&Model{"machine", s, table, nil}).Program(call) }
+	other := s
+	other.Constants = "other"
+	set(Entry{Interval: Interval{0.8, 1, 1.25}, Rows: 30, Held: 0.8})
+	if i, lacks := look(s); lacks != "" || i != (Interval{0.8, 1, 1.25}) {
+		t.Errorf("%v, lacks %q", i, lacks)
+	}
+	if i, lacks := look(other); lacks != "" || math.Abs(i.High-math.Pow(1.25, Unmeasured)) > 1e-12 {
+		t.Errorf("unmeasured: %v, lacks %q", i, lacks)
+	}
+	set(Entry{Interval: Interval{0.7, 1, 1.35}, Rows: 30, Held: 0.8})
+	if _, lacks := look(other); lacks != "systems such as machine, whose constants no measurement tells" {
+		t.Errorf("lacks %q", lacks)
+	}
+	set(Entry{Interval: Interval{0.8, 1, 1.25}, Rows: 30, Held: 0.7})
+	if _, lacks := look(s); lacks != "NVLink, one node, hopper, LL, allreduce, 1M to 16M: of 30 rows, the machine of each left out, 70 % lie inside" {
+		t.Errorf("lacks %q", lacks)
+	}
+	set(Entry{Interval: Interval{0.5, 1, 1.25}, Rows: 30, Held: 0.8})
+	if _, lacks := look(s); lacks != "NVLink, one node, hopper, LL, allreduce, 1M to 16M: measured times are 0.50 to 1.25 of simulated ones" {
+		t.Errorf("lacks %q", lacks)
+	}
+}
+
+// Trees have sums and results go different ways, rings do not.
+func TestUpAndDown(t *testing.T) {
+	up := func(steps ...ir.Op) ir.GPU {
+		var g ir.GPU
+		for _, op := range steps {
+			g.Threadblocks = append(g.Threadblocks, ir.Threadblock{Steps: []ir.Step{{Op: op}}})
+		}
+		return g
+	}
+	tree := &ir.Program{Collective: collective.Spec{Name: "allreduce", Ranks: 3, Chunks: 1},
+		GPUs: []ir.GPU{up(ir.Send, ir.Recv), up(ir.RecvReduceSend, ir.RecvCopySend), up(ir.RecvReduceCopySend)}}
+	if !UpAndDown(tree) {
+		t.Error("a chain's sums and results are not told apart")
+	}
+	if UpAndDown(irtest.Ring(4, 1, 0, true)) {
+		t.Error("a ring is up and down")
+	}
+	tree.Collective.Name = "reduce"
+	if UpAndDown(tree) {
+		t.Error("a reduction has results on their way")
 	}
 }
 
@@ -125,10 +206,10 @@ func TestTableForm(t *testing.T) {
 	if out.String() != shipped {
 		t.Errorf("zones.csv is not as Write writes it:\n%s", &out)
 	}
-	if len(Shipped().Entries) == 0 || len(Shipped().Kinds) == 0 {
+	if len(Shipped().Entries) == 0 || len(Shipped().Constants) == 0 {
 		t.Error("no zone or nothing measured is shipped")
 	}
-	line := "library,NVLink,none,allreduce,below 64K,3,9,0.5,1,2\n"
+	line := "instructions,NVLink,none,hopper,LL,allreduce,below 64K,3,9,0.9,0.5,1,2\n"
 	for _, tc := range []struct{ text, want string }{
 		{"", "want a line of names"},
 		{strings.Join(head, ",") + "\n" + strings.Replace(line, "0.5", "5", 1), "low ≤ median ≤ high"},
@@ -144,7 +225,7 @@ func TestTableForm(t *testing.T) {
 
 // What Read accepts it reads again as Write writes it.
 func FuzzRead(f *testing.F) {
-	f.Add(kindsHead + "library, one node: chain ring\n" + strings.Join(head, ",") + "\nlibrary,NVLink,none,allreduce,below 64K,3,9,0.5,1,2\n")
+	f.Add(constantsHead + "hopper, NVLink of 25 GB/s, 0123abcd\n" + strings.Join(head, ",") + "\ninstructions,NVLink,none,hopper,LL,allreduce,below 64K,3,9,0.9,0.5,1,2\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		table, err := Read(strings.NewReader(text))
 		if err != nil {
@@ -155,7 +236,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		again, err := Read(&out)
-		if err != nil || len(again.Entries) != len(table.Entries) || len(again.Kinds) != len(table.Kinds) {
+		if err != nil || len(again.Entries) != len(table.Entries) || len(again.Constants) != len(table.Constants) {
 			t.Fatalf("%q: %v", text, err)
 		}
 	})

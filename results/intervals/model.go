@@ -1,48 +1,72 @@
 package intervals
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // Model says how far the times simulated on one system may be off.
 type Model struct {
 	Name   string // the system's
-	System System // zero: of no kind that was measured
+	System System // zero: like no machine
 	Table  *Table
+	// UpAndDown is that of a program by its hash; nil: not known.
+	UpAndDown func(hash string) bool
 }
 
-// Program returns the interval of the time of a program of a family at a size, or, in words,
-// what nothing measured supports.
-func (m *Model) Program(family, collective string, bytes int64) (i Interval, lacks string) {
-	return m.at(Program, family, collective, bytes)
-}
-
-// Library returns the same of an algorithm of the vendor's library. One that was measured
-// as a program alone has a program's: RCCL's files are programs.
-func (m *Model) Library(algorithm, collective string, bytes int64) (i Interval, lacks string) {
-	if i, lacks = m.at(Library, algorithm, collective, bytes); lacks != "" {
-		if program, none := m.at(Program, algorithm, collective, bytes); none == "" {
-			return program, ""
-		}
-	}
+// Program returns the interval of the time of a call that a program makes, or, in words, what
+// nothing measured supports.
+func (m *Model) Program(c Call) (i Interval, lacks string) {
+	c.Clock = Instructions
+	_, i, lacks = m.Look(c)
 	return i, lacks
 }
 
-func (m *Model) at(ran, kind, collective string, bytes int64) (i Interval, lacks string) {
-	zones := m.System.Zones(ran, collective, bytes)
-	e, _, ok := m.Table.At(zones)
-	switch {
-	case m.System == System{}:
-		return i, "systems such as " + m.Name
-	case zones == nil:
-		return i, collective
-	case !ok:
-		return i, zones[0].String()
-	case !m.Table.Measured(zones[0], kind):
-		lacks = "programs of " + kind
-		if ran == Library {
-			lacks = "the library's " + kind
+// Library returns the same of a call that the vendor's library makes, by the name of its time.
+func (m *Model) Library(name, collective string, bytes int64) (i Interval, lacks string) {
+	_, i, lacks = m.Look(LibraryCall(name, collective, bytes))
+	return i, lacks
+}
+
+// LibraryCall is a call of the library by the name of its time: ring ×24 LL of a program, nvls
+// Simple of a closed form.
+func LibraryCall(name, collective string, bytes int64) Call {
+	c := Call{Clock: Instructions, Collective: collective, Bytes: bytes}
+	words := strings.Fields(strings.ReplaceAll(name, ",", " "))
+	for _, word := range words {
+		if slices.Contains([]string{"LL", "LL128", "Simple"}, word) {
+			c.Protocol = word
 		}
-		if !zones[0].oneNode() {
-			lacks += " over nodes"
-		}
-		return i, lacks
 	}
-	return e.Interval, ""
+	if len(words) > 0 {
+		c.UpAndDown = words[0] == "double-binary-tree" && collective == "allreduce"
+		if !strings.Contains(name, "×") {
+			c.Clock = words[0]
+		}
+	}
+	return c
+}
+
+// Look returns the interval of a call's time, and the entry that it follows from; lacks says what
+// nothing measured supports. The entry is that of the narrowest zone that rows were measured of.
+func (m *Model) Look(c Call) (e Entry, i Interval, lacks string) {
+	zones := m.System.Zones(c)
+	if len(zones) == 0 {
+		return e, i, "systems such as " + m.Name
+	}
+	e, _, ok := m.Table.At(zones)
+	if !ok {
+		return e, i, zones[0].String()
+	}
+	if why := e.unsupported(); why != "" {
+		return e, i, e.Zone.String() + why
+	}
+	i = e.Interval
+	if !m.Table.Measured(m.System) {
+		if i = i.Wider(Unmeasured); e.tooWide(i) {
+			return e, i, fmt.Sprintf("systems such as %s, whose constants no measurement tells", m.Name)
+		}
+	}
+	return e, i, ""
 }

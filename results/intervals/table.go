@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -27,41 +26,42 @@ var Shipped = sync.OnceValue(func() *Table {
 	return t
 })
 
-// CompareZones orders zones: libraries first, one node before several, sizes rising.
+// CompareZones orders zones: one node before several, what is told apart before what is not, sizes
+// rising.
 func CompareZones(a, b Zone) int {
-	place := func(s string) int { return slices.Index(Bands(), s) }
-	several := func(z Zone) int {
-		if z.oneNode() {
-			return 0
-		}
-		return 1
-	}
 	wide := func(s string) int {
 		if s == Any {
 			return 1
 		}
 		return 0
 	}
+	text := func(a, b string) int { return cmp.Or(cmp.Compare(wide(a), wide(b)), cmp.Compare(a, b)) }
+	several := func(z Zone) int {
+		if z.oneNode() {
+			return 0
+		}
+		return 1
+	}
 	return cmp.Or(
-		cmp.Compare(a.Ran, b.Ran), cmp.Compare(several(a), several(b)),
-		cmp.Compare(wide(a.System), wide(b.System)), cmp.Compare(a.System, b.System),
-		cmp.Compare(wide(a.Network), wide(b.Network)), cmp.Compare(a.Network, b.Network),
-		cmp.Compare(wide(a.Collective), wide(b.Collective)), cmp.Compare(a.Collective, b.Collective),
-		cmp.Compare(place(a.Sizes), place(b.Sizes)),
+		cmp.Compare(a.Clock, b.Clock), cmp.Compare(several(a), several(b)), text(a.Link, b.Link), text(a.Network, b.Network),
+		text(a.Protocol, b.Protocol), text(a.Work, b.Work), text(a.Arch, b.Arch), cmp.Compare(bandAt(a.Sizes), bandAt(b.Sizes)),
 	)
 }
 
-var head = []string{"ran", "system", "network", "collective", "sizes", "sets", "rows", "low", "median", "high"}
+var head = []string{"clock", "link", "network", "arch", "protocol", "work", "sizes", "machines", "rows", "held", "low", "median", "high"}
 
-// kindsHead begins the lines of Kinds: one a place.
-const kindsHead = "# measured: "
+// texts is how many of the columns name the zone.
+const texts = 7
+
+// constantsHead begins the lines of Constants.
+const constantsHead = "# measured: "
 
 // Write prints a table as Read reads it, with ratios to four digits.
 func (t *Table) Write(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("# Intervals of measured ÷ simulated time, by zone. make accuracy UPDATE=1 writes them.\n")
-	for _, place := range slices.Sorted(maps.Keys(t.Kinds)) {
-		fmt.Fprintf(&b, "%s%s: %s\n", kindsHead, place, strings.Join(t.Kinds[place], " "))
+	for _, constants := range t.Constants {
+		fmt.Fprintf(&b, "%s%s\n", constantsHead, constants)
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (t *Table) Write(w io.Writer) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{head}
 	for _, e := range t.Entries {
-		line := []string{e.Ran, e.System, e.Network, e.Collective, e.Sizes, strconv.Itoa(e.Sets), strconv.Itoa(e.Rows)}
+		line := []string{e.Clock, e.Link, e.Network, e.Arch, e.Protocol, e.Work, e.Sizes, strconv.Itoa(e.Machines), strconv.Itoa(e.Rows), strconv.FormatFloat(e.Held, 'f', 2, 64)}
 		for _, v := range []float64{e.Low, e.Median, e.High} {
 			line = append(line, strconv.FormatFloat(v, 'g', 4, 64))
 		}
@@ -84,11 +84,10 @@ func Read(r io.Reader) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Kinds: map[string][]string{}}
+	t := &Table{}
 	for line := range strings.Lines(string(text)) {
-		if kinds, ok := strings.CutPrefix(line, kindsHead); ok {
-			place, names, _ := strings.Cut(kinds, ":")
-			t.Kinds[place] = strings.Fields(names)
+		if constants, ok := strings.CutPrefix(line, constantsHead); ok {
+			t.Constants = append(t.Constants, strings.TrimRight(constants, "\r\n"))
 		}
 	}
 	in := csv.NewReader(strings.NewReader(string(text)))
@@ -101,16 +100,17 @@ func Read(r io.Reader) (*Table, error) {
 		return nil, fmt.Errorf("want a line of names: %s", strings.Join(head, ","))
 	}
 	for i, row := range rows[1:] {
-		e := Entry{Zone: Zone{row[0], row[1], row[2], row[3], row[4]}}
-		numbers := make([]float64, len(row)-5)
-		for j, text := range row[5:] {
-			if numbers[j], err = strconv.ParseFloat(text, 64); err != nil || !(numbers[j] > 0) || math.IsInf(numbers[j], 1) {
-				return nil, fmt.Errorf("row %d: %s %q: want a number above 0", i+1, head[5+j], text)
+		e := Entry{Zone: Zone{row[0], row[1], row[2], row[3], row[4], row[5], row[6]}}
+		numbers := make([]float64, len(row)-texts)
+		for j, text := range row[texts:] {
+			if numbers[j], err = strconv.ParseFloat(text, 64); err != nil || !(numbers[j] >= 0) || math.IsInf(numbers[j], 1) {
+				return nil, fmt.Errorf("row %d: %s %q: want a number of at least 0", i+1, head[texts+j], text)
 			}
 		}
-		e.Sets, e.Rows, e.Interval = int(numbers[0]), int(numbers[1]), Interval{numbers[2], numbers[3], numbers[4]}
-		if e.Ran != Library && e.Ran != Program || !slices.Contains(Bands(), e.Sizes) || e.Low > e.Median || e.Median > e.High {
-			return nil, fmt.Errorf("row %d: want library or program, a band of sizes, and low ≤ median ≤ high", i+1)
+		e.Machines, e.Rows, e.Held = int(numbers[0]), int(numbers[1]), numbers[2]
+		e.Interval = Interval{numbers[3], numbers[4], numbers[5]}
+		if !slices.Contains(Bands(), e.Sizes) || !(e.Low > 0) || e.Low > e.Median || e.Median > e.High {
+			return nil, fmt.Errorf("row %d: want a band of sizes, and 0 < low ≤ median ≤ high", i+1)
 		}
 		t.Entries = append(t.Entries, e)
 	}

@@ -4,28 +4,30 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/internal/lists"
-	"github.com/colltune/colltune/topologies"
 )
 
 // Any is a part of a wider zone that is not told apart.
 const Any = "any"
 
-// What ran.
-const (
-	Library = "library" // the vendor's, as it chooses
-	Program = "program"
-)
+// Instructions is the clock of times that the simulator gives to a program's instructions, the
+// library's own or another's. Times of the library by a closed form have its algorithm as their
+// clock: nvls, pat.
+const Instructions = "instructions"
 
-// Zone is what measured rows are alike in.
+// Zone is what measured rows are alike in, by what makes a simulated time wrong. Any stands for
+// a part that is not told apart.
 type Zone struct {
-	Ran        string // Library or Program
-	System     string // NVLink, xGMI or PCIe: what joins the GPUs of a node; Any
-	Network    string // what joins nodes: infiniband, slingshot, …; none: one node; Any: several
-	Collective string // collectives that share a pattern, joined by a comma; Any
-	Sizes      string // one of Bands
+	Clock    string // Instructions, or the library's algorithm
+	Link     string // NVLink, xGMI or PCIe: what joins the GPUs of a node
+	Network  string // what joins nodes: infiniband, slingshot, …; none: one node; Any: several
+	Arch     string // the generation of the GPUs: hopper
+	Protocol string // LL, LL128 or Simple
+	Work     string // collectives that share a pattern, joined by a comma, or the primitives of them
+	Sizes    string // one of Bands
 }
 
-// String names a zone: library, NVLink, one node, allreduce, from 16M.
+// String names a zone: NVLink, one node, hopper, Simple, allreduce, from 16M. A part that is not
+// told apart is left out.
 func (z Zone) String() string {
 	network := z.Network
 	switch {
@@ -34,16 +36,19 @@ func (z Zone) String() string {
 	case network == Any:
 		network = "several nodes"
 	}
-	of := z.System
-	if of == Any {
-		of = "any system"
+	var parts []string
+	if z.Clock != Instructions {
+		parts = append(parts, "the library's "+z.Clock)
 	}
-	collective := z.Collective
-	if collective == Any {
-		collective = "any collective"
+	for _, part := range []string{z.Link, network, z.Arch, z.Protocol, z.Work, z.Sizes} {
+		if part != Any {
+			parts = append(parts, part)
+		}
 	}
-	return strings.Join([]string{z.Ran, of, network, collective, z.Sizes}, ", ")
+	return strings.Join(parts, ", ")
 }
+
+func (z Zone) oneNode() bool { return z.Network == oneNode }
 
 const oneNode = "none"
 
@@ -62,9 +67,22 @@ var bands = []zoneBand{
 // lastBand has no end.
 const lastBand = "from 16M"
 
+// large reports whether the sizes are of 1 MiB and more.
+func (z Zone) large() bool { return z.Sizes == bands[2].name || z.Sizes == lastBand }
+
 // Bands lists the bands of sizes, rising.
 func Bands() []string {
 	return append(lists.Map(bands, func(b zoneBand) string { return b.name }), lastBand)
+}
+
+// bandAt is where a band is in Bands.
+func bandAt(name string) int {
+	for i, b := range bands {
+		if b.name == name {
+			return i
+		}
+	}
+	return len(bands)
 }
 
 // BandOf returns the band of a size in bytes.
@@ -77,79 +95,57 @@ func BandOf(bytes int64) string {
 	return lastBand
 }
 
-// groups are collectives whose messages follow one pattern.
-var groups = map[string]string{
+// Call is what ran, for zones.
+type Call struct {
+	Clock      string
+	Protocol   string
+	Collective string
+	// UpAndDown says that an all-reduce's sums and its results go different ways, as in trees.
+	UpAndDown bool
+	Bytes     int64
+}
+
+// upAndDown is the Work of such all-reduces.
+const upAndDown = "allreduce up and down"
+
+// work are the collectives whose messages follow one pattern.
+var work = map[string]string{
 	"allreduce": "allreduce",
 	"allgather": "allgather, reducescatter", "reducescatter": "allgather, reducescatter",
 	"broadcast": "broadcast, reduce", "reduce": "broadcast, reduce",
 	"alltoall": "alltoall",
 }
 
-// System is the kind of a system, for zones. The zero value is of no kind that was
-// measured.
-type System struct{ Kind, Network string }
-
-// networks are the networks told apart, as topologies name them.
-var networks = []string{"infiniband", "slingshot"}
-
-// SystemOf returns the kind of a topology. A generated one has none: no machine is like
-// it.
-func SystemOf(t *topologies.Topology) System {
-	if strings.Contains(t.Name, ":") {
-		return System{}
+// primitives are those that a collective is made of.
+func primitives(collective string) string {
+	switch collective {
+	case "allreduce", "reducescatter", "reduce":
+		return "send, receive, reduce"
 	}
-	s := System{Network: oneNode}
-	fastest := topologies.Net
-	for _, e := range t.Edges {
-		if e.Kind < fastest { // NVLink, XGMI, PCIe
-			fastest = e.Kind
-		}
-	}
-	switch fastest {
-	case topologies.NVLink:
-		s.Kind = "NVLink"
-	case topologies.XGMI:
-		s.Kind = "xGMI"
-	case topologies.PCIe:
-		s.Kind = "PCIe"
-	default:
-		return System{}
-	}
-	if t.Nodes > 1 {
-		s.Network = "other"
-		for _, v := range t.Vertices {
-			for _, n := range networks {
-				if v.Kind == topologies.Fabric && strings.Contains(strings.ToLower(v.Name), n) {
-					s.Network = n
-				}
-			}
-		}
-	}
-	return s
+	return "send, receive"
 }
 
-// Zones returns the zones of a call, each wider than the one before: its own, and that of
-// the same size with any collective on any system. Systems and collectives that nothing
-// measured is like have none.
-func (s System) Zones(ran, collective string, bytes int64) []Zone {
-	group, known := groups[collective]
-	if s.Kind == "" || !known {
+// Zones returns the zones of a call, each wider than the one before: its own, of collectives of
+// its pattern alone; any generation's; any protocol's and collective's of the same primitives; and
+// what the sizes alone tell on any system. Systems that no machine is like have none.
+func (s System) Zones(c Call) (all []Zone) {
+	if s.Link == "" {
 		return nil
 	}
-	own := Zone{ran, s.Kind, s.Network, group, BandOf(bytes)}
-	wide := Zone{ran, Any, Any, Any, own.Sizes}
-	if own.oneNode() {
-		wide.Network = own.Network
+	z := Zone{c.Clock, s.Link, s.Network, s.Arch, c.Protocol, work[c.Collective], BandOf(c.Bytes)}
+	if c.UpAndDown {
+		z.Work = upAndDown
 	}
-	return []Zone{own, wide}
-}
-
-func (z Zone) oneNode() bool { return z.Network == oneNode }
-
-// Place is where a zone's kinds count: the same algorithm over nodes is another one.
-func (z Zone) Place() string {
-	if z.oneNode() {
-		return z.Ran + ", one node"
+	if z.Work != "" {
+		all = append(all, z)
+		z.Arch = Any
+		all = append(all, z)
 	}
-	return z.Ran + ", several nodes"
+	z.Arch, z.Protocol, z.Work = Any, Any, primitives(c.Collective)
+	all = append(all, z)
+	z.Link, z.Work = Any, Any
+	if !z.oneNode() {
+		z.Network = Any
+	}
+	return append(all, z)
 }

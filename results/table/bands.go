@@ -12,9 +12,20 @@ import (
 )
 
 // modelOf returns the model of a simulated campaign. A system that cannot be read again is
-// of no kind that was measured.
-func modelOf(plan results.Plan) *intervals.Model {
+// like no machine; a program that cannot is taken for one whose sums and results go one way.
+func modelOf(c *results.Campaign) *intervals.Model {
+	plan := c.Plan()
 	m := &intervals.Model{Name: plan.Topology.Name, Table: intervals.Shipped()}
+	known := map[string]bool{}
+	m.UpAndDown = func(hash string) bool {
+		up, ok := known[hash]
+		if !ok && plan.Collective == "allreduce" {
+			p, err := c.Program(hash)
+			up = err == nil && intervals.UpAndDown(p)
+			known[hash] = up
+		}
+		return up
+	}
 	// Two nodes have the same network as many, and take less time to lay out, but a file
 	// may cable a given number of them.
 	for _, nodes := range []int{min(plan.Topology.Nodes, 2), plan.Topology.Nodes} {
@@ -39,11 +50,8 @@ func (r *Row) addBands(m *intervals.Model) {
 		}
 		return
 	}
-	family := r.Algorithm
-	if r.Source != "template" {
-		family = r.Source + " " + family
-	}
-	program, lacks := m.Program(family, r.Collective, r.Bytes)
+	program, lacks := m.Program(intervals.Call{Protocol: r.Protocol, Collective: r.Collective, Bytes: r.Bytes,
+		UpAndDown: m.UpAndDown != nil && m.UpAndDown(r.program)})
 	if lacks == "" {
 		band := program.Scale(r.TimeUS)
 		r.TimeBandUS = &band

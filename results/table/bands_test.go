@@ -16,20 +16,28 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// nvlink is a model of one node of NVLink: programs within 10 %, the library within a
-// factor of 2, up to 64K.
+// nvlink is a model of one node of NVLink: programs within 10 %, what the library runs by closed forms
+// within a factor of 2, up to 64K. Half of the rows of all-reduces up and down are outside.
 func nvlink() *intervals.Model {
-	below := func(ran string, i intervals.Interval) intervals.Entry {
-		return intervals.Entry{Zone: intervals.Zone{Ran: ran, System: "NVLink", Network: "none", Collective: "allreduce", Sizes: "below 64K"}, Interval: i, Sets: 3, Rows: 9}
+	system := intervals.System{Link: "NVLink", Network: "none", Arch: "hopper"}
+	m := &intervals.Model{Name: "two", System: system, Table: &intervals.Table{Constants: []string{""}},
+		UpAndDown: func(hash string) bool { return hash == "tree" }}
+	for _, of := range []struct {
+		clock string
+		i     intervals.Interval
+	}{
+		{intervals.Instructions, intervals.Interval{Low: 0.9, Median: 1, High: 1.1}},
+		{"measured", intervals.Interval{Low: 0.5, Median: 1, High: 2}},
+		{"nccl", intervals.Interval{Low: 0.5, Median: 1, High: 2}},
+		{"ring", intervals.Interval{Low: 0.5, Median: 1, High: 2}},
+	} {
+		zones := system.Zones(intervals.Call{Clock: of.clock, Collective: "allreduce", Bytes: 1024})
+		m.Table.Entries = append(m.Table.Entries, intervals.Entry{Zone: zones[2], Interval: of.i, Machines: 3, Rows: 9})
 	}
-	return &intervals.Model{
-		Name:   "two",
-		System: intervals.System{Kind: "NVLink", Network: "none"},
-		Table: &intervals.Table{Kinds: map[string][]string{"library, one node": {"measured", "nccl", "ring"}, "program, one node": {"ring"}}, Entries: []intervals.Entry{
-			below(intervals.Library, intervals.Interval{Low: 0.5, Median: 1, High: 2}),
-			below(intervals.Program, intervals.Interval{Low: 0.9, Median: 1, High: 1.1}),
-		}},
-	}
+	tree := system.Zones(intervals.Call{Clock: intervals.Instructions, Collective: "allreduce", UpAndDown: true, Bytes: 1024})
+	m.Table.Entries = append(m.Table.Entries, intervals.Entry{Zone: tree[0], Interval: intervals.Interval{Low: 0.5, Median: 1, High: 1.5}, Rows: 30, Held: 0.5})
+	slices.SortFunc(m.Table.Entries, func(a, b intervals.Entry) int { return intervals.CompareZones(a.Zone, b.Zone) })
+	return m
 }
 
 func TestBands(t *testing.T) {
@@ -46,14 +54,13 @@ func TestBands(t *testing.T) {
 		{"within the library's error", "ring", "template", "allreduce", 1024, 1.5, false, Unsure, "", true},
 		{"over measured times", "ring", "template", "allreduce", 1024, 1.5, true, Surely, "", true},
 		{"no baseline", "ring", "template", "allreduce", 1024, 0, false, "", "", true},
-		{"another kind of program", "tree", "template", "allreduce", 1024, 3, false, Unsupported, "programs of tree", false},
-		{"a find", "ring", "synthesised", "allreduce", 1024, 3, false, Unsupported, "programs of synthesised ring", false},
-		{"another size", "ring", "template", "allreduce", 1 << 20, 3, false, Unsupported, "program, NVLink, one node, allreduce, 1M to 16M; library, NVLink, one node, allreduce, 1M to 16M", false},
-		{"another collective", "ring", "template", "alltonext", 1024, 3, false, Unsupported, "alltonext", false},
+		{"a find", "ring", "synthesised", "allreduce", 1024, 3, false, Surely, "", true},
+		{"another size", "ring", "template", "allreduce", 1 << 20, 3, false, Unsupported, "NVLink, one node, hopper, Simple, allreduce, 1M to 16M; the library's ring, NVLink, one node, hopper, Simple, allreduce, 1M to 16M", false},
+		{"other primitives", "ring", "template", "alltonext", 1024, 3, false, Unsupported, "NVLink, one node, send, receive, below 64K; the library's ring, NVLink, one node, send, receive, below 64K", false},
 	} {
-		r := Row{Algorithm: tc.algorithm, Source: tc.source, Collective: tc.collective, Bytes: tc.bytes, TimeUS: 10}
+		r := Row{Algorithm: tc.algorithm, Source: tc.source, Collective: tc.collective, Protocol: "Simple", Bytes: tc.bytes, TimeUS: 10}
 		if tc.speedup > 0 {
-			b := &results.Baseline{Name: "ring", TimeUS: 10 * tc.speedup, Data: results.NoData}
+			b := &results.Baseline{Name: "ring Simple", TimeUS: 10 * tc.speedup, Data: results.NoData}
 			if tc.given {
 				b.Data = results.Checked
 			}
@@ -83,9 +90,9 @@ func TestBands(t *testing.T) {
 // program's time stands.
 func TestBandsOfAnUnmeasuredBaseline(t *testing.T) {
 	r := Row{Algorithm: "ring", Source: "template", Collective: "allreduce", Bytes: 1024, TimeUS: 10}
-	r.standAt(results.Point{Baseline: &results.Baseline{Name: "nvls ×16 Simple", TimeUS: 30, Data: results.NoData}}, nil)
+	r.standAt(results.Point{Baseline: &results.Baseline{Name: "nvls Simple", TimeUS: 30, Data: results.NoData}}, nil)
 	r.addBands(nvlink())
-	if *r.SpeedupVerdict != Unsupported || r.SpeedupBand != nil || r.TimeBandUS == nil || strings.Join(r.lacks, "; ") != "the library's nvls" {
+	if *r.SpeedupVerdict != Unsupported || r.SpeedupBand != nil || r.TimeBandUS == nil || strings.Join(r.lacks, "; ") != "the library's nvls, NVLink, one node, hopper, Simple, allreduce, below 64K" {
 		t.Errorf("verdict %s, lacks %q, time band %v", *r.SpeedupVerdict, r.lacks, r.TimeBandUS)
 	}
 }
@@ -97,7 +104,7 @@ func TestBandsGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	winners.Campaign.Simulated, winners.model = true, nvlink()
-	winners.Rows[2].Algorithm = "tree"
+	winners.Rows[2].program = "tree"
 	for i := range winners.Rows {
 		winners.Rows[i].addBands(winners.model)
 	}
@@ -125,7 +132,7 @@ func TestBandsOfCampaign(t *testing.T) {
 	trial.Data = results.NoData
 	resultstest.Append(t, c, trial)
 	if err := c.SetTally(results.Tally{Finished: true, Enumerated: 1, Tuned: 1, Points: []results.Point{
-		{Bytes: 1024, Placement: "in", Baseline: &results.Baseline{Name: "ring LL", Program: program.Hash(), Protocol: "LL", TileBytes: 32768}},
+		{Bytes: 1024, Placement: "in", Baseline: &results.Baseline{Name: "ring ×1 LL", Program: program.Hash(), Protocol: "LL", TileBytes: 32768}},
 	}}); err != nil {
 		t.Fatal(err)
 	}

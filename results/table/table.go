@@ -162,7 +162,7 @@ func Build(c *results.Campaign) (*Table, error) {
 	t.place = executor.PlaceNote(plan.Topology.Ranks, plan.Topology.Name)
 	named := plan.Registered() != ""
 	if t.Campaign.Simulated && len(trials) > 0 {
-		t.model = modelOf(plan)
+		t.model = modelOf(c)
 	}
 	best := Measurements(trials)
 	if !executor.Deterministic {

@@ -3,7 +3,6 @@ package table
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
@@ -24,8 +23,7 @@ func (s *standing) interval(m *intervals.Model, r *Row) (i intervals.Interval, l
 	if s.KnownEvidence() != results.EvidenceFitted {
 		return intervals.Exact, ""
 	}
-	algorithm, _, _ := strings.Cut(s.Name, " ") // ring of ring ×24 LL
-	return m.Library(algorithm, r.Collective, r.Bytes)
+	return m.Library(s.Name, r.Collective, r.Bytes)
 }
 
 // judge compares the row's simulated time with a standing.

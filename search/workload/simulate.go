@@ -94,9 +94,8 @@ func (v *Vendor) part(k Kind) (*topologies.Topology, error) {
 
 // widen gives a time its interval.
 func (v *Vendor) widen(time *libraries.Time, t *topologies.Topology, name string) {
-	algorithm, _, _ := strings.Cut(name, " ")
 	m := intervals.Model{Name: t.Name, System: intervals.SystemOf(t), Table: intervals.Shipped()}
-	i, lacks := m.Library(algorithm, time.Collective, time.Bytes)
+	i, lacks := m.Library(name, time.Collective, time.Bytes)
 	if lacks == "" {
 		band := i.Scale(time.TimeUS)
 		time.LowUS, time.HighUS = min(band[0], time.TimeUS), max(band[1], time.TimeUS)

@@ -82,7 +82,8 @@ func TestAsShipped(t *testing.T) {
 	for _, u := range unused {
 		t.Errorf("%+v is kept and not used: %s", u.Row, u.Why)
 	}
-	table := Estimate(Residuals(compared))
+	study := NewStudy(compared)
+	table := study.Table()
 	var got, want bytes.Buffer
 	if err := table.Write(&got); err != nil {
 		t.Fatal(err)
@@ -102,7 +103,7 @@ func TestAsShipped(t *testing.T) {
 	}
 	_, page, _ := strings.Cut(string(text), PageBegin)
 	page, _, _ = strings.Cut(page, PageEnd)
-	if line := differsIn(Page(m, compared), page); line != "" {
+	if line := differsIn(Page(m, study), page); line != "" {
 		t.Errorf("docs/reference/simulator-errors.md says otherwise than %s: make accuracy UPDATE=1 writes it", line)
 	}
 }
@@ -113,11 +114,12 @@ func TestEverySize(t *testing.T) {
 	type curve struct {
 		set, collective, version string
 		gpus                     int
+		inPlace                  bool
 	}
 	sizes := map[curve][]int64{}
 	for _, r := range rows {
 		if strings.HasPrefix(r.Set, "libraries/") {
-			c := curve{r.Set, r.Collective, r.Version, r.GPUs}
+			c := curve{r.Set, r.Collective, r.Version, r.GPUs, r.InPlace}
 			sizes[c] = append(sizes[c], r.Bytes)
 		}
 	}
@@ -133,16 +135,23 @@ func TestEverySize(t *testing.T) {
 	}
 }
 
+// rowOf is a compared row of a machine on one node of NVLink, whose simulated time is 10 us.
+func rowOf(machine, collective string, bytes int64, us float64) Compared {
+	return Compared{
+		Row:         Row{Set: machine, Collective: collective, Nodes: 1, GPUs: 8, Bytes: bytes, TimeUS: us},
+		SimulatedUS: 10, Name: "ring ×2 LL", Machine: machine,
+		System: intervals.System{Link: "NVLink", Network: "none", Arch: "hopper", Constants: "hopper"},
+		Call:   intervals.Call{Clock: intervals.Instructions, Protocol: "LL", Collective: collective, Bytes: bytes},
+	}
+}
+
 // A table that was estimated without a size does not hold what is measured there.
 func TestUnheld(t *testing.T) {
 	var all, without []Compared
-	for _, set := range []string{"a", "b", "c", "d"} {
+	for _, machine := range []string{"a", "b", "c", "d"} {
 		for gpus := 2; gpus <= 6; gpus++ {
 			for size := int64(1 << 20); size < 16<<20; size *= 2 {
-				c := Compared{
-					Row:         Row{Set: set, Collective: "alltoall", Nodes: 1, GPUs: gpus, Bytes: size, TimeUS: float64(8 + gpus)},
-					SimulatedUS: 10, Name: "direct ×4 LL", System: intervals.System{Kind: "NVLink", Network: "none"},
-				}
+				c := rowOf(machine, "alltoall", size, float64(8+gpus))
 				if size != 2<<20 {
 					without = append(without, c)
 				} else {
@@ -152,14 +161,14 @@ func TestUnheld(t *testing.T) {
 			}
 		}
 	}
-	if lines := Unheld(all, Estimate(Residuals(all))); len(lines) > 0 {
+	if lines := Unheld(all, NewStudy(all).Table()); len(lines) > 0 {
 		t.Errorf("with the size: %q", lines)
 	}
 	want := []string{
-		"library, NVLink, one node, alltoall, 1M to 16M at 2M: 0 % of 20 rows inside",
-		"library, NVLink, one node, alltoall, 1M to 16M: 75 % of 80 rows inside",
+		"NVLink, one node, hopper, LL, alltoall, 1M to 16M at 2M: 0 % of 20 rows inside",
+		"NVLink, one node, hopper, LL, alltoall, 1M to 16M: 75 % of 80 rows inside",
 	}
-	if lines := Unheld(all, Estimate(Residuals(without))); !slices.Equal(lines, want) {
+	if lines := Unheld(all, NewStudy(without).Table()); !slices.Equal(lines, want) {
 		t.Errorf("without it: %q, want %q", lines, want)
 	}
 }
@@ -182,52 +191,42 @@ func TestLeaderboard(t *testing.T) {
 	}
 	for _, v := range Judge(compared, intervals.Shipped()) {
 		if !v.Inside {
-			t.Errorf("%d bytes: measured %.1f us, simulated %.1f of %s, interval %.2f to %.2f", v.Bytes, v.TimeUS, v.SimulatedUS, v.Name, v.Zone.Low, v.Zone.High)
+			t.Errorf("%d bytes: measured %.1f us, simulated %.1f of %s, interval %.2f to %.2f", v.Bytes, v.TimeUS, v.SimulatedUS, v.Name, v.Interval.Low, v.Interval.High)
 		}
 	}
 }
 
-// TestLeaveOutMachines: data sets of one machine do not judge one another.
-func TestLeaveOutMachines(t *testing.T) {
-	m := &Manifest{Sets: []Set{{Name: "a", Machine: "one"}, {Name: "b", Machine: "one"}, {Name: "c", Machine: "two"}, {Name: "d", Machine: "three"}}}
+// TestLeaveOut: data sets of one machine do not judge one another.
+func TestLeaveOut(t *testing.T) {
 	var all []Compared
 	for _, row := range []struct {
-		set string
-		us  float64
-	}{{"a", 20}, {"b", 20}, {"c", 10}, {"d", 10}} {
-		all = append(all, Compared{
-			Row:         Row{Set: row.set, Collective: "allreduce", Nodes: 1, GPUs: 8, Bytes: 1024, TimeUS: row.us},
-			SimulatedUS: 10, Name: "ring ×2 LL", System: intervals.System{Kind: "NVLink", Network: "none"},
-		})
+		set, machine string
+		us           float64
+	}{{"a", "one", 20}, {"b", "one", 20}, {"c", "two", 10}, {"d", "three", 10}} {
+		c := rowOf(row.machine, "allreduce", 1024, row.us)
+		c.Set = row.set
+		all = append(all, c)
 	}
-	for _, v := range LeaveOut(all) {
-		if !v.Inside || v.Zone.Sets != 3 {
-			t.Errorf("%s without its set: inside %t of %d sets, want inside of 3", v.Set, v.Inside, v.Zone.Sets)
-		}
-	}
-	for i, v := range LeaveOutMachines(m, all) {
-		if inside, sets := i >= 2, []int{2, 2, 3, 3}[i]; v.Inside != inside || v.Zone.Sets != sets {
-			t.Errorf("%s without its machine: inside %t of %d sets, want %t of %d", v.Set, v.Inside, v.Zone.Sets, inside, sets)
+	for i, v := range NewStudy(all).LeaveOut() {
+		if inside, machines := i >= 2, []int{2, 2, 2, 2}[i]; v.Inside != inside || v.Zone.Machines != machines {
+			t.Errorf("%s without its machine: inside %t of %d machines, want %t of %d", v.Set, v.Inside, v.Zone.Machines, inside, machines)
 		}
 	}
 }
 
-// An algorithm that no other data set measured has no interval, though its zone has one.
-func TestLeaveOutAlgorithm(t *testing.T) {
+// What no other machine measured has no interval: a closed form, or the network.
+func TestLeaveOutClock(t *testing.T) {
 	var all []Compared
-	for _, set := range []string{"a", "b", "c", "d"} {
-		name := "ring ×2 LL"
-		if set == "d" {
-			name = "nvls Simple"
+	for _, machine := range []string{"a", "b", "c", "d"} {
+		c := rowOf(machine, "allreduce", 1024, 10)
+		if machine == "d" {
+			c.Call.Clock = "nvls"
 		}
-		all = append(all, Compared{
-			Row:         Row{Set: set, Collective: "allreduce", Nodes: 1, GPUs: 8, Bytes: 1024, TimeUS: 10},
-			SimulatedUS: 10, Name: name, System: intervals.System{Kind: "NVLink", Network: "none"},
-		})
+		all = append(all, c)
 	}
-	for _, v := range LeaveOut(all) {
+	for _, v := range NewStudy(all).LeaveOut() {
 		if v.Supported() != (v.Set != "d") {
-			t.Errorf("%s, %s: supported %t", v.Set, v.Name, v.Supported())
+			t.Errorf("%s: supported %t", v.Set, v.Supported())
 		}
 	}
 }
@@ -241,92 +240,95 @@ func TestCompareStops(t *testing.T) {
 	}
 }
 
-// residuals are rows of some sets in one zone.
-func residuals(sets ...[]float64) (all []Residual) {
-	zones := intervals.System{Kind: "NVLink", Network: "none"}.Zones(intervals.Library, "allreduce", 1024)
-	for i, logs := range sets {
+// rowsOf are rows of some machines in one zone, by the logarithm of measured ÷ simulated.
+func rowsOf(machines ...[]float64) (all []Compared) {
+	for i, logs := range machines {
 		for _, l := range logs {
-			all = append(all, Residual{Set: string(rune('a' + i)), Log: l, Kind: "ring", Zones: zones})
+			all = append(all, rowOf(string(rune('a'+i)), "allreduce", 1024, 10*math.Exp(l)))
 		}
 	}
 	return all
 }
 
+// near reports whether two ratios are the same but for rounding.
+func near(a, b float64) bool { return math.Abs(math.Log(a/b)) < 1e-9 }
+
+// The next machine is as one of those that measured a zone, or as any that measured the next wider.
 func TestEstimate(t *testing.T) {
-	if three := Estimate(residuals([]float64{0}, []float64{1}, []float64{2})); len(three.Entries) != 0 {
-		t.Errorf("%v: want no zone of three data sets", three.Entries)
+	hopper := rowOf("a", "allreduce", 1024, 20)
+	ampere := rowOf("b", "allreduce", 1024, 10)
+	ampere.System.Arch = "ampere"
+	e := estimate([]Compared{hopper, ampere}, "")
+	zones := hopper.System.Zones(hopper.Call)
+	own, _, ok := e.At(zones)
+	if !ok || own.Zone != zones[0] || own.Machines != 1 || own.Rows != 1 || !near(own.Low, 1) || !near(own.High, 2) || !near(own.Median, 2) {
+		t.Errorf("%+v: want 1 to 2, the median as its own machine's", own)
 	}
-	all := residuals([]float64{-0.1}, []float64{0}, []float64{0.1}, []float64{0.4})
-	e, wider, ok := Estimate(all).At(all[0].Zones)
-	want := intervals.Interval{Low: math.Exp(-0.1 - 0.15*0.5), Median: math.Exp(0.05), High: math.Exp(0.4 + 0.15*0.5)}
-	if !ok || wider != 0 || e.Sets != 4 || e.Rows != 4 || math.Abs(e.Low-want.Low)+math.Abs(e.High-want.High)+math.Abs(e.Median-want.Median) > 1e-12 {
-		t.Errorf("%+v: want %v", e, want)
+	other := hopper
+	other.System.Arch = "blackwell"
+	if e, wider, ok := e.At(other.System.Zones(other.Call)); !ok || wider != 1 || e.Arch != intervals.Any || e.Machines != 2 {
+		t.Errorf("%+v %d %t: want the zone of any generation", e, wider, ok)
 	}
-	// Without one set, three say where the fourth may lie.
-	e, _, ok = EstimateWithout(all, func(set string) bool { return set == "d" }).At(all[0].Zones)
-	if !ok || e.Sets != 3 || e.Rows != 3 || math.Abs(math.Log(e.High)-(0.1+0.15*0.2)) > 1e-12 {
-		t.Errorf("%+v: want the three sets that are left", e)
+	guessed := ampere
+	guessed.Guessed, guessed.TimeUS = true, 100
+	if e, _, ok := estimate([]Compared{hopper, guessed}, "").At(zones); !ok || !near(e.High, 2) {
+		t.Errorf("%+v: another generation's constants tell of it", e)
 	}
-	if none := EstimateWithout(all, func(string) bool { return true }); len(none.Entries) != 0 || none.Measured(all[0].Zones[0], "ring") {
-		t.Errorf("%v: want no zone without any set, and nothing measured", none)
-	}
-	if _, _, ok := Estimate(all).At(intervals.System{Kind: "PCIe", Network: "none"}.Zones(intervals.Program, "allreduce", 1024)); ok {
-		t.Error("a program has the library's interval")
-	}
-	if e, wider, ok := Estimate(all).At(intervals.System{Kind: "PCIe", Network: "none"}.Zones(intervals.Library, "alltoall", 1024)); !ok || wider != 1 || e.System != intervals.Any {
-		t.Errorf("%v %d %t: want the zone of any system and collective", e, wider, ok)
-	}
-	over := intervals.System{Kind: "NVLink", Network: "infiniband"}.Zones(intervals.Library, "allreduce", 1024)[0]
-	if table := Estimate(all); !table.Measured(all[0].Zones[0], "ring") || table.Measured(all[0].Zones[0], "nvls") || table.Measured(over, "ring") {
-		t.Errorf("%v: want rings on one node alone", table.Kinds)
+	if none := estimate([]Compared{hopper}, "a"); len(none.Entries) != 0 || len(none.Constants) != 1 {
+		t.Errorf("%v: want no zone without any machine, whose constants are known", none)
 	}
 }
 
-// Intervals hold their median, do not depend on the order of rows, and are at most 1.3
-// times as wide as from the 5th to the 95th percentile; all residuals scaled scale them.
+// Intervals are as wide as it takes to hold rows of a machine that is left out.
+func TestWidths(t *testing.T) {
+	same := rowsOf([]float64{-0.1, 0, 0.1}, []float64{-0.1, 0, 0.1}, []float64{-0.1, 0, 0.1})
+	apart := rowsOf([]float64{-0.1, 0, 0.1}, []float64{-0.1, 0, 0.1}, []float64{-0.1, 0, 0.12})
+	if a, b := NewStudy(same).all, NewStudy(apart).all; a < 1 || b < a {
+		t.Errorf("%g, and %g where machines differ", a, b)
+	}
+}
+
+// Intervals hold their median, do not depend on the order of rows, and are moved as all
+// residuals are.
 func TestEstimateProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// Steps that add without rounding, so that equal ones stay equal.
 		log := rapid.Map(rapid.IntRange(-192, 192), func(n int) float64 { return float64(n) / 64 })
-		logs := rapid.SliceOfN(rapid.SliceOfN(log, 1, 20), 4, 6).Draw(t, "sets")
-		all := residuals(logs...)
-		table := Estimate(all)
+		logs := rapid.SliceOfN(rapid.SliceOfN(log, 1, 20), 2, 6).Draw(t, "machines")
+		all := rowsOf(logs...)
+		table := estimate(all, "")
 		for _, e := range table.Entries {
-			sets := map[string][]float64{}
-			for i, of := range logs {
-				sets[string(rune('a'+i))] = of
-			}
-			low, _, high := spread(sets)
-			if !(e.Low <= e.Median && e.Median <= e.High) || math.Log(e.High/e.Low) > 1.3*(high-low)+1e-9 {
-				t.Fatalf("%+v of %v, which ask %g", e, logs, high-low)
+			if !(e.Low <= e.Median && e.Median <= e.High) || e.Machines != len(logs) {
+				t.Fatalf("%+v of %v", e, logs)
 			}
 		}
 		turned := slices.Clone(all)
 		slices.Reverse(turned)
 		moved := slices.Clone(all)
 		for i := range moved {
-			moved[i].Log += 0.5
+			moved[i].TimeUS *= 2
 		}
-		other, shifted := Estimate(turned), Estimate(moved)
+		other, shifted := estimate(turned, ""), estimate(moved, "")
 		for i, e := range table.Entries {
-			if other.Entries[i] != e {
+			if !near(other.Entries[i].High, e.High) || !near(other.Entries[i].Low, e.Low) {
 				t.Fatalf("%v in another order: %v", e, other.Entries[i])
 			}
-			if got := shifted.Entries[i].High / e.High; math.Abs(got-math.Exp(0.5)) > 1e-9 {
-				t.Fatalf("times half an e-fold longer: interval moves by %g", got)
+			if !near(shifted.Entries[i].High, 2*e.High) {
+				t.Fatalf("twice as long: %v to %v", e, shifted.Entries[i])
 			}
 		}
 	})
 }
 
-// A set with many rows counts no more than one with few.
-func TestSetsWeighTheSame(t *testing.T) {
+// A machine with many rows counts no more than one with few.
+func TestMachinesWeighTheSame(t *testing.T) {
 	many := make([]float64, 100)
 	for i := range many {
 		many[i] = 0.01 * float64(i%5)
 	}
-	e, _, _ := Estimate(residuals(many, []float64{1}, []float64{1}, []float64{1})).At(residuals(many)[0].Zones)
+	all := rowsOf(many, []float64{1}, []float64{1}, []float64{1})
+	e, _, _ := estimate(all, "").At(all[0].System.Zones(all[0].Call))
 	if math.Abs(math.Log(e.Median)-1) > 1e-9 {
-		t.Errorf("median %g: want that of three sets of four", e.Median)
+		t.Errorf("median %g: want that of three machines of four", e.Median)
 	}
 }

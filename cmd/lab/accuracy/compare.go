@@ -33,6 +33,9 @@ type Compared struct {
 	Name        string // of what was simulated: ring ×24 LL
 	Family      string // of the program; empty: the library
 	System      intervals.System
+	Call        intervals.Call
+	Machine     string
+	Guessed     bool // the constants are another generation's
 }
 
 // Unused is a row that was not compared.
@@ -55,6 +58,7 @@ type timed struct {
 	name   string
 	family string
 	system intervals.System
+	call   intervals.Call
 	why    string // not empty: it has no time
 }
 
@@ -119,7 +123,8 @@ func Compare(ctx context.Context, m *Manifest, rows []Row, jobs int) ([]Compared
 			continue
 		}
 		if got := simulated[calls[i]][r.Bytes]; got.why == "" {
-			compared = append(compared, Compared{r, max(got.us+m.Set(r.Set).LateUS[r.Collective], m.Set(r.Set).host(&r)), got.name, got.family, got.system})
+			s := m.Set(r.Set)
+			compared = append(compared, Compared{r, max(got.us+s.LateUS[r.Collective], s.host(&r)), got.name, got.family, got.system, got.call, s.Machine, s.Guessed})
 		} else {
 			unused = append(unused, Unused{r, got.why})
 		}
@@ -228,7 +233,8 @@ func (c call) library(ctx context.Context, p search.Problem, elem int64, times m
 			}
 			us = l.Of(r.TimeUS)
 		}
-		times[l.Bytes] = timed{us: us, name: l.Name, system: intervals.SystemOf(p.Topology)}
+		call := intervals.LibraryCall(l.Name, c.collective, l.Bytes)
+		times[l.Bytes] = timed{us: us, name: l.Name, system: intervals.SystemOf(p.Topology), call: call}
 	}
 	return nil
 }
@@ -281,7 +287,8 @@ func (c call) programs(m *Manifest, p *search.Problem, elem int64, times map[int
 					return err
 				}
 				if known, ok := times[n]; !ok || r.TimeUS < known.us {
-					times[n] = timed{us: r.TimeUS, name: v.String() + " " + proto.String(), family: v.Family, system: intervals.SystemOf(p.Topology)}
+					times[n] = timed{us: r.TimeUS, name: v.String() + " " + proto.String(), family: v.Family, system: intervals.SystemOf(p.Topology),
+						call: intervals.Call{Clock: intervals.Instructions, Protocol: proto.String(), Collective: c.collective, UpAndDown: intervals.UpAndDown(program), Bytes: n}}
 				}
 			}
 		}

@@ -9,103 +9,218 @@ import (
 	"github.com/colltune/colltune/results/intervals"
 )
 
-// minSets is how many data sets must have measured a zone for it to have an interval:
-// with one left out, three are left to differ.
-const minSets = 4
+// What shares of rows whose machine intervals were not made from they hold: of all rows, in the mean
+// over machines, of which one generator of data has measured most rows, and of a zone's.
+const (
+	leastRows     = 0.90
+	leastMachines = 0.85
+	leastOfZone   = 0.80
+	mostWider     = 2. // times, all intervals
+	mostOfZone    = 8. // times, a zone's
+)
 
-// Residual is one measured row.
-type Residual struct {
-	Set   string           // the data set
-	Log   float64          // ln(measured ÷ simulated)
-	Kind  string           // of the program, its family; of the library, its algorithm
-	Zones []intervals.Zone // System.Zones
+// Study is what rows say of how far simulated times may be off.
+type Study struct {
+	rows    []Compared
+	without map[string]*table // without each machine, as wide as the residuals ask
+	whole   *table            // the same of all machines
+	widths
 }
 
-// wider is how many times as wide as its residuals ask an interval is, for what the next
-// data set adds: each end moves out by the same. docs/reference/simulator-errors.md says what others hold.
-const wider = 1.3
-
-// Estimate returns the table of residuals, to be shipped.
-func Estimate(all []Residual) *intervals.Table {
-	return EstimateWithout(all, func(string) bool { return false })
+// widths are how many times as wide as the residuals ask intervals are, for what the next machine
+// adds: all, and some zones' once more, with those narrower ones that have too few rows to tell.
+type widths struct {
+	all   float64
+	zones map[intervals.Zone]float64
 }
 
-// EstimateWithout returns the table without the residuals of some data sets, to judge those
-// by. They count for which zones there are, but not for their intervals, nor for what was
-// measured; a zone that no other data set measured has none.
-func EstimateWithout(all []Residual, without func(set string) bool) *intervals.Table {
-	zones := map[intervals.Zone]map[string][]float64{} // residuals by set
-	t := &intervals.Table{Kinds: map[string][]string{}}
-	for _, r := range all {
-		if len(r.Zones) > 0 && !without(r.Set) && !t.Measured(r.Zones[0], r.Kind) {
-			place := r.Zones[0].Place()
-			t.Kinds[place] = append(t.Kinds[place], r.Kind)
+// NewStudy returns the study of compared rows. Widths are the least, in steps of a twentieth, with
+// which intervals hold what they should of the rows of a machine that is left out.
+func NewStudy(rows []Compared) *Study {
+	s := &Study{rows: rows, without: map[string]*table{}, whole: estimate(rows, "")}
+	for i := range rows {
+		if machine := rows[i].Machine; s.without[machine] == nil {
+			s.without[machine] = estimate(rows, machine)
 		}
-		for _, z := range r.Zones {
-			if zones[z] == nil {
-				zones[z] = map[string][]float64{}
+	}
+	var verdicts []Verdict
+	for twentieths := 20; ; twentieths++ {
+		s.all = float64(twentieths) / 20
+		verdicts = s.LeaveOut()
+		if inside, machines := Shares(verdicts); inside >= leastRows && machines >= leastMachines || s.all >= mostWider {
+			break
+		}
+	}
+	ofZone := map[intervals.Zone][]*Verdict{}
+	for i := range verdicts {
+		if v := &verdicts[i]; v.Supported() {
+			for _, z := range v.zones() {
+				ofZone[z] = append(ofZone[z], v)
 			}
-			zones[z][r.Set] = append(zones[z][r.Set], r.Log)
 		}
 	}
-	for _, kinds := range t.Kinds {
-		slices.Sort(kinds)
+	zones := map[intervals.Zone]float64{}
+	for z, of := range ofZone {
+		for twentieths := 20; len(of) >= intervals.JudgedRows && twentieths <= 20*mostOfZone; twentieths++ {
+			inside, wider := 0, float64(twentieths)/20
+			for _, v := range of {
+				if v.Interval.Wider(wider).Holds(v.TimeUS / v.SimulatedUS) {
+					inside++
+				}
+			}
+			if float64(inside) >= leastOfZone*float64(len(of)) {
+				zones[z] = wider
+				break
+			}
+		}
 	}
-	for z, sets := range zones {
-		if len(sets) < minSets {
+	s.zones = zones
+	return s
+}
+
+// Table returns the table to be shipped.
+func (s *Study) Table() *intervals.Table {
+	t := s.whole.wider(s.widths)
+	held := countZones(s.LeaveOut())
+	for i := range t.Entries {
+		t.Entries[i].Held = held[t.Entries[i].Zone].Share()
+	}
+	return t
+}
+
+// LeaveOut leaves out one machine at a time, whose data sets the manifest calls so, and holds its
+// rows to what the others say.
+func (s *Study) LeaveOut() []Verdict {
+	return judge(s.rows, func(machine string) *intervals.Table { return s.without[machine].wider(s.widths) })
+}
+
+// table is one that is being made.
+type table struct {
+	intervals.Table
+	next map[intervals.Zone]intervals.Zone // the next wider zone of each
+}
+
+// wider returns the table with wider intervals. One that would say too little is no wider than says
+// something, if its residuals are not.
+func (t *table) wider(w widths) *intervals.Table {
+	wide := &intervals.Table{Entries: slices.Clone(t.Entries), Constants: t.Constants}
+	for i := range wide.Entries {
+		e := &wide.Entries[i]
+		once, known, ok := 1., false, true
+		for z := e.Zone; ok && !known; z, ok = t.next[z] {
+			once, known = w.zones[z]
+		}
+		times := w.all * max(once, 1)
+		if most := e.MostWider(); most >= 1 {
+			times = min(times, most)
+		}
+		e.Interval = e.Interval.Wider(times)
+	}
+	return wide
+}
+
+// estimate returns the table of rows, without those of a machine, whose constants stay known.
+func estimate(all []Compared, without string) *table {
+	e := estimator{map[intervals.Zone]map[string][]float64{}, map[intervals.Zone]intervals.Zone{}, map[intervals.Zone][]weighed{}}
+	constants := map[string]bool{}
+	for i := range all {
+		c := &all[i]
+		constants[c.System.Constants] = true
+		if c.Machine == without {
 			continue
 		}
-		maps.DeleteFunc(sets, func(set string, _ []float64) bool { return without(set) })
-		if len(sets) == 0 {
-			continue
+		zones := c.System.Zones(c.Call)
+		for j, z := range zones[1:] {
+			e.wider[zones[j]] = z
 		}
-		rows := 0
-		for _, logs := range sets {
-			rows += len(logs)
+		for _, z := range c.zones() {
+			if e.logs[z] == nil {
+				e.logs[z] = map[string][]float64{}
+			}
+			e.logs[z][c.Machine] = append(e.logs[z][c.Machine], math.Log(c.TimeUS/c.SimulatedUS))
 		}
-		t.Entries = append(t.Entries, intervals.Entry{Zone: z, Interval: intervalOf(sets), Sets: len(sets), Rows: rows})
+	}
+	t := &table{intervals.Table{Constants: slices.Sorted(maps.Keys(constants))}, e.wider}
+	for z, machines := range e.logs {
+		rows := slices.Concat(slices.Collect(maps.Values(machines))...)
+		slices.Sort(rows)
+		from := e.residuals(z)
+		interval := intervals.Interval{
+			Low: math.Exp(min(at(from, 0.05), Percentile(rows, 0.05))), Median: math.Exp(at(from, 0.5)), High: math.Exp(max(at(from, 0.95), Percentile(rows, 0.95))),
+		}
+		t.Entries = append(t.Entries, intervals.Entry{Zone: z, Interval: interval, Machines: len(machines), Rows: len(rows), Held: 1})
 	}
 	slices.SortFunc(t.Entries, func(a, b intervals.Entry) int { return intervals.CompareZones(a.Zone, b.Zone) })
 	return t
 }
 
-// intervalOf returns the interval of residuals by data set.
-func intervalOf(sets map[string][]float64) intervals.Interval {
-	low, median, high := spread(sets)
-	out := (wider - 1) / 2 * (high - low)
-	return intervals.Interval{Low: math.Exp(low - out), Median: math.Exp(median), High: math.Exp(high + out)}
+// zones are those that a row counts for.
+func (c *Compared) zones() []intervals.Zone {
+	all := c.System.Zones(c.Call)
+	if c.Guessed {
+		return all[:min(len(all), 1)]
+	}
+	return all
 }
 
-// spread returns the 5th, 50th and 95th percentile of residuals, in which each data set
-// has the same weight: the next machine is one more set, not one more row.
-func spread(sets map[string][]float64) (low, median, high float64) {
-	type weighed struct{ log, weight float64 }
+// estimator has the residuals of zones by machine, the next wider zone of each, and what it made.
+type estimator struct {
+	logs  map[intervals.Zone]map[string][]float64
+	wider map[intervals.Zone]intervals.Zone
+	made  map[intervals.Zone][]weighed
+}
+
+// weighed is a residual with its weight.
+type weighed struct{ log, weight float64 }
+
+// points are how many residuals a wider zone is cut down to.
+const points = 50
+
+// residuals returns those of the next machine in a zone, sorted, with weights that sum to 1. It is
+// as one of the machines that measured the zone, or as any that measured the next wider one, each as
+// likely as the others, however many rows it has.
+func (e *estimator) residuals(z intervals.Zone) []weighed {
+	if known := e.made[z]; known != nil {
+		return known
+	}
 	var all []weighed
-	for _, logs := range sets {
+	machines := float64(len(e.logs[z]))
+	if next, ok := e.wider[z]; ok {
+		if from := e.residuals(next); len(from) > 0 {
+			machines++
+			for i := range points {
+				all = append(all, weighed{at(from, (float64(i)+0.5)/points), 1. / points / machines})
+			}
+		}
+	}
+	for _, logs := range e.logs[z] {
 		for _, l := range logs {
-			all = append(all, weighed{l, 1 / float64(len(logs)*len(sets))})
+			all = append(all, weighed{l, 1 / float64(len(logs)) / machines})
 		}
 	}
 	// Equal residuals by weight as well, so that sums have one order.
 	slices.SortFunc(all, func(a, b weighed) int { return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.weight, b.weight)) })
-	at := func(p float64) float64 {
-		// A residual stands at the middle of its weight; between two it is interpolated.
-		sum := 0.0
-		for i, w := range all {
-			middle := sum + w.weight/2
-			if middle >= p {
-				if i == 0 {
-					return w.log
-				}
-				before := all[i-1]
-				share := (p - (sum - before.weight/2)) / (middle - (sum - before.weight/2))
-				return before.log + share*(w.log-before.log)
+	e.made[z] = all
+	return all
+}
+
+// at returns the residual below which a share of the weight lies. One stands at the middle of its
+// weight; between two it is interpolated.
+func at(all []weighed, share float64) float64 {
+	sum := 0.0
+	for i, w := range all {
+		middle := sum + w.weight/2
+		if middle >= share {
+			if i == 0 {
+				return w.log
 			}
-			sum += w.weight
+			before := all[i-1]
+			part := (share - (sum - before.weight/2)) / (middle - (sum - before.weight/2))
+			return before.log + part*(w.log-before.log)
 		}
-		return all[len(all)-1].log
+		sum += w.weight
 	}
-	return at(0.05), at(0.5), at(0.95)
+	return all[len(all)-1].log
 }
 
 // Percentile returns the value below which the share p of sorted values lies,

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results/intervals"
@@ -14,80 +13,62 @@ import (
 // Verdict is a compared row against the interval of its zone.
 type Verdict struct {
 	Compared
-	Own    intervals.Zone  // the row's
-	Zone   intervals.Entry // that counts for it; the zero value: none
-	Wider  bool            // that is not the row's own zone, but a wider one
-	Inside bool
+	Own      intervals.Zone     // the row's
+	Zone     intervals.Entry    // of the narrowest zone that was measured; the zero value: none
+	Interval intervals.Interval // that counts for it; the zero value: none
+	Lacks    string             // why none does
+	Inside   bool
 }
 
-// Supported reports whether a zone counts for the row.
-func (v *Verdict) Supported() bool { return v.Zone.Sets > 0 }
+// Supported reports whether an interval counts for the row.
+func (v *Verdict) Supported() bool { return v.Lacks == "" }
 
-// Residuals returns the residuals of compared rows.
-func Residuals(all []Compared) []Residual {
-	out := make([]Residual, len(all))
-	for i, c := range all {
-		ran, kind := intervals.Program, c.Family
-		if kind == "" {
-			ran = intervals.Library
-			kind, _, _ = strings.Cut(c.Name, " ")
-		}
-		out[i] = Residual{Set: c.Set, Kind: kind, Log: math.Log(c.TimeUS / c.SimulatedUS), Zones: c.System.Zones(ran, c.Collective, c.Bytes)}
-	}
-	return out
-}
+// Wider reports whether the interval is not that of the row's own zone, but of a wider one.
+func (v *Verdict) Wider() bool { return v.Supported() && v.Zone.Zone != v.Own }
 
 // Judge holds each row to the interval that a table has for it.
 func Judge(all []Compared, table *intervals.Table) []Verdict {
 	return judge(all, func(string) *intervals.Table { return table })
 }
 
-// LeaveOut leaves out one data set at a time, and holds its rows to what the others say.
-func LeaveOut(all []Compared) []Verdict {
-	return leaveOut(all, func(set string) string { return set })
-}
-
-// LeaveOutMachines is LeaveOut of all data sets of a machine at a time: those that m calls
-// the same.
-func LeaveOutMachines(m *Manifest, all []Compared) []Verdict {
-	return leaveOut(all, func(set string) string { return m.Set(set).Machine })
-}
-
-// leaveOut leaves out the data sets that have one key at a time.
-func leaveOut(all []Compared, key func(set string) string) []Verdict {
-	residuals := Residuals(all)
+// judge holds each row to the table of its machine.
+func judge(all []Compared, of func(machine string) *intervals.Table) []Verdict {
 	tables := map[string]*intervals.Table{}
-	return judge(all, func(set string) *intervals.Table {
-		of := key(set)
-		if tables[of] == nil {
-			tables[of] = EstimateWithout(residuals, func(s string) bool { return key(s) == of })
-		}
-		return tables[of]
-	})
-}
-
-// judge holds each row to the table of its data set.
-func judge(all []Compared, of func(set string) *intervals.Table) []Verdict {
 	out := make([]Verdict, len(all))
-	for i, r := range Residuals(all) {
-		out[i].Compared = all[i]
-		t := of(r.Set)
-		if len(r.Zones) == 0 {
-			continue
+	for i := range all {
+		c := &all[i]
+		if tables[c.Machine] == nil {
+			tables[c.Machine] = of(c.Machine)
 		}
-		if out[i].Own = r.Zones[0]; !t.Measured(out[i].Own, r.Kind) {
-			continue
+		v := &out[i]
+		v.Compared = *c
+		if zones := c.System.Zones(c.Call); len(zones) > 0 {
+			v.Own = zones[0]
 		}
-		if e, wider, ok := t.At(r.Zones); ok {
-			out[i].Zone, out[i].Wider, out[i].Inside = e, wider > 0, e.Holds(math.Exp(r.Log))
+		m := intervals.Model{Name: c.Machine, System: c.System, Table: tables[c.Machine]}
+		if v.Zone, v.Interval, v.Lacks = m.Look(c.Call); v.Supported() {
+			v.Inside = v.Interval.Holds(c.TimeUS / c.SimulatedUS)
 		}
 	}
 	return out
 }
 
-// Unheld lists the zones with intervals of their own, and the sizes in them, whose rows a
-// table does not hold as it should those that it was estimated from: at least 85 % of 20 or
-// more.
+// Shares returns the share of the supported rows that lie inside, and the mean of the machines'.
+func Shares(all []Verdict) (rows, machines float64) {
+	each := CountBy(all, func(v *Verdict) string { return v.Machine })
+	n, sum := 0, 0.
+	total := Count{}
+	for _, c := range each {
+		total.Rows, total.Inside, total.Unsupported = total.Rows+c.Rows, total.Inside+c.Inside, total.Unsupported+c.Unsupported
+		if c.Rows > c.Unsupported {
+			n, sum = n+1, sum+c.Share()
+		}
+	}
+	return total.Share(), sum / float64(max(n, 1))
+}
+
+// Unheld lists the supported zones, and the sizes in them, whose rows a table does not hold as it
+// should those that it was estimated from: at least 90 % of 20 or more of a zone, and half of a size.
 func Unheld(all []Compared, table *intervals.Table) (lines []string) {
 	type part struct {
 		zone  intervals.Zone
@@ -95,14 +76,18 @@ func Unheld(all []Compared, table *intervals.Table) (lines []string) {
 	}
 	var own []Verdict
 	for _, v := range Judge(all, table) {
-		if v.Supported() && !v.Wider {
+		if v.Supported() && !v.Wider() {
 			own = append(own, v)
 		}
 	}
 	parts := CountBy(own, func(v *Verdict) part { return part{v.Own, 0} })
 	maps.Copy(parts, CountBy(own, func(v *Verdict) part { return part{v.Own, v.Bytes} }))
 	for p, c := range parts {
-		if c.Rows < 20 || c.Share() >= 0.85 {
+		least := 0.9
+		if p.bytes > 0 {
+			least = 0.5
+		}
+		if c.Rows < intervals.JudgedRows || c.Share() >= least {
 			continue
 		}
 		at := p.zone.String()
@@ -118,15 +103,39 @@ func Unheld(all []Compared, table *intervals.Table) (lines []string) {
 // Count sums up verdicts.
 type Count struct {
 	Rows, Inside, Wider, Unsupported int
-	MedianError                      float64 // of |measured ÷ simulated - 1|
-	errors                           []float64
+	errors                           []float64 // |measured ÷ simulated - 1|
 }
 
 // Share returns the share of the supported rows that lie inside.
-func (c *Count) Share() float64 { return float64(c.Inside) / float64(max(c.Rows-c.Unsupported, 1)) }
+func (c *Count) Share() float64 {
+	return float64(c.Inside) / float64(max(c.Rows-c.Unsupported, 1))
+}
+
+// MedianError is that of |measured ÷ simulated - 1|.
+func (c *Count) MedianError() float64 {
+	slices.Sort(c.errors)
+	return Percentile(c.errors, 0.5)
+}
 
 // few reports whether there are rows enough, and fewer inside than there should be.
-func (c *Count) few() bool { return c.Rows-c.Unsupported >= 20 && c.Share() < 0.75 }
+func (c *Count) few() bool {
+	return c.Rows-c.Unsupported >= intervals.JudgedRows && c.Share() < intervals.LeastHeld
+}
+
+// add counts a verdict.
+func (c *Count) add(v *Verdict) {
+	c.Rows++
+	c.errors = append(c.errors, math.Abs(v.TimeUS/v.SimulatedUS-1))
+	switch {
+	case !v.Supported():
+		c.Unsupported++
+	case v.Inside:
+		c.Inside++
+	}
+	if v.Wider() {
+		c.Wider++
+	}
+}
 
 // CountBy sums up verdicts by a key.
 func CountBy[K comparable](all []Verdict, key func(*Verdict) K) map[K]*Count {
@@ -138,21 +147,21 @@ func CountBy[K comparable](all []Verdict, key func(*Verdict) K) map[K]*Count {
 			c = &Count{}
 			counts[key(v)] = c
 		}
-		c.Rows++
-		c.errors = append(c.errors, math.Abs(v.TimeUS/v.SimulatedUS-1))
-		switch {
-		case !v.Supported():
-			c.Unsupported++
-		case v.Inside:
-			c.Inside++
-		}
-		if v.Wider {
-			c.Wider++
-		}
+		c.add(v)
 	}
-	for _, c := range counts {
-		slices.Sort(c.errors)
-		c.MedianError = Percentile(c.errors, 0.5)
+	return counts
+}
+
+// countZones sums up the verdicts of each zone, wider ones included.
+func countZones(verdicts []Verdict) map[intervals.Zone]*Count {
+	counts := map[intervals.Zone]*Count{}
+	for i := range verdicts {
+		for _, z := range verdicts[i].zones() {
+			if counts[z] == nil {
+				counts[z] = &Count{}
+			}
+			counts[z].add(&verdicts[i])
+		}
 	}
 	return counts
 }
@@ -179,7 +188,7 @@ func Speedups(all []Verdict) (inside, pairs int) {
 			continue
 		}
 		pairs++
-		band := intervals.Speedup(l.SimulatedUS/v.SimulatedUS, l.Zone.Interval, v.Zone.Interval)
+		band := intervals.Speedup(l.SimulatedUS/v.SimulatedUS, l.Interval, v.Interval)
 		if measured := l.TimeUS / v.TimeUS; band[0] <= measured && measured <= band[1] {
 			inside++
 		}

@@ -29,11 +29,14 @@ type Set struct {
 	Name     string `toml:"name"`     // of the file, without .csv, below the folder
 	Topology string `toml:"topology"` // of the catalogue, or a .toml file beside the manifest
 	Machine  string `toml:"machine"`
-	Source   string `toml:"source"`
-	Library  string `toml:"library"` // where a file has rows of several: those of this one are the set
-	DType    string `toml:"dtype"`   // of rows that do not say; f32
-	Version  string `toml:"version"` // of the library, of rows that do not say: 2.29.2
-	Without  []Rule `toml:"without"`
+	// Guessed says that the topology's constants are another generation's, which no row of its own
+	// was measured with: the rows tell of no other.
+	Guessed bool   `toml:"guessed"`
+	Source  string `toml:"source"`
+	Library string `toml:"library"` // where a file has rows of several: those of this one are the set
+	DType   string `toml:"dtype"`   // of rows that do not say; f32
+	Version string `toml:"version"` // of the library, of rows that do not say: 2.29.2
+	Without []Rule `toml:"without"`
 	// HostUS is what one thread takes to launch a call on a GPU, in microseconds, where it
 	// does so for all GPUs of a node in turn: by collective, or under any. No such call takes
 	// less than that for each GPU.
@@ -109,6 +112,7 @@ func ParseManifest(file, text string) (*Manifest, error) {
 		if strings.HasSuffix(s.Topology, ".toml") {
 			s.Topology = filepath.Join(filepath.Dir(file), s.Topology)
 		}
+		s.Machine = cmp.Or(s.Machine, s.Name)
 		if s.DType == "" {
 			s.DType = "f32"
 		}

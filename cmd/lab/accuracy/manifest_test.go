@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/colltune/colltune/results/intervals"
 )
 
 func TestManifestRefuses(t *testing.T) {
@@ -119,34 +121,18 @@ func TestReadRows(t *testing.T) {
 	}
 }
 
-// Every size of a call is kept, once; what is written is read back.
-func TestOnce(t *testing.T) {
-	m, err := ParseManifest("m.toml", "[[set]]\nname = \"a\"\ntopology = \"dgx-a100\"\n[[set.without]]\nalgo = \"bad\"\nwhy = \"x\"\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows []Row
+// What is written is read back.
+func TestWriteRows(t *testing.T) {
+	var kept []Compared
 	for size := int64(8); size <= 8<<9; size *= 2 {
-		for _, us := range []float64{1, 2, 4} {
-			rows = append(rows, Row{"a", "allreduce", 1, 8, true, "f32", Auto, Auto, size, us, ""}, Row{"a", "allreduce", 1, 8, false, "i8", Auto, Auto, size, us, ""})
-		}
-	}
-	rows = append(rows, Row{"a", "allreduce", 1, 8, true, "f32", "bad", Auto, 8, 1, ""})
-	kept := Once(m, rows)
-	if len(kept) != 10 {
-		t.Fatalf("%+v: want ten sizes", kept)
-	}
-	for i, r := range kept {
-		if r.Bytes != 8<<i || !r.InPlace || r.DType != "f32" || r.TimeUS != 2 {
-			t.Errorf("%+v: want %d bytes in place, f32, the median", r, 8<<i)
-		}
+		kept = append(kept, Compared{Row: Row{"a", "allreduce", 1, 8, true, "f32", Auto, Auto, size, 2.5, "2.29.2"}})
 	}
 	var out bytes.Buffer
 	if err := WriteRows(&out, kept); err != nil {
 		t.Fatal(err)
 	}
 	again, err := ReadRows("f.csv", &out, &Set{})
-	if err != nil || len(again) != len(kept) || again[2] != kept[2] {
+	if err != nil || len(again) != len(kept) || again[2] != kept[2].Row {
 		t.Errorf("%+v %v: want %+v", again, err, kept)
 	}
 }
@@ -162,8 +148,8 @@ func TestHostFloor(t *testing.T) {
 	if err != nil || len(unused) > 0 || compared[0].SimulatedUS != 200 {
 		t.Fatalf("%+v %v %v: want four times 50 us", compared, unused, err)
 	}
-	if r := Residuals(compared)[0]; math.Abs(r.Log-math.Log(1.1)) > 1e-12 || r.Kind != "ring" {
-		t.Errorf("%+v: want ln 1.1, of a ring", r)
+	if c := compared[0]; c.Call.Clock != intervals.Instructions || c.Call.Protocol == "" || c.Machine != "a" {
+		t.Errorf("%+v: want a program's call, on the machine that the set is named for", c)
 	}
 }
 

@@ -2,6 +2,7 @@ package accuracy
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -17,31 +18,33 @@ const (
 
 // Page prints the tables of errors as Markdown: by zone, by data set, and what is not
 // used.
-func Page(m *Manifest, compared []Compared) string {
+func Page(m *Manifest, s *Study) string {
 	var b strings.Builder
-	table, verdicts := Estimate(Residuals(compared)), LeaveOut(compared)
-	whole := func(all []Verdict) *Count {
-		if c := CountBy(all, func(*Verdict) bool { return true })[true]; c != nil {
-			return c
+	table, verdicts := s.Table(), s.LeaveOut()
+	rows, machines := Shares(verdicts)
+	unsupported := 0
+	for _, v := range verdicts {
+		if !v.Supported() {
+			unsupported++
 		}
-		return &Count{}
 	}
-	all, machines := whole(verdicts), whole(LeaveOutMachines(m, compared))
 	inside, pairs := Speedups(verdicts)
-	fmt.Fprintf(&b, "%d rows of %d data sets, of which none was fitted to the intervals that judge it: leaving out one data set at a time, %.0f %% of the rows lie inside their 90 %% intervals; %d take the interval of a wider zone, and %d have none. Leaving out one machine at a time, of which some data sets share one, it is %.0f %%. Of %d measured speedups of a program over the library, %.0f %% lie inside.\n\n",
-		all.Rows, len(CountBy(verdicts, func(v *Verdict) string { return v.Set })), 100*all.Share(), all.Wider, all.Unsupported, 100*machines.Share(), pairs, 100*float64(inside)/float64(max(pairs, 1)))
+	fmt.Fprintf(&b, "%d rows of %d machines, of which none was fitted to the intervals that judge it: leaving out one machine at a time, %.0f %% of the rows lie inside their 90 %% intervals, %.0f %% in the mean over machines; %d have none. Intervals are %.2f times as wide as the residuals ask, and some zones' wider. Of %d measured speedups of a program over the library, %.0f %% lie inside.\n\n",
+		len(verdicts), len(CountBy(verdicts, func(v *Verdict) string { return v.Machine })), 100*rows, 100*machines, unsupported, s.all, pairs, 100*float64(inside)/float64(max(pairs, 1)))
 
-	b.WriteString("| ran | system | nodes | collective | size | sets | rows | median error | 90 % | inside, left out |\n|---|---|---|---|---|--:|--:|--:|--:|--:|\n")
-	for _, z := range zonesOf(table, verdicts) {
-		network := map[string]string{"none": "1", intervals.Any: "several"}[z.Network]
+	b.WriteString("| time of | links | nodes | generation | protocol | what | size | machines | rows | median error | 90 % | inside, left out |\n|---|---|---|---|---|---|---|--:|--:|--:|--:|--:|\n")
+	counts := countZones(verdicts)
+	for _, e := range table.Entries {
+		network := map[string]string{"none": "1", intervals.Any: "several"}[e.Network]
 		if network == "" {
-			network = z.Network
+			network = e.Network
 		}
-		interval := "any system's"
-		if z.has {
-			interval = fmt.Sprintf("%.2f to %.2f", z.Low, z.High)
+		interval := fmt.Sprintf("%.2f to %.2f", e.Low, e.High)
+		if !e.Supported() {
+			interval = "unsupported"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d | %d | %s | %s | %s |\n", z.Ran, z.System, network, z.Collective, z.Sizes, z.Sets, z.Rows, z.medianError, interval, z.inside())
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %d | %d | %.0f %% | %s | %.0f %% |\n",
+			e.Clock, e.Link, network, e.Arch, e.Protocol, e.Work, e.Sizes, e.Machines, e.Rows, 100*counts[e.Zone].MedianError(), interval, 100*e.Held)
 	}
 
 	b.WriteString("\n| data set | topology | rows | median error | inside, left out |\n|---|---|--:|--:|--:|\n")
@@ -52,7 +55,7 @@ func Page(m *Manifest, compared []Compared) string {
 			continue
 		}
 		topology := s.Topology[strings.LastIndexAny(s.Topology, `/\`)+1:]
-		fmt.Fprintf(&b, "| %s: %s | `%s` | %d | %.0f %% | %.0f %% |\n", s.Source, s.Machine, strings.TrimSuffix(topology, ".toml"), c.Rows, 100*c.MedianError, 100*c.Share())
+		fmt.Fprintf(&b, "| %s: %s | `%s` | %d | %.0f %% | %.0f %% |\n", s.Source, s.Machine, strings.TrimSuffix(topology, ".toml"), c.Rows, 100*c.MedianError(), 100*c.Share())
 	}
 	b.WriteString("\n| not used | because |\n|---|---|\n")
 	for _, s := range m.Sets {
@@ -61,57 +64,6 @@ func Page(m *Manifest, compared []Compared) string {
 		}
 	}
 	return b.String()
-}
-
-// judgedZone is a zone with its interval, if it has one, and how many rows were inside.
-type judgedZone struct {
-	intervals.Entry
-	has         bool
-	medianError string // empty: of rows in other zones
-	held        *Count // the zone's own rows; of a wider zone, those that took its interval
-}
-
-// zonesOf returns the zones of rows, and those that the table has, in order.
-func zonesOf(table *intervals.Table, verdicts []Verdict) []judgedZone {
-	type setOf struct {
-		zone intervals.Zone
-		set  string
-	}
-	own := CountBy(verdicts, func(v *Verdict) intervals.Zone { return v.Own })
-	took := CountBy(verdicts, func(v *Verdict) intervals.Zone { return v.Zone.Zone })
-	zones := map[intervals.Zone]*judgedZone{}
-	for _, e := range table.Entries {
-		zones[e.Zone] = &judgedZone{Entry: e, has: true, held: took[e.Zone]}
-	}
-	for zone, c := range own {
-		if zones[zone] == nil {
-			zones[zone] = &judgedZone{Entry: intervals.Entry{Zone: zone}}
-		}
-		z := zones[zone]
-		z.Rows, z.held, z.Sets = c.Rows, c, 0
-		z.medianError = fmt.Sprintf("%.0f %%", 100*c.MedianError)
-	}
-	for key := range CountBy(verdicts, func(v *Verdict) setOf { return setOf{v.Own, v.Set} }) {
-		zones[key.zone].Sets++
-	}
-	var all []judgedZone
-	for _, z := range zones {
-		all = append(all, *z)
-	}
-	slices.SortFunc(all, func(a, b judgedZone) int { return intervals.CompareZones(a.Zone, b.Zone) })
-	return all
-}
-
-// inside tells how many of the rows that have an interval lie inside, in bold where there
-// are enough and fewer do than should.
-func (z *judgedZone) inside() string {
-	switch {
-	case z.held == nil || z.held.Rows == z.held.Unsupported:
-		return "none has one"
-	case z.held.few():
-		return fmt.Sprintf("**%.0f %% of %d**", 100*z.held.Share(), z.held.Rows-z.held.Unsupported)
-	}
-	return fmt.Sprintf("%.0f %% of %d", 100*z.held.Share(), z.held.Rows-z.held.Unsupported)
 }
 
 // text describes the rows that a rule selects.
@@ -141,9 +93,9 @@ func Sheet(verdicts []Verdict, unused []Unused) string {
 	for zone, c := range CountBy(verdicts, func(v *Verdict) intervals.Zone { return v.Own }) {
 		mark := ""
 		if c.few() {
-			mark = "  below 75 %"
+			mark = fmt.Sprintf("  below %.0f %%", 100*intervals.LeastHeld)
 		}
-		lines = append(lines, fmt.Sprintf("%-75s %5d rows, median error %5.1f %%, inside %5.1f %% of %d, %d by a wider zone's%s", zone, c.Rows, 100*c.MedianError, 100*c.Share(), c.Rows-c.Unsupported, c.Wider, mark))
+		lines = append(lines, fmt.Sprintf("%-75s %5d rows, median error %5.1f %%, inside %5.1f %% of %d, %d by a wider zone's%s", zone, c.Rows, 100*c.MedianError(), 100*c.Share(), c.Rows-c.Unsupported, c.Wider, mark))
 	}
 	slices.Sort(lines)
 	for _, l := range lines {
@@ -152,7 +104,7 @@ func Sheet(verdicts []Verdict, unused []Unused) string {
 	bySet := CountBy(verdicts, func(v *Verdict) string { return v.Set })
 	lines = lines[:0]
 	for s, c := range bySet {
-		lines = append(lines, fmt.Sprintf("%-75s %5d rows, median error %5.1f %%, inside %5.1f %%, %d in wider zones, %d in none", s, c.Rows, 100*c.MedianError, 100*c.Share(), c.Wider, c.Unsupported))
+		lines = append(lines, fmt.Sprintf("%-75s %5d rows, median error %5.1f %%, inside %5.1f %%, %d in wider zones, %d in none", s, c.Rows, 100*c.MedianError(), 100*c.Share(), c.Wider, c.Unsupported))
 	}
 	slices.Sort(lines)
 	for _, l := range lines {
@@ -170,15 +122,20 @@ func Sheet(verdicts []Verdict, unused []Unused) string {
 	for _, l := range lines {
 		b.WriteString(l + "\n")
 	}
+	rows, machines := Shares(verdicts)
+	inside, pairs := Speedups(verdicts)
+	none := 0
+	lacks := map[string]int{}
 	for i := range verdicts {
 		if v := &verdicts[i]; !v.Supported() {
-			fmt.Fprintf(&b, "no interval: %s\n", v.Row)
+			none++
+			lacks[v.Lacks]++
 		}
 	}
-	if all := CountBy(verdicts, func(*Verdict) bool { return true })[true]; all != nil {
-		inside, pairs := Speedups(verdicts)
-		fmt.Fprintf(&b, "%d rows, and %d not used (%.1f %%); inside %.1f %%, %d in wider zones, %d in none; speedups: %d of %d inside\n",
-			all.Rows, len(unused), 100*float64(len(unused))/math.Max(float64(all.Rows+len(unused)), 1), 100*all.Share(), all.Wider, all.Unsupported, inside, pairs)
+	for _, why := range slices.Sorted(maps.Keys(lacks)) {
+		fmt.Fprintf(&b, "no interval: %d rows, %s\n", lacks[why], why)
 	}
+	fmt.Fprintf(&b, "%d rows, and %d not used (%.1f %%); inside %.1f %%, %.1f %% in the mean over machines, %d in none; speedups: %d of %d inside\n",
+		len(verdicts), len(unused), 100*float64(len(unused))/math.Max(float64(len(verdicts)+len(unused)), 1), 100*rows, 100*machines, none, inside, pairs)
 	return b.String()
 }

@@ -100,3 +100,23 @@ func ReadRows(file string, in io.Reader, s *Set) ([]Row, error) {
 		rows = append(rows, row)
 	}
 }
+
+var columns = []string{"set", "collective", "nodes", "gpus", "bytes", "algo", "proto", "inplace", "dtype", "time_us", "version"}
+
+// WriteRows prints rows as ReadRows reads them.
+func WriteRows(w io.Writer, rows []Compared) error {
+	if _, err := fmt.Fprintln(w, "# Times that others measured, as far as they are used; manifest.toml has the sources. make accuracy UPDATE=1 writes it."); err != nil {
+		return err
+	}
+	out := csv.NewWriter(w)
+	lines := [][]string{columns}
+	for _, r := range rows {
+		inPlace := "0"
+		if r.InPlace {
+			inPlace = "1"
+		}
+		lines = append(lines, []string{r.Set, r.Collective, strconv.Itoa(r.Nodes), strconv.Itoa(r.GPUs), strconv.FormatInt(r.Bytes, 10),
+			r.Algo, r.Proto, inPlace, r.DType, strconv.FormatFloat(r.TimeUS, 'g', 6, 64), r.Version})
+	}
+	return out.WriteAll(lines)
+}

@@ -209,17 +209,17 @@ func (s pointToPoint) extra(peers int, p topologies.Proto, channels int, part, s
 	switch {
 	case p != topologies.Simple || part > step:
 	case s.nodes == 1 && s.nvlink:
-		us += s.oneSlice(part)
+		us += s.inOneSlice(part)
 	default:
 		us -= float64(s.t.Protocols[p].SendSlice)
 	}
 	return us
 }
 
-// oneSlice is what a message of Simple takes more in one slice than in two, in microseconds:
+// inOneSlice is what a message of Simple takes more in one slice than in two, in microseconds:
 // the receiver begins when all of it is there, but a slice's costs are paid once, and a hop
 // takes what was measured.
-func (s pointToPoint) oneSlice(bytes int64) (us float64) {
+func (s pointToPoint) inOneSlice(bytes int64) (us float64) {
 	p := &s.t.Protocols[topologies.Simple]
 	if second := bytes - max(bytes/2, leastSlice); second > 0 {
 		us = micros(float64(second), p.RecvRate) - float64(p.SendSlice)

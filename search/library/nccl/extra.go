@@ -55,8 +55,8 @@ func (s *System) extra(a *algorithm, c Call, p topologies.Proto, channels int, f
 	if parts := copiedParts[c.Collective]; parts != nil && !c.InPlace {
 		us -= copyUS(s.t.Protocols[p], float64(c.Bytes)/float64(parts(s.n)*channels))
 	}
-	if a.chain && p == topologies.Simple {
-		us += s.oneSlice(c.Bytes, channels, s.tile(a, p, channels, c.Bytes), f.BackToBack)
+	if hops := s.sliceHops(a); hops > 0 && p == topologies.Simple {
+		us += s.oneSlice(c.Bytes, channels, s.tile(a, p, channels, c.Bytes), hops, f.BackToBack)
 	}
 	if a.Algo == Tree && s.nodes > 1 {
 		us -= s.treeSaves(p)
@@ -64,17 +64,29 @@ func (s *System) extra(a *algorithm, c Call, p topologies.Proto, channels int, f
 	return us
 }
 
-// oneSlice is what a chain of Simple takes more, in microseconds, as each of its calls is
-// one slice there (BROADCAST_SLICESTEPS), where a program's is two: fewer slices, but a
-// rank passes on nothing before it has a whole call. Where calls follow back to back, that
-// shows in none but the first.
-func (s *System) oneSlice(bytes int64, channels int, tile int64, backToBack bool) float64 {
+// sliceHops is how many hops a call passes one after another, of what has one slice a call where a
+// program has two: chains (BROADCAST_SLICESTEPS), and trees, up and down, on one node
+// (ProtoSimple<1, 1> of all_reduce.h).
+func (s *System) sliceHops(a *algorithm) int {
+	switch {
+	case a.chain:
+		return s.n - 1
+	case a.Algo == Tree && s.nodes == 1:
+		return 2 * (s.n - 1)
+	}
+	return 0
+}
+
+// oneSlice is what hops of Simple take more, in microseconds, as each of their calls is one
+// slice there: fewer slices, but a rank passes on nothing before it has a whole call. Where calls
+// follow back to back, that shows in none but the first.
+func (s *System) oneSlice(bytes int64, channels int, tile int64, hops int, backToBack bool) float64 {
 	p := &s.t.Protocols[topologies.Simple]
 	each := float64(bytes) / float64(channels)
 	us := -math.Ceil(each/float64(tile)) * float64(p.SendSlice)
 	if rate := min(p.SendRate, p.RecvRate).PerMicro(); rate > 0 && !backToBack {
 		half := min(each, float64(tile)) / 2
-		us += float64(s.n-1) * p.Fused * half / rate
+		us += float64(hops) * p.Fused * half / rate
 	}
 	return us
 }
