@@ -34,7 +34,7 @@ func nvlink() *intervals.Model {
 		zones := system.Zones(intervals.Call{Clock: of.clock, Collective: "allreduce", Bytes: 1024})
 		m.Table.Entries = append(m.Table.Entries, intervals.Entry{Zone: zones[2], Interval: of.i, Machines: 3, Rows: 9})
 	}
-	tree := system.Zones(intervals.Call{Clock: intervals.Instructions, Collective: "allreduce", UpAndDown: true, Bytes: 1024})
+	tree := system.Zones(intervals.Call{Clock: intervals.Instructions, Protocol: "Simple", Collective: "allreduce", UpAndDown: true, Bytes: 1024})
 	m.Table.Entries = append(m.Table.Entries, intervals.Entry{Zone: tree[0], Interval: intervals.Interval{Low: 0.5, Median: 1, High: 1.5}, Rows: 30, Held: 0.5})
 	slices.SortFunc(m.Table.Entries, func(a, b intervals.Entry) int { return intervals.CompareZones(a.Zone, b.Zone) })
 	return m
