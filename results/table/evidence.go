@@ -84,9 +84,12 @@ func (t *Table) addNotes() {
 
 // libraryNotes says at how many sizes the library is faster than every program.
 func (t *Table) libraryNotes() (notes []string) {
-	left := 0
+	left, channels := 0, 0
 	var given []string
 	for i := range t.Rows {
+		if t.Rows[i].ByChannels() {
+			channels++
+		}
 		if t.Rows[i].LeaveToLibrary {
 			left++
 		}
@@ -101,6 +104,9 @@ func (t *Table) libraryNotes() (notes []string) {
 		}
 	}
 	slices.Sort(given)
+	if channels > 0 {
+		notes = append(notes, fmt.Sprintf("channels alone make the gain of %d of %s: the winner is the library's algorithm and protocol with others (baseline_best_channels_us)", channels, units.Count(len(t.Rows), "row")))
+	}
 	if len(given) > 0 {
 		notes = append(notes, fmt.Sprintf("libraries whose times were given stand beside the programs: %s", strings.Join(given, ", ")))
 	}

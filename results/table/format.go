@@ -136,6 +136,7 @@ var columns = []column{
 	{"baseline_evidence", "", true, func(r *Row) string { return orEmpty(r.BaselineEvidence) }, nil},
 	{"baseline_threadblocks", "", false, func(r *Row) string { return orNone(r.BaselineThreadblocks, strconv.Itoa) }, nil},
 	{"baseline_copies_us", "", false, func(r *Row) string { return fullOr(r.BaselineCopiesUS) }, nil},
+	{"baseline_best_channels_us", "", false, func(r *Row) string { return fullOr(r.BaselineBestChannelsUS) }, nil},
 	{"speedup_verdict_best", "", true, func(r *Row) string { return orEmpty(r.SpeedupVerdictBest) }, nil},
 	{"note", "", true, func(r *Row) string { return r.place }, nil},
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/results"
@@ -58,6 +59,9 @@ type Row struct {
 	BaselineEvidence     *string  `json:"baseline_evidence"`
 	BaselineThreadblocks *int     `json:"baseline_threadblocks"` // of a GPU
 	BaselineCopiesUS     *float64 `json:"baseline_copies_us"`
+	// BaselineBestChannelsUS is the fastest time of the baseline's algorithm and protocol with any
+	// channels; null where no program of it was tried.
+	BaselineBestChannelsUS *float64 `json:"baseline_best_channels_us"`
 	// AsCalled is the library with the buffers as called; absent where that is the baseline.
 	AsCalled *AsCalled `json:"as_called,omitempty"`
 	// LeaveToLibrary reports whether the library is faster than every program that was
@@ -313,6 +317,20 @@ func (r *Row) standAt(p results.Point, ms []Measured) {
 		others = append(others, standingOf(&p.Others[i], ms))
 	}
 	r.stand(called, bestOf(called, others))
+	r.BaselineBestChannelsUS = nil
+	for i := range ms {
+		algorithm, rest, _ := strings.Cut(orEmpty(r.Baseline), " ") // ring of ring ×24 LL
+		if m := &ms[i]; m.Algorithm == algorithm && strings.HasSuffix(" "+rest, " "+m.Protocol) && !m.IsNative() && m.Competes() {
+			r.BaselineBestChannelsUS = &m.TimeUS
+			break // ms begin with the fastest
+		}
+	}
+}
+
+// ByChannels reports whether the baseline's own algorithm and protocol, with other channels than
+// the library takes, are as fast as the winner: then the gain is theirs.
+func (r *Row) ByChannels() bool {
+	return r.BaselineBestChannelsUS != nil && r.Speedup != nil && *r.Speedup > 1+SameTime && *r.BaselineBestChannelsUS <= r.TimeUS*(1+SameTime)
 }
 
 // ranges merges neighbouring rows that have the same winner.
