@@ -61,9 +61,9 @@ func (o *Options) LibraryRelease(t *topologies.Topology) (r library.Release, not
 	return r, note
 }
 
-// releaseOf is the release that a campaign's baselines are of, which may have been the newest when it was
+// ReleaseOf is the release that a campaign's baselines are of, which may have been the newest when it was
 // begun; the zero value where they name none that has a row.
-func releaseOf(c *results.Campaign) (r library.Release) {
+func ReleaseOf(c *results.Campaign) (r library.Release) {
 	tally, _ := c.Tally()
 	for _, p := range tally.Points {
 		all := p.Others

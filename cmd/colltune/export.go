@@ -13,7 +13,6 @@ import (
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/results/tuning"
 	"github.com/colltune/colltune/search"
-	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -65,7 +64,7 @@ each number of nodes below PATH.
 				switch {
 				case err == nil:
 					o.Node, o.LL128 = nodeOf(problem.Topology), search.EnablesLL128(problem.Topology)
-					o.Left = nccl.Left(nil, func(nodes, gpus int) (*topologies.Topology, error) {
+					o.Left = search.ReleaseOf(c).Left(func(nodes, gpus int) (*topologies.Topology, error) {
 						whole := problem.Topology
 						if nodes == whole.Nodes && nodes*gpus == len(whole.Ranks) {
 							return whole, nil

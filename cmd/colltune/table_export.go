@@ -17,7 +17,7 @@ import (
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/results/tuning"
 	"github.com/colltune/colltune/search/libraries"
-	"github.com/colltune/colltune/search/library/nccl"
+	"github.com/colltune/colltune/search/library"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -74,7 +74,7 @@ All files are written, or none.`,
 			o := tuning.Options{Head: head, Release: release}
 			o.KeepSlower, _ = cmd.Flags().GetBool("keep-slower")
 			if format.All {
-				o.Left = nccl.Left(nil, func(nodes, gpus int) (*topologies.Topology, error) { return partOf(cmd, nodes, gpus) })
+				o.Left = library.Release{}.Left(func(nodes, gpus int) (*topologies.Topology, error) { return partOf(cmd, nodes, gpus) })
 			}
 			e, err := t.Export(format, o)
 			switch {

@@ -96,7 +96,7 @@ func LeftTold(rules []Rule) []string {
 		}
 	}
 	return []string{
-		fmt.Sprintf("what is left to NCCL, other sizes and collectives, has rows of what NCCL would choose by itself, by a model of its newest release; %d channels are as many as it has", allChannels),
+		fmt.Sprintf("what is left to NCCL, other sizes and collectives, has rows of what NCCL would choose by itself, by a model of it; %d channels are as many as it has", allChannels),
 		fmt.Sprintf("communicators of other ranks than %s have no rows: under NCCL's example as it is they run on one channel, so build it with *nChannels = 0 at the beginning of its getCollInfo, as RCCL's copy has", strings.Join(shapes, ", ")),
 	}
 }

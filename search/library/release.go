@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/internal/lists"
+	"github.com/colltune/colltune/results/tuning"
 	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/search/library/rccl"
 	"github.com/colltune/colltune/topologies"
@@ -97,6 +98,15 @@ func (r Release) number() int {
 	var n [3]int
 	fmt.Sscanf(r.Version, "%d.%d.%d", &n[0], &n[1], &n[2])
 	return 10000*n[0] + 100*n[1] + n[2]
+}
+
+// Left is what a release of NCCL, the zero value being the newest, runs of calls that a tuner leaves to
+// it: see nccl.Left.
+func (r Release) Left(topology func(nodes, gpus int) (*topologies.Topology, error)) tuning.Left {
+	if r == (Release{}) {
+		return nccl.Left(nil, topology)
+	}
+	return nccl.Left(nccl.ReleaseOf(r.number()), topology)
 }
 
 // system returns a topology as the release sees it.
