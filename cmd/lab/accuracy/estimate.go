@@ -125,7 +125,9 @@ func estimate(all []Compared, without string) *table {
 	constants := map[string]bool{}
 	for i := range all {
 		c := &all[i]
-		constants[c.System.Constants] = true
+		if !c.Guessed {
+			constants[c.System.Constants] = true
+		}
 		if c.Machine == without {
 			continue
 		}
