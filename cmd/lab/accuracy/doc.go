@@ -17,7 +17,7 @@
 // each for itself.
 //
 // What the next machine adds beyond that is told by leaving out one at a time, with all its
-// data sets: intervals are as much wider as it takes for 90 % of all such rows, 85 % in the mean
+// data sets: intervals are as much wider as it takes for 91 % of all such rows, 85 % in the mean
 // over machines, and 80 % of a zone's to lie inside. Those of a zone that would say too little
 // stay as narrow as says something; whether that holds three rows of four, the table says.
 //

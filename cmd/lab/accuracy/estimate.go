@@ -12,7 +12,7 @@ import (
 // What shares of rows whose machine intervals were not made from they hold: of all rows, in the mean
 // over machines, of which one generator of data has measured most rows, and of a zone's.
 const (
-	leastRows     = 0.90
+	leastRows     = 0.91
 	leastMachines = 0.85
 	leastOfZone   = 0.80
 	mostWider     = 2. // times, all intervals
