@@ -94,7 +94,7 @@ func newCandidate(elem int64, g *Candidate) (*candidate, error) {
 	c := &candidate{Candidate: g, placement: "out", loopChunks: col.LoopChunks(), maxCount: 1, granularity: elem}
 	if g.Program != nil {
 		c.maxCount, c.granularity = maxCount(g.Program), msccl.Granularity(g.Program, elem)
-		c.threadblocks, c.steps, c.allSteps = g.Program.MaxThreadblocks(), g.Program.MaxSteps(), allSteps(g.Program)
+		c.threadblocks, c.steps, c.allSteps = g.Program.MaxThreadblocks(), g.Program.MaxSteps(), g.Program.Steps()
 		c.stepCounts = stepCounts(g.Program)
 	}
 	if spec.InPlace {
@@ -156,16 +156,6 @@ func (s *Summary) countCandidates(candidates []*candidate, p *Problem, finished,
 			s.Refused[refusedPoint]++
 		}
 	}
-}
-
-func allSteps(p *ir.Program) int {
-	n := 0
-	for _, g := range p.GPUs {
-		for _, tb := range g.Threadblocks {
-			n += len(tb.Steps)
-		}
-	}
-	return n
 }
 
 // maxCount is the largest count of any step.

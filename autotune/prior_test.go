@@ -106,7 +106,7 @@ func TestPriorIsWork(t *testing.T) {
 	for _, s := range stepCounts(p) {
 		steps += s.steps
 	}
-	if want := allSteps(p); steps != want {
+	if want := p.Steps(); steps != want {
 		t.Errorf("%d steps by count, want %d", steps, want)
 	}
 }

@@ -2,6 +2,7 @@ package autotune
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/internal/units"
@@ -26,12 +27,7 @@ type Unanswered struct {
 
 // Wrong reports whether any result that was measured there failed verification.
 func (e *UnansweredError) Wrong() bool {
-	for _, c := range e.Cells {
-		if c.Outcomes[results.Wrong] > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.Cells, func(c Unanswered) bool { return c.Outcomes[results.Wrong] > 0 })
 }
 
 // Error names the sizes, and counts the outcomes.

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -131,12 +132,7 @@ func (f *Family) at(axes [][]any, at []int) script.Params {
 
 // axes lists the values that each parameter takes.
 func (f *Family) axes(fixed map[string]string) ([][]any, error) {
-	names := make([]string, 0, len(fixed))
-	for name := range fixed {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(fixed)) {
 		if _, err := f.Parameter(name); err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func winnersExplained(ctx context.Context, c *results.Campaign) (report.Explain,
 	ctx, cancel := context.WithTimeout(ctx, maxExplainedTime)
 	return func(row *table.Row, p *ir.Program) *report.Why {
 		proto, err := topologies.ParseProto(row.Protocol)
-		if err != nil || stepCount(p) > maxExplainedSteps {
+		if err != nil || p.Steps() > maxExplainedSteps {
 			return nil
 		}
 		t := executor.Trial{
@@ -61,14 +61,4 @@ func winnersExplained(ctx context.Context, c *results.Campaign) (report.Explain,
 		}
 		return why
 	}, cancel
-}
-
-func stepCount(p *ir.Program) int {
-	n := 0
-	for _, g := range p.GPUs {
-		for _, tb := range g.Threadblocks {
-			n += len(tb.Steps)
-		}
-	}
-	return n
 }

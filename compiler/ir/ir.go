@@ -127,6 +127,17 @@ func (p *Program) Channels() int {
 	return n
 }
 
+// Steps returns the number of steps of all threadblocks.
+func (p *Program) Steps() int {
+	n := 0
+	for _, g := range p.GPUs {
+		for _, tb := range g.Threadblocks {
+			n += len(tb.Steps)
+		}
+	}
+	return n
+}
+
 // MaxThreadblocks returns the largest number of threadblocks on one GPU. All of
 // them must be co-resident.
 func (p *Program) MaxThreadblocks() int {

@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.starlark.net/starlark"
 
@@ -141,12 +142,10 @@ func whole(v starlark.Value) (int, error) {
 }
 
 func lists(args ...starlark.Value) bool {
-	for _, v := range args {
-		if _, ok := several(v); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(args, func(v starlark.Value) bool {
+		_, ok := several(v)
+		return ok
+	})
 }
 
 // chunkRow implements chunk(rank, buffer, index, count=1, stride=1) where rank,

@@ -120,12 +120,7 @@ func (r *Report) Err() error {
 
 // Has reports whether there is an error of the given kind.
 func (r *Report) Has(k Kind) bool {
-	for _, f := range r.Findings {
-		if f.Kind == k && f.Severity == Error {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Kind == k && f.Severity == Error })
 }
 
 // NewReport returns an empty report of at most most findings, or 100 if most is

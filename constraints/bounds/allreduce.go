@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // allReduce bounds allreduce. Twice the least time of an allgather is not a lower bound:
@@ -30,7 +32,7 @@ func (p *problem) allReduce() (best bandwidthBound) {
 	some, times := p.weighted()
 	best.tighten(p.partitionBound("ranks", p.n, func(r int) int { return r }, some, times))
 	if p.t.Nodes > 1 {
-		some, times := upTo(p.t.Nodes), slices.Repeat([]int64{1}, p.t.Nodes)
+		some, times := lists.UpTo(p.t.Nodes), slices.Repeat([]int64{1}, p.t.Nodes)
 		if p.nodesInterchangeable {
 			some, times = []int{0}, []int64{int64(p.t.Nodes)}
 		}
@@ -39,7 +41,7 @@ func (p *problem) allReduce() (best bandwidthBound) {
 	if !p.nodesInterchangeable && p.n <= maxBlockRanks {
 		for size := 2; size*2 <= p.n; size++ {
 			if p.n%size == 0 {
-				best.tighten(p.partitionBound(fmt.Sprintf("blocks of %d ranks", size), p.n/size, func(r int) int { return r / size }, upTo(p.n/size), slices.Repeat([]int64{1}, p.n/size)))
+				best.tighten(p.partitionBound(fmt.Sprintf("blocks of %d ranks", size), p.n/size, func(r int) int { return r / size }, lists.UpTo(p.n/size), slices.Repeat([]int64{1}, p.n/size)))
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package bounds
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -209,19 +210,4 @@ func (p *problem) fill(b *Bound, l bandwidthBound) {
 	}
 }
 
-func names() []string {
-	all := make([]string, 0, len(bandwidthRules))
-	for n := range bandwidthRules {
-		all = append(all, n)
-	}
-	slices.Sort(all)
-	return all
-}
-
-func upTo(n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	return all
-}
+func names() []string { return slices.Sorted(maps.Keys(bandwidthRules)) }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/topotest"
@@ -257,7 +258,7 @@ func TestNoRoutingBeatsIt(t *testing.T) {
 		}
 		// A pipelined chain reduces towards one rank and broadcasts back: every hop
 		// carries the size once in each direction.
-		order := rapid.Permutation(upTo(n)).Draw(t, "order")
+		order := rapid.Permutation(lists.UpTo(n)).Draw(t, "order")
 		load := make([]int64, len(top.Edges))
 		for i := range n - 1 {
 			a, b := order[i], order[i+1]
@@ -326,7 +327,7 @@ func TestMetamorphic(t *testing.T) {
 			}
 		}
 
-		perm := rapid.Permutation(upTo(n)).Draw(t, "labels")
+		perm := rapid.Permutation(lists.UpTo(n)).Draw(t, "labels")
 		relabelled := sorted(top)
 		for i, e := range relabelled.Edges {
 			if e.From < n {

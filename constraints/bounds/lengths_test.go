@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -169,7 +170,7 @@ func TestLabelsOfMany(t *testing.T) {
 		if b.Reached == nil || b.Reached.Cmp(b.AlgbwBps) > 0 {
 			t.Fatalf("a flow reaches %v, the bound is %v", b.Reached, b.AlgbwBps)
 		}
-		perm := rapid.Permutation(upTo(n)).Draw(t, "labels")
+		perm := rapid.Permutation(lists.UpTo(n)).Draw(t, "labels")
 		for i, e := range top.Edges {
 			top.Edges[i].From, top.Edges[i].To = perm[e.From], perm[e.To]
 		}

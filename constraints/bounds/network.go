@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/colltune/colltune/constraints/network"
 	"github.com/colltune/colltune/topologies"
@@ -117,20 +118,7 @@ func interchangeable(t *topologies.Topology) bool {
 }
 
 func sameNode(kindsA, kindsB []topologies.VertexKind, a, b []topologies.Edge) bool {
-	if len(kindsA) != len(kindsB) || len(a) != len(b) {
-		return false
-	}
-	for i := range kindsA {
-		if kindsA[i] != kindsB[i] {
-			return false
-		}
-	}
 	// Edges are sorted by vertex, so they are in the same order in every node;
 	// those that leave the fabric come last in each.
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
+	return slices.Equal(kindsA, kindsB) && slices.Equal(a, b)
 }

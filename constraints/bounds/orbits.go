@@ -6,6 +6,7 @@ import (
 
 	"github.com/colltune/colltune/constraints/network"
 	"github.com/colltune/colltune/constraints/symmetry"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // orbits groups the ranks and links that automorphisms of the system and of the demand
@@ -106,7 +107,7 @@ func (p *problem) allPermutations() (generators [][]int) {
 		return p.rankGenerators
 	}
 	p.ranksTested = true
-	swapped := upTo(p.forward.Vertices)
+	swapped := lists.UpTo(p.forward.Vertices)
 	swapped[0], swapped[1] = 1, 0
 	if turned := p.rotation(); p.forward.invariantUnder(swapped) && p.forward.invariantUnder(turned) {
 		p.rankGenerators = [][]int{swapped, turned}
@@ -117,7 +118,7 @@ func (p *problem) allPermutations() (generators [][]int) {
 // rotations returns the rotation of the ranks by one, and the reflection, as far as they
 // are automorphisms, as in a ring. It returns nil if the rotation is not.
 func (p *problem) rotations() (generators [][]int) {
-	turned, mirrored := p.rotation(), upTo(p.forward.Vertices)
+	turned, mirrored := p.rotation(), lists.UpTo(p.forward.Vertices)
 	if !p.forward.invariantUnder(turned) {
 		return nil
 	}
@@ -131,7 +132,7 @@ func (p *problem) rotations() (generators [][]int) {
 }
 
 func (p *problem) rotation() []int {
-	turned := upTo(p.forward.Vertices)
+	turned := lists.UpTo(p.forward.Vertices)
 	for r := range p.n {
 		turned[r] = (r + 1) % p.n
 	}
@@ -153,7 +154,7 @@ func (p *problem) nodePermutations() (generators [][]int) {
 		}
 	}
 	moved := func(to func(node int) int) []int {
-		image := upTo(net.Vertices)
+		image := lists.UpTo(net.Vertices)
 		for node, vertices := range inside {
 			for i, v := range vertices {
 				image[v] = inside[to(node)][i]
@@ -249,7 +250,7 @@ func (n *scaledNetwork) invariantUnder(image []int) bool {
 // equal parallel arcs, the first is mapped to the first.
 func (n *scaledNetwork) arcImages(image []int) []int {
 	order := func(from, to func(network.Arc) int) []int {
-		all := upTo(len(n.Arcs))
+		all := lists.UpTo(len(n.Arcs))
 		slices.SortStableFunc(all, func(i, j int) int {
 			a, b := n.Arcs[i], n.Arcs[j]
 			return cmp.Or(cmp.Compare(from(a), from(b)), cmp.Compare(to(a), to(b)), cmp.Compare(a.Capacity, b.Capacity))

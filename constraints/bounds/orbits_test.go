@@ -10,6 +10,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints/symmetry"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -95,7 +96,7 @@ func TestOneSinkOfEachOrbit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := problemOf(t, turning(t))
 		sinks := p.orbits(allPairs).sources
-		if all, some := p.allToSinks(p.forward, upTo(p.n)), p.allToSinks(p.forward, sinks); all.algbw.Cmp(some.algbw) != 0 || all.proof != some.proof {
+		if all, some := p.allToSinks(p.forward, lists.UpTo(p.n)), p.allToSinks(p.forward, sinks); all.algbw.Cmp(some.algbw) != 0 || all.proof != some.proof {
 			t.Fatalf("%v (%s), of %v %v (%s)", all.algbw, all.proof, sinks, some.algbw, some.proof)
 		}
 		if len(sinks) < p.n {

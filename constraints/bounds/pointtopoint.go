@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // demand is who sends how much to whom in a collective that neither combines nor
@@ -155,7 +157,7 @@ func (p *problem) hopBound(d demand, part int64) bandwidthBound {
 		next[a.From] = append(next[a.From], int32(a.To))
 	}
 	links := int64(0)
-	sources, times := upTo(p.n), slices.Repeat([]int64{1}, p.n)
+	sources, times := lists.UpTo(p.n), slices.Repeat([]int64{1}, p.n)
 	if d.every {
 		sources, times = p.weighted()
 	}

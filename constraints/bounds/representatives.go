@@ -2,6 +2,8 @@ package bounds
 
 import (
 	"slices"
+
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // If ranks are interchangeable, a result for one of them holds for all, so flows are
@@ -31,7 +33,7 @@ func (p *problem) weighted() (sources []int, times []int64) {
 		o := p.orbits(allPairs)
 		return o.sources, o.times
 	}
-	return upTo(p.n), slices.Repeat([]int64{1}, p.n)
+	return lists.UpTo(p.n), slices.Repeat([]int64{1}, p.n)
 }
 
 // useSymmetry reports whether symmetries are found faster than flows.

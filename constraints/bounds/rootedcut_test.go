@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // TestNarrowest compares flows to ranks that are merged one after the other with the flow
@@ -35,7 +36,7 @@ func TestNarrowest(t *testing.T) {
 
 func TestScattered(t *testing.T) {
 	for n := 1; n < 70; n++ {
-		if all := bitReversed(n); !slices.Equal(slices.Sorted(slices.Values(all)), upTo(n)) {
+		if all := bitReversed(n); !slices.Equal(slices.Sorted(slices.Values(all)), lists.UpTo(n)) {
 			t.Errorf("%d: %v", n, all)
 		}
 	}

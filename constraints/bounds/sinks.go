@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // allToSinks bounds a collective in which each rank has a shard of the size (1/n, or its
@@ -127,7 +129,7 @@ func formatRanks(set []int) string {
 	return s
 }
 
-func allBut(n, rank int) []int { return slices.Delete(upTo(n), rank, rank+1) }
+func allBut(n, rank int) []int { return slices.Delete(lists.UpTo(n), rank, rank+1) }
 
 func complement(n int, set []int) []int {
 	in := make([]bool, n)

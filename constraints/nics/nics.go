@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -25,7 +26,7 @@ type Choice struct {
 
 // Own reports whether every GPU uses its own NIC in both directions.
 func (a Choice) Own() bool {
-	own := identity(len(a.Out))
+	own := lists.UpTo(len(a.Out))
 	return slices.Equal(a.Out, own) && slices.Equal(a.In, own)
 }
 
@@ -60,7 +61,7 @@ func (e *NoNICError) Error() string { return fmt.Sprintf("topology %s: %s", e.To
 // The error is a *NoNICError if there is no choice or nodes differ.
 func Choose(t *topologies.Topology) (Choice, error) {
 	if t.Nodes < 2 {
-		own := identity(len(t.Ranks))
+		own := lists.UpTo(len(t.Ranks))
 		return Choice{Out: own, In: own}, nil // there is only one node
 	}
 	for node := range t.Nodes {
@@ -79,7 +80,7 @@ func Choose(t *topologies.Topology) (Choice, error) {
 	a.Out, widthOut = out.best()
 	a.In, widthIn = in.best()
 	a.Width = min(widthOut, widthIn)
-	own := identity(len(a.Out))
+	own := lists.UpTo(len(a.Out))
 	if Check(t, own, own) == nil {
 		a.OwnWidth = min(out.width(own), in.width(own))
 	}
@@ -284,13 +285,4 @@ func (s *direction) best() ([]int, units.Bandwidth) {
 		choice[g] = s.relays[g][0].gpu
 	}
 	return choice, s.width(choice)
-}
-
-// identity returns the numbers below n, in order.
-func identity(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }

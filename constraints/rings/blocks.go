@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -103,7 +104,7 @@ func divisions(t *topologies.Topology, n int) (all [][][]int) {
 	}
 	// Widest first, so that blocks only grow.
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(b.width, a.width) })
-	block := identityOrder(n) // union of blocks: the lowest GPU of each GPU's block
+	block := lists.UpTo(n) // union of blocks: the lowest GPU of each GPU's block
 	add := func() {
 		if blocks := equalBlocks(block); len(blocks) > 1 && (len(all) == 0 || len(blocks) < len(all[0])) {
 			all = slices.Insert(all, 0, blocks)

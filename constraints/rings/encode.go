@@ -3,11 +3,12 @@ package rings
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/solver"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -51,12 +52,7 @@ func (p *problem) encode(width units.Bandwidth) *encoding {
 			f.Prefer(litsAt(at, s)...)
 		}
 	}
-	edges := make([]int, 0, len(users))
-	for edge := range users {
-		edges = append(edges, edge)
-	}
-	sort.Ints(edges)
-	for _, edge := range edges {
+	for _, edge := range slices.Sorted(maps.Keys(users)) {
 		if c := p.capacity(edge, width); len(users[edge]) > c {
 			f.AtMost(c, users[edge]...)
 		}
@@ -70,7 +66,7 @@ func (p *problem) encodeSteps(f *constraints.Formula, k int, at [][]constraints.
 		table [][]*hop
 		from  []int // positions at which the step may start
 	}{
-		{p.within, identityOrder(p.n - 1)},
+		{p.within, lists.UpTo(p.n - 1)},
 		{p.closing, []int{p.n - 1}},
 	} {
 		for i := range p.n {
@@ -110,12 +106,7 @@ func (p *problem) encodeSteps(f *constraints.Formula, k int, at [][]constraints.
 
 // wide reports whether at least one ring may take a step.
 func (p *problem) wide(h *hop, width units.Bandwidth) bool {
-	for _, e := range h.edges {
-		if p.capacity(e, width) < 1 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(h.edges, func(e int) bool { return p.capacity(e, width) < 1 })
 }
 
 func litsAt(at [][]constraints.Lit, s int) []constraints.Lit {
@@ -124,14 +115,6 @@ func litsAt(at [][]constraints.Lit, s int) []constraints.Lit {
 		lits[i] = at[i][s]
 	}
 	return lits
-}
-
-func identityOrder(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }
 
 // decode reads the rings from a model; a position without a rank is -1.

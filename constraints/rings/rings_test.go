@@ -13,6 +13,7 @@ import (
 
 	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/constraints/solver/solvertest"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/topotest"
@@ -96,7 +97,7 @@ func TestRings(t *testing.T) {
 		// No two of them step from one GPU to the same next one.
 		{"mi300x", 2, 2, ring([]int{0, 1, 7, 2, 6, 3, 5, 4, 8, 9, 15, 10, 14, 11, 13, 12}, []int{1, 2, 0, 3, 7, 4, 6, 5, 9, 10, 8, 11, 15, 12, 14, 13}), "zigzag order"},
 		// Every ring crosses from half to half of the box, and all of them share that link.
-		{"l40s-8", 1, 3, ring(identityOrder(8), identityOrder(8), identityOrder(8)), "complete graph"},
+		{"l40s-8", 1, 3, ring(lists.UpTo(8), lists.UpTo(8), lists.UpTo(8)), "complete graph"},
 	}
 	both(t, func(t *testing.T, s *solver.Pool) {
 		for _, c := range cases {
@@ -289,7 +290,7 @@ func TestRingsAreWidest(t *testing.T) {
 			if got := Width(topo, a.Orders); got != widest {
 				t.Fatalf("graph %d, links %v, %d rings: %v, width %v by %s (%v): want %v", i, links, count, a.Orders, got, a.By, err, widest)
 			}
-			if widest > Width(topo, [][]int{identityOrder(n)}) {
+			if widest > Width(topo, [][]int{lists.UpTo(n)}) {
 				better++
 			}
 		}

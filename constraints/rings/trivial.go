@@ -3,6 +3,7 @@ package rings
 import (
 	"slices"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -10,7 +11,7 @@ import (
 // trivialOrders returns orders that need no search: the first in a short table that
 // fits the greatest width, or nil.
 func (p *problem) trivialOrders(widest units.Bandwidth) (orders [][]int, by string) {
-	sequence, zigzag := identityOrder(p.n), identityOrder(p.n)
+	sequence, zigzag := lists.UpTo(p.n), lists.UpTo(p.n)
 	for i := range zigzag {
 		if zigzag[i] = (i + 1) / 2; i%2 == 0 {
 			zigzag[i] = (p.n - i/2) % p.n
@@ -110,7 +111,7 @@ func identityOfLarge(t *topologies.Topology, count int) [][]int {
 		if room < count {
 			orders := make([][]int, count)
 			for k := range orders {
-				orders[k] = identityOrder(n)
+				orders[k] = lists.UpTo(n)
 			}
 			return orders
 		}

@@ -2,8 +2,8 @@ package rings
 
 import (
 	"context"
+	"maps"
 	"slices"
-	"sort"
 
 	"github.com/colltune/colltune/internal/units"
 )
@@ -29,11 +29,8 @@ func (p *problem) widths(ctx context.Context) []units.Bandwidth {
 			}
 		}
 	}
-	var list []units.Bandwidth
-	for w := range seen {
-		list = append(list, w)
-	}
-	sort.Slice(list, func(i, j int) bool { return list[i] > list[j] })
+	list := slices.Sorted(maps.Keys(seen))
+	slices.Reverse(list)
 	return slices.DeleteFunc(list, func(w units.Bandwidth) bool { return ctx.Err() != nil || p.refuteByCounts(w) != "" })
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -162,10 +164,7 @@ func (b *backend) drop(w *worker) {
 func (b *backend) close() {
 	b.mu.Lock()
 	b.closed = true
-	all := b.idle
-	for w := range b.busy {
-		all = append(all, w)
-	}
+	all := slices.AppendSeq(b.idle, maps.Keys(b.busy))
 	b.idle = nil
 	b.mu.Unlock()
 	for _, w := range all {

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -82,7 +83,7 @@ const maxFlowWork = 100_000_000
 
 func (p *problem) splitter() *splitter {
 	demands := p.demands()
-	return &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: upTo(len(demands))}
+	return &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: lists.UpTo(len(demands))}
 }
 
 // refute returns the first demand that is infeasible in a split of the rounds, if one is
@@ -195,7 +196,7 @@ func (p *problem) openUntil(ctx context.Context, s *splitter) (open [][]int, ref
 func (p *problem) refuteAllSplits(ctx context.Context, demands []demand) *Refutation {
 	one := *p
 	one.Steps = 1
-	s := &splitter{p: &one, u: p.net.singleStep(), demands: demands, order: upTo(len(demands))}
+	s := &splitter{p: &one, u: p.net.singleStep(), demands: demands, order: lists.UpTo(len(demands))}
 	if d := s.refute(ctx, []int{p.Rounds}); d != nil {
 		return &Refutation{p.describe(d)}
 	}
@@ -224,7 +225,7 @@ func (p *problem) boundSums(ctx context.Context) (open [][]int, refuted *Refutat
 		return nil, &Refutation{fmt.Sprintf("%d chunks take at least %d sends, 2(n-1) each where all want them, and the links into all ranks carry %d in %d rounds", len(p.items), sends, room*p.Rounds, p.Rounds)}, nil
 	}
 	demands := p.sumDemands()
-	return p.openSplits(ctx, &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: upTo(len(demands))})
+	return p.openSplits(ctx, &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: lists.UpTo(len(demands))})
 }
 
 // sends returns how many sends the sums take at least, and how many can arrive

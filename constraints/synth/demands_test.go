@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // every lists all demands without regard to symmetry or implication: into every set of
@@ -90,7 +91,7 @@ func TestDemandsLoseNothing(t *testing.T) {
 			few = p.demands
 		}
 		judge := func(demands []demand) *splitter {
-			return &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: upTo(len(demands))}
+			return &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: lists.UpTo(len(demands))}
 		}
 		all, some := judge(p.every()), judge(few())
 		for _, rounds := range splits(p.Steps, p.Rounds) {

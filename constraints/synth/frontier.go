@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/constraints/solver"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // Point is a point of the Pareto frontier of latency (Steps) and bandwidth (Rounds ÷
@@ -145,7 +146,7 @@ func (p *problem) minSteps() (int, error) {
 		it := &p.items[i]
 		sources := []int{it.source}
 		if it.source < 0 {
-			sources = upTo(p.net.ranks)
+			sources = lists.UpTo(p.net.ranks)
 		}
 		for _, a := range sources {
 			for _, b := range it.wanted {

@@ -11,6 +11,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints/bounds"
 	"github.com/colltune/colltune/constraints/solver"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // invariant lists collectives whose answer does not change when ranks are renamed (the
@@ -70,7 +71,7 @@ func TestMetamorphic(t *testing.T) {
 		q := questioned(t)
 		was := q.answer(t, s).Status
 
-		perm := rapid.Permutation(upTo(q.ranks)).Draw(t, "labels")
+		perm := rapid.Permutation(lists.UpTo(q.ranks)).Draw(t, "labels")
 		moved := q
 		moved.links = map[[2]int]int{}
 		to := func(v int) int {

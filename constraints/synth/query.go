@@ -7,6 +7,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints/solver"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -283,7 +284,7 @@ func (p *problem) reversedProblem() *problem {
 	dual.net = p.net.reversed()
 	dual.items = make([]item, len(p.items))
 	for i, it := range p.items {
-		dual.items[i] = item{source: it.wanted[0], index: it.index, wanted: upTo(p.net.ranks)}
+		dual.items[i] = item{source: it.wanted[0], index: it.index, wanted: lists.UpTo(p.net.ranks)}
 	}
 	dual.classes, dual.automorphismCache = nil, nil
 	dual.classify()
@@ -302,14 +303,6 @@ func (p *problem) names() []Item {
 // name returns the query's name for dumps.
 func (p *problem) name() string {
 	return fmt.Sprintf("%s on %s: %d chunks, %d steps, %d rounds", p.Collective.Name, p.Topology.Name, p.Collective.Chunks, p.Steps, p.Rounds)
-}
-
-func upTo(n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	return all
 }
 
 // perChunk returns the number of chunks, as the literature counts them, for each of the

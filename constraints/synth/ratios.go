@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"math/big"
+	"slices"
 )
 
 type rcRatio struct{ chunks, rounds int }
@@ -83,12 +84,7 @@ func (l *ratioQueue) Pop() any {
 type refutedSet []rcRatio
 
 func (k refutedSet) covers(r rcRatio) bool {
-	for _, o := range k {
-		if o.chunks <= r.chunks && o.rounds >= r.rounds {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k, func(o rcRatio) bool { return o.chunks <= r.chunks && o.rounds >= r.rounds })
 }
 
 // add adds a refuted ratio, and drops those that it implies.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/constraints/symmetry"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // automorphism is a permutation of the ranks that preserves the problem: lanes map to lanes
@@ -182,7 +183,7 @@ func (p *problem) mapClasses(r *automorphism) bool {
 func (p *problem) linksAlike(automorphisms []automorphism) [][]int {
 	var images [][]int
 	for _, r := range automorphisms {
-		image := upTo(len(p.net.links))
+		image := lists.UpTo(len(p.net.links))
 		for i, l := range p.net.lanes {
 			for k, e := range l.links {
 				image[e] = int(p.net.lanes[r.lanes[i]].links[k])

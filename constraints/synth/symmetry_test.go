@@ -11,6 +11,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/constraints/symmetry"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -162,7 +163,7 @@ func TestKnownSymmetries(t *testing.T) {
 		{"ring:6", 0, "sendrecv", 0, [][]int{{0, 1, 2, 3, 4, 5}}},
 		{"hub:4", 0, "reduce", 1, [][]int{{0, 2, 3}, {1}}},
 		{"mesh:2x3", 0, "allreduce", 0, [][]int{{0, 2, 3, 5}, {1, 4}}},
-		{"dgx-a100", 2, "allgather", 0, [][]int{upTo(16)}},
+		{"dgx-a100", 2, "allgather", 0, [][]int{lists.UpTo(16)}},
 	} {
 		top := resolve(t, c.topology, c.nodes)
 		coll, err := collective.New(collective.Spec{Name: c.collective, Ranks: len(top.Ranks), Chunks: 1, Root: c.root})

@@ -3,6 +3,7 @@ package trees
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 
@@ -38,14 +39,7 @@ var kinds = map[string]kind{
 }
 
 // Collectives lists the collectives that trees can be packed for, sorted.
-func Collectives() []string {
-	var names []string
-	for n := range kinds {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
-}
+func Collectives() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // Pack packs spanning trees into a topology's links (ForestColl, arXiv 2402.06787,
 // section 5). Its time grows with the fourth power of the ranks: 64 take a second; for

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -73,10 +74,5 @@ func (p *Process) OutOfMemory() bool {
 		return true
 	}
 	tail := p.Tail()
-	for _, words := range lastWordsOfMemory {
-		if strings.Contains(tail, words) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(lastWordsOfMemory, func(words string) bool { return strings.Contains(tail, words) })
 }

@@ -8,3 +8,12 @@ func Map[T, U any](all []T, f func(T) U) []U {
 	}
 	return made
 }
+
+// UpTo returns the numbers below n, in order.
+func UpTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}

@@ -2,6 +2,7 @@ package safe
 
 import (
 	"io"
+	"slices"
 	"sync"
 	"unicode/utf8"
 )
@@ -58,12 +59,7 @@ func (w *Writer) pass(text []byte) error {
 
 // printable reports whether a text is printable ASCII, and line ends and tabs.
 func printable(text []byte) bool {
-	for _, b := range text {
-		if b > '~' || b < ' ' && b != '\n' && b != '\t' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(text, func(b byte) bool { return b > '~' || b < ' ' && b != '\n' && b != '\t' })
 }
 
 // unfinished counts the bytes at the end of a text that the next ones may complete.

@@ -236,12 +236,7 @@ func (t *Table) footer() []string {
 
 // placements reports whether the table has rows of more than one placement.
 func (t *Table) placements() bool {
-	for i := range t.Rows {
-		if t.Rows[i].Placement != t.Rows[0].Placement {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Placement != t.Rows[0].Placement })
 }
 
 // grid is the table's cells as people read them, made safe: the columns that have a

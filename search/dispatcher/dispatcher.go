@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -112,13 +113,7 @@ func rowsOf(t *table.Table, found string) (rows []Row) {
 }
 
 // counts lists the numbers of nodes that have rows, rising.
-func (d *Dispatcher) counts() (all []int) {
-	for nodes := range d.rows {
-		all = append(all, nodes)
-	}
-	slices.Sort(all)
-	return all
-}
+func (d *Dispatcher) counts() []int { return slices.Sorted(maps.Keys(d.rows)) }
 
 // Choose returns the row for a call: of the number of nodes that is nearest in ratio, the
 // smaller one of two as near; there, of the largest size that is not larger, or of the

@@ -1,8 +1,10 @@
 package program
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/internal/lazyregexp"
@@ -82,17 +84,9 @@ func ByReason(refusals []Refusal) map[string]int {
 
 // Reasons lists the reasons of a count, most frequent first, then by name.
 func Reasons(count map[string]int) []string {
-	names := make([]string, 0, len(count))
-	for n := range count {
-		names = append(names, n)
-	}
-	sort.Slice(names, func(i, j int) bool {
-		if a, b := count[names[i]], count[names[j]]; a != b {
-			return a > b
-		}
-		return names[i] < names[j]
+	return slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
 	})
-	return names
 }
 
 // Error makes a refusal the error of the step that found it.

@@ -2,7 +2,9 @@ package workload
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -111,10 +113,7 @@ func (e *expression) factor(depth int) (float64, error) {
 	}
 	v, known := e.names[word]
 	if !known {
-		var names []string
-		for name := range e.names {
-			names = append(names, name)
-		}
+		names := slices.Collect(maps.Keys(e.names))
 		return 0, fmt.Errorf("unknown name %.40q: want ranks or a parameter%s", word, suggest.DidYouMean(word, names))
 	}
 	return v, nil

@@ -3,6 +3,7 @@ package workload
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -213,7 +214,7 @@ func (p *parser) head(meta toml.MetaData, o Options) (err error) {
 	}
 	for name := range o.Parameters {
 		if _, there := f.Parameters[name]; !there {
-			return p.errorf("parameters", "has no parameter %.40q%s", name, suggest.DidYouMean(name, sortedKeys(f.Parameters)))
+			return p.errorf("parameters", "has no parameter %.40q%s", name, suggest.DidYouMean(name, slices.Sorted(maps.Keys(f.Parameters))))
 		}
 	}
 	if f.NodeGPUs != nil {
@@ -227,18 +228,10 @@ func (p *parser) head(meta toml.MetaData, o Options) (err error) {
 	return nil
 }
 
-func sortedKeys[V any](m map[string]V) (all []string) {
-	for k := range m {
-		all = append(all, k)
-	}
-	slices.Sort(all)
-	return all
-}
-
 // readGroups reads [groups.NAME]; all is the group of all ranks.
 func (p *parser) readGroups(toml.MetaData, Options) (err error) {
 	p.groups["all"] = group{p.step.Ranks, 1, nodesOf(p.step.Ranks, 1, p.nodeGPUs)}
-	for _, name := range sortedKeys(p.file.Groups) {
+	for _, name := range slices.Sorted(maps.Keys(p.file.Groups)) {
 		f, key := p.file.Groups[name], "groups."+tomlfile.Key(name)
 		ranks, stride := 0, 1
 		if ranks, err = p.whole(key+".ranks", f.Ranks, 1, MaxRanks); err != nil {
@@ -358,7 +351,7 @@ func (p *parser) kind(o *opRead) (int, error) {
 	}
 	g, there := p.groups[cmp.Or(o.Group, "all")]
 	if !there {
-		return 0, p.errorf(o.key+".group", "%s: unknown group %.40q: want all or one of [groups]%s", o.Name, o.Group, suggest.DidYouMean(o.Group, sortedKeys(p.groups)))
+		return 0, p.errorf(o.key+".group", "%s: unknown group %.40q: want all or one of [groups]%s", o.Name, o.Group, suggest.DidYouMean(o.Group, slices.Sorted(maps.Keys(p.groups))))
 	}
 	bytes, err := p.number(o.key+".bytes", o.Bytes)
 	if err != nil {
@@ -497,7 +490,7 @@ func (p *parser) find(names *naming, r *reference) (of placed, back int, err err
 	name, text, relative := strings.Cut(r.text, "@")
 	of, known := names.named[name]
 	if !known {
-		return of, 0, p.errorf(r.key, "after %.40q: no such op%s", r.text, suggest.DidYouMean(name, sortedKeys(names.named)))
+		return of, 0, p.errorf(r.key, "after %.40q: no such op%s", r.text, suggest.DidYouMean(name, slices.Sorted(maps.Keys(names.named))))
 	}
 	if relative {
 		if back, err = strconv.Atoi(text); err != nil || back >= 0 || back < -maxOps || of.block != r.block {

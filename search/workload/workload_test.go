@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -167,7 +168,7 @@ func TestGroupsSpanNodes(t *testing.T) {
 type fixed map[string]func(Kind) float64
 
 func (f fixed) Times(k Kind) (times []libraries.Time, err error) {
-	for _, name := range sortedKeys(f) {
+	for _, name := range slices.Sorted(maps.Keys(f)) {
 		if us := f[name](k); us > 0 {
 			times = append(times, libraries.Time{Row: measured.Row{Library: name, TimeUS: us, LowUS: us * 0.9, HighUS: us * 1.2}})
 		}
