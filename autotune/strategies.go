@@ -3,6 +3,8 @@ package autotune
 import (
 	"fmt"
 	"slices"
+
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // The names of strategies.
@@ -32,12 +34,7 @@ var strategies = []strategy{
 var removed = []string{"random", "halving", "descent"}
 
 // Strategies lists the names of all strategies.
-func Strategies() (names []string) {
-	for _, s := range strategies {
-		names = append(names, s.name)
-	}
-	return names
-}
+func Strategies() []string { return lists.Map(strategies, func(s strategy) string { return s.name }) }
 
 // CheckStrategy returns an error that lists the strategies if there is none of that name.
 // The empty name is the default.

@@ -1,5 +1,7 @@
 package constraints
 
+import "github.com/colltune/colltune/internal/lists"
+
 // Int is a small integer in order encoding: for each value but the lowest, a
 // variable that holds if the integer is at least that value.
 //
@@ -44,11 +46,7 @@ func (x Int) AtLeast(k int) Lit {
 // Terms returns weight × (x - x.Lo) as terms of a sum. To put x itself into a
 // constraint, subtract weight × x.Lo from the bound.
 func (x Int) Terms(weight int) []Term {
-	terms := make([]Term, len(x.from))
-	for i, l := range x.from {
-		terms[i] = Term{weight, l}
-	}
-	return terms
+	return lists.Map(x.from, func(l Lit) Term { return Term{weight, l} })
 }
 
 // Value returns the integer's value in a model of its formula.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/msccl"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/topologies"
 )
@@ -33,11 +34,7 @@ func passFlags(cmd *cobra.Command) {
 
 // passNames returns the names of all passes, in order.
 func passNames() []string {
-	var names []string
-	for _, p := range compiler.Passes() {
-		names = append(names, p.Name)
-	}
-	return names
+	return lists.Map(compiler.Passes(), func(p compiler.Pass) string { return p.Name })
 }
 
 // optionalPasses returns the names of the passes that can be skipped.

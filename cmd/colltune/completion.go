@@ -8,6 +8,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
@@ -87,11 +88,8 @@ func completeFamily(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 }
 
 // familyNames returns the names of the built-in families.
-func familyNames() (names []string) {
-	for _, f := range templates.Builtin() {
-		names = append(names, f.Name)
-	}
-	return names
+func familyNames() []string {
+	return lists.Map(templates.Builtin(), func(f *templates.Family) string { return f.Name })
 }
 
 // completeExecutor offers the executors that executor list shows; files too.

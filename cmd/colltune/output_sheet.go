@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/safe"
 )
 
@@ -32,11 +33,7 @@ func (s *sheet) add(cells ...string) { s.rows = append(s.rows, cells) }
 
 // header returns the columns' names.
 func (s *sheet) header() []string {
-	names := make([]string, len(s.columns))
-	for i, c := range s.columns {
-		names[i] = c.name
-	}
-	return names
+	return lists.Map(s.columns, func(c column) string { return c.name })
 }
 
 // csvName makes a column's name fit for CSV.

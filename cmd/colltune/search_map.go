@@ -11,6 +11,7 @@ import (
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/memory"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/units"
@@ -55,18 +56,12 @@ func searchMap(cmd *cobra.Command, all []*searchRequest) error {
 
 func mapCommand(all []*searchRequest) string { return results.MapCommand(plansOf(all)) }
 
-func plansOf(all []*searchRequest) (plans []results.Plan) {
-	for _, r := range all {
-		plans = append(plans, r.plan)
-	}
-	return plans
+func plansOf(all []*searchRequest) []results.Plan {
+	return lists.Map(all, func(r *searchRequest) results.Plan { return r.plan })
 }
 
-func (m *mapSearch) campaigns() (all []*results.Campaign) {
-	for _, one := range m.members {
-		all = append(all, one.campaign)
-	}
-	return all
+func (m *mapSearch) campaigns() []*results.Campaign {
+	return lists.Map(m.members, func(one *mapMember) *results.Campaign { return one.campaign })
 }
 
 // sayResumable says how to go on with a map that an error has left behind, if it has.

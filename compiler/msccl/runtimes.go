@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // Runtime describes one runtime that reads these files. Numbers are those of
@@ -128,13 +129,7 @@ func (r *Runtime) collective(s collective.Spec) (name string, ok bool) {
 }
 
 // Runtimes lists the readers by name, in the order of the table.
-func Runtimes() []string {
-	names := make([]string, len(runtimes))
-	for i, r := range runtimes {
-		names[i] = r.Name
-	}
-	return names
-}
+func Runtimes() []string { return lists.Map(runtimes, func(r *Runtime) string { return r.Name }) }
 
 // Lookup returns the runtime with a name, or an error that lists the names.
 func Lookup(name string) (*Runtime, error) {

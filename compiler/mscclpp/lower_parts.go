@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // part is a threadblock of a plan: a threadblock of the program, or a piece of
@@ -240,13 +241,7 @@ type writer struct {
 	tb   *Threadblock
 }
 
-func (w *writer) ops(drafts []draft) []Op {
-	ops := make([]Op, len(drafts))
-	for i, d := range drafts {
-		ops[i] = w.op(d)
-	}
-	return ops
-}
+func (w *writer) ops(drafts []draft) []Op { return lists.Map(drafts, w.op) }
 
 func (w *writer) op(d draft) Op {
 	k := kindOf(d.kind)

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/colltune/colltune/compiler/ir"
 )
@@ -120,10 +121,4 @@ func (c *checker) next(t, s int32, is func(ir.Op) bool) int32 {
 }
 
 // fill returns a slice of n equal values.
-func fill(n int, value int32) []int32 {
-	s := make([]int32, n)
-	for i := range s {
-		s[i] = value
-	}
-	return s
-}
+func fill(n int, value int32) []int32 { return slices.Repeat([]int32{value}, n) }

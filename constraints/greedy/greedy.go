@@ -9,6 +9,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints/bounds"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -270,9 +271,5 @@ func (n *hopGraph) reverse(sends []Send) []message {
 
 // messages strips the times from sends.
 func (n *hopGraph) messages(sends []Send) []message {
-	list := make([]message, len(sends))
-	for i, s := range sends {
-		list[i] = message{hop: n.hopOf(s.From, s.To), chunks: s.Chunks}
-	}
-	return list
+	return lists.Map(sends, func(s Send) message { return message{hop: n.hopOf(s.From, s.To), chunks: s.Chunks} })
 }

@@ -110,11 +110,7 @@ func (p *problem) wide(h *hop, width units.Bandwidth) bool {
 }
 
 func litsAt(at [][]constraints.Lit, s int) []constraints.Lit {
-	lits := make([]constraints.Lit, len(at))
-	for i := range at {
-		lits[i] = at[i][s]
-	}
-	return lits
+	return lists.Map(at, func(lits []constraints.Lit) constraints.Lit { return lits[s] })
 }
 
 // decode reads the rings from a model; a position without a rank is -1.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // Options says which solvers to use, and their limits.
@@ -169,11 +170,7 @@ func (s *Pool) Notice(text string) {
 
 // Solvers returns the names of the solvers in use, in a fixed order.
 func (s *Pool) Solvers() []string {
-	names := make([]string, len(s.backends))
-	for i, b := range s.backends {
-		names[i] = b.name
-	}
-	return names
+	return lists.Map(s.backends, func(b *backend) string { return b.name })
 }
 
 // Versions returns the version of each solver in use, in the order of Solvers. It

@@ -13,6 +13,7 @@ import (
 	"github.com/colltune/colltune/constraints/pb"
 	"github.com/colltune/colltune/constraints/z3"
 	"github.com/colltune/colltune/internal/child"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // This file is the worker's side: a child process that answers questions until its
@@ -320,11 +321,7 @@ func (e *pbEngine) solve(_ context.Context, clause []constraints.Lit) ([]bool, b
 }
 
 func ints(lits []constraints.Lit) []int {
-	out := make([]int, len(lits))
-	for i, l := range lits {
-		out[i] = int(l)
-	}
-	return out
+	return lists.Map(lits, func(l constraints.Lit) int { return int(l) })
 }
 
 func (e *pbEngine) fix(l constraints.Lit) { e.fixed = append(e.fixed, l) }

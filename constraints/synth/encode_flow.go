@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // flowEncoding is for chunks that each have a single destination. The chunks of a source
@@ -150,11 +151,7 @@ func (e *flowEncoding) conserve(g *sourceGroup, r int) {
 
 // negated subtracts literals of weight 1 from a sum.
 func negated(terms []constraints.Term) []constraints.Term {
-	all := make([]constraints.Term, len(terms))
-	for i, t := range terms {
-		all[i] = constraints.Term{Weight: -1, Lit: t.Lit}
-	}
-	return all
+	return lists.Map(terms, func(t constraints.Term) constraints.Term { return constraints.Term{Weight: -1, Lit: t.Lit} })
 }
 
 // onShortestPath reports whether a lane is on a shortest path from the source to one of its

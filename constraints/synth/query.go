@@ -293,11 +293,7 @@ func (p *problem) reversedProblem() *problem {
 
 // names lists the items as Replay wants them.
 func (p *problem) names() []Item {
-	var items []Item
-	for _, it := range p.items {
-		items = append(items, Item{it.source, it.index})
-	}
-	return items
+	return lists.Map(p.items, func(it item) Item { return Item{it.source, it.index} })
 }
 
 // name returns the query's name for dumps.

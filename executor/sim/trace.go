@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/lists"
 )
 
 // A trace shows a simulated call in Chrome's trace-event format, which Perfetto reads: a
@@ -212,11 +213,7 @@ func (l *tracer) write(w io.Writer, c *costs, says Traced) error {
 var waitNames = map[Cause]string{CauseLatency: "message", CauseSlots: "slot", CauseDependency: "dependency"}
 
 func (p *Prepared) linkNames() []string {
-	names := make([]string, p.links)
-	for i, e := range p.linkEdges() {
-		names[i] = edgeName(p.topology, e)
-	}
-	return names
+	return lists.Map(p.linkEdges(), func(e int) string { return edgeName(p.topology, e) })
 }
 
 // traceWriter writes trace events one a line. Its first error stays.

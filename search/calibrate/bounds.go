@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -147,11 +148,8 @@ func (m *machine) room(limit func(rates []float64, of float64) float64) float64 
 }
 
 // launches is those of the system's protocols in microseconds, as the file says.
-func (m *machine) launches() (all []float64) {
-	for _, p := range m.HasProtocols() {
-		all = append(all, float64(m.Protocols[p].Launch))
-	}
-	return all
+func (m *machine) launches() []float64 {
+	return lists.Map(m.HasProtocols(), func(p topologies.Proto) float64 { return float64(m.Protocols[p].Launch) })
 }
 
 // none is what makes the shortest launch none.
