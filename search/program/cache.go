@@ -54,6 +54,17 @@ func NewCache(s Store, depends string, repeat bool) *Cache {
 
 // cacheBase identifies all that every entry depends on, this build among it.
 func cacheBase(depends string) (string, error) {
+	build, err := thisBuild()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(build + depends))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// thisBuild is the hash of the program that runs, which a search of several systems asks for
+// with each.
+var thisBuild = sync.OnceValues(func() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -67,9 +78,8 @@ func cacheBase(depends string) (string, error) {
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
-	io.WriteString(h, depends)
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
+})
 
 // cached returns the value of a key that this run or an earlier one made, or else makes
 // it. load reads it from the campaign, nil if save did not write the entry; make returns
