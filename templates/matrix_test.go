@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/colltune/colltune/compiler"
@@ -35,19 +36,26 @@ func (s system) String() string {
 	return s.name
 }
 
-// of returns n nodes of the system.
+// of returns n nodes of the system. Nobody changes them: tests share them.
 func (s system) of(t *testing.T, nodes int) *topologies.Topology {
 	t.Helper()
 	o := topologies.Options{GPUs: s.gpus}
 	if s.nodes > 1 {
 		o.Nodes = nodes
 	}
+	key := fmt.Sprint(s.name, o)
+	if top, known := resolved.Load(key); known {
+		return top.(*topologies.Topology)
+	}
 	top, err := topologies.Resolve(s.name, o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	resolved.Store(key, top)
 	return top
 }
+
+var resolved sync.Map // topologies, by what was asked for
 
 // machineOf returns a system as templates see it.
 func machineOf(top *topologies.Topology) script.Machine {
