@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"runtime/debug"
 	"sync"
 
 	"github.com/colltune/colltune/compiler/collective"
@@ -34,6 +35,7 @@ type linkSet struct{ known, linked uint64 }
 
 // serve evaluates a template for the parent, until it closes the connection.
 func serve(c *child.Conn) error {
+	debug.SetGCPercent(100) // whatever GOGC says: what lives is known after collections
 	up := &parent{conn: c}
 	var p *program
 	var t *Template
