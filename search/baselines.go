@@ -57,7 +57,7 @@ func (b *baseline) release() string {
 func (o *Options) besideGiven(ctx context.Context, b *program.Builder, p *Problem) (all []baseline, err error) {
 	options := o.libraryOptions(p.Topology)
 	if options.Given = true; o.Baseline == nil {
-		options.Registered = o.ownRegistered(p.Collective)
+		options.Registered = o.ownRegistered()
 	}
 	if !options.Others {
 		return nil, nil
@@ -130,7 +130,7 @@ func (s *Space) tallyPoints(p *Problem, o *Options, given []baseline, leastUS fu
 	}
 	called := o.registered()
 	if o.Baseline == nil && o.chooses(p.Collective) {
-		called = o.ownRegistered(p.Collective)
+		called = o.ownRegistered()
 	}
 	var points []results.Point
 	for _, one := range p.placements() {
@@ -145,6 +145,10 @@ func (s *Space) tallyPoints(p *Problem, o *Options, given []baseline, leastUS fu
 				default:
 					point.Others = append(point.Others, *b.point(p.Topology))
 				}
+			}
+			if point.Baseline != nil && o.Unregistered { // as before baselines told of these
+				b := point.Baseline
+				b.Release, b.Registered, b.Evidence, b.Threadblocks = "", "", "", 0
 			}
 			if point.Baseline == nil && o.Baseline != nil {
 				point.Others = nil // beside a time of the file's alone

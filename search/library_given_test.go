@@ -60,6 +60,9 @@ allreduce,4,2048,f32,,ours,,,simulated,5
 			t.Fatal(err)
 		}
 		compared := (&Space{}).tallyPoints(&p, &o, baselines, nil)
+		if c.executor == "sim" {
+			registeredRows(t, p)
+		}
 		if len(notices) != len(c.want) {
 			t.Errorf("%s: notices %q", c.executor, notices)
 		}
@@ -81,5 +84,30 @@ allreduce,4,2048,f32,,ours,,,simulated,5
 		if len(at[1].Libraries) != 1 || len(at[2].Libraries) != 0 || compared[1].Baseline != nil {
 			t.Errorf("out of place %v, at 4K %v", at[1].Libraries, at[2].Libraries)
 		}
+	}
+}
+
+// registeredRows checks that rows of buffers in windows are the library in that state, and those that do not tell are as
+// called.
+func registeredRows(t *testing.T, p Problem) {
+	t.Helper()
+	p.Both = false
+	l := given(t, `collective,ranks,bytes,dtype,placement,library,version,registered,time_us
+allreduce,4,1024,f32,in,nccl,2.29.2,yes,5
+allreduce,4,1024,f32,in,nccl,2.29.2,window,6
+allreduce,4,1024,f32,in,nccl,2.29.2,,9
+allreduce,4,1024,f32,in,mpi,5.0,no,8
+`)
+	o := Options{Executor: "sim", Libraries: []GivenLibrary{l}}
+	baselines, err := o.given(&p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := (&Space{}).tallyPoints(&p, &o, baselines, nil)[0]
+	if b := at.Baseline; b == nil || b.Name != "mpi 5.0" || b.Registered != "none" || b.Evidence != "measured" || b.Release != "mpi-5.0" {
+		t.Errorf("as called %+v", b)
+	}
+	if len(at.Others) != 1 || at.Others[0].TimeUS != 5.5 || at.Others[0].Registered != "window" || at.Others[0].Release != "nccl-2.29.2" {
+		t.Errorf("others %+v", at.Others)
 	}
 }

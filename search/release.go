@@ -96,8 +96,8 @@ func (o *Options) libraryOptions(t *topologies.Topology) library.Options {
 
 // ownRegistered is the state of the buffers where the executor leaves the library to choose: in
 // windows, if it also times the kernels that need them.
-func (o *Options) ownRegistered(coll string) nccl.Registered {
-	if slices.ContainsFunc(o.natives(coll), func(a executor.NativeAlgorithm) bool { return a.Algorithm == windowKernels }) {
+func (o *Options) ownRegistered() nccl.Registered {
+	if slices.ContainsFunc(o.known().Native, func(a executor.NativeAlgorithm) bool { return a.Algorithm == windowKernels }) {
 		return nccl.Window
 	}
 	return o.registered()

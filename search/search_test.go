@@ -482,6 +482,44 @@ func (s slow) Run(ctx context.Context, t executor.Trial) (executor.Measurement, 
 	return s.Executor.Run(ctx, t)
 }
 
+// TestEarlierCampaignsKeepTheirBaselines: one begun before baselines told of releases has the library
+// on buffers that are not registered, also what it had of it before another release came, when it is
+// resumed.
+func TestEarlierCampaignsKeepTheirBaselines(t *testing.T) {
+	p, source := problem{"dgx-b200", 1, "allgather", []int64{1 << 20, 4 << 20}}.resolve(t)
+	o := Options{Executor: "sim", Families: []string{"ring"}, Instances: 1, Unregistered: true}
+	plan := PlanOf(p, o, source, Settings{Version: "1", Iters: 20, Warmup: 5, Seed: 1, ExecutorName: "sim"})
+	for _, f := range plan.Flags {
+		if f.Name == "registered" || f.Name == "baseline" {
+			t.Fatalf("flag %s of an earlier campaign", f.Name)
+		}
+	}
+	c, err := results.Create(filepath.Join(t.TempDir(), "campaign"), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.SetTally(results.Tally{Points: []results.Point{{Bytes: 1 << 20, Placement: "out", Baseline: &results.Baseline{Name: "ring by an older model", TimeUS: 1000, Data: results.NoData}}}}); err != nil {
+		t.Fatal(err)
+	}
+	again, asked, err := FromPlan(plan)
+	if err != nil || !asked.Unregistered {
+		t.Fatalf("%+v, %v", asked, err)
+	}
+	if _, err = Run(context.Background(), again, asked, c, Effort{Executors: executor.NewPool(func() (executor.Executor, error) { return sim.New(), nil }), Jobs: 2}); err != nil {
+		t.Fatal(err)
+	}
+	built, err := table.Build(c)
+	if err != nil || len(built.Rows) != 2 {
+		t.Fatal(built, err)
+	}
+	for i, r := range built.Rows {
+		if i == 0 && *r.Baseline != "ring by an older model" || i == 1 && !strings.HasPrefix(*r.Baseline, "ring ×") || r.BaselineRelease != nil || *r.BaselineRegistered != "none" || *r.BaselineEvidence != "fitted" || r.SpeedupVerdictBest != nil || r.AsCalled != nil {
+			t.Errorf("%d bytes: %s of %v, %s, best %v", r.Bytes, *r.Baseline, r.BaselineRelease, *r.BaselineRegistered, r.SpeedupVerdictBest)
+		}
+	}
+}
+
 // TestBudgetIsToldAsAsked: what ends a search is the budget that was asked for,
 // not what enumerating its candidates has left of it.
 func TestBudgetIsToldAsAsked(t *testing.T) {

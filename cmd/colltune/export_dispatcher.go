@@ -185,5 +185,8 @@ func dispatcherHead(campaigns []*results.Campaign, d *dispatcher.Dispatcher) []s
 		fmt.Sprintf("executor %s %s", executor.Name, executor.Hash()), fmt.Sprintf("seed %d", plan.Seed),
 		"of " + units.Count(len(campaigns), "campaign"),
 	}
+	if line := d.BaselineLine(); line != "" {
+		head = append(head, line)
+	}
 	return append(head, d.Evidence().Lines()...)
 }

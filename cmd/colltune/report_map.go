@@ -25,6 +25,9 @@ func mapOf(campaigns []*results.Campaign, t *table.Table) *report.Maps {
 	if !t.Campaign.Finished {
 		page.Notes = append(page.Notes, "The search is not finished.")
 	}
+	if line := t.BaselineLine(); line != "" {
+		page.Notes = append(page.Notes, line+".")
+	}
 	page.Notes = append(page.Notes, "colltune report MAP/nodes-N --out FILE.html writes the page on one number of nodes: routings, refusals, where the time goes.")
 	for _, placement := range plan.Placements() {
 		m := report.Map{Title: plan.Collective + " in place", Number: "A number is how many times as long the baseline takes, or, where that wins, the fastest program; ≈: the difference may be the simulator's error, or noise, alone."}

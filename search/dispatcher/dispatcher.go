@@ -88,6 +88,9 @@ func New(campaigns []*results.Campaign) (*Dispatcher, error) {
 	return d, nil
 }
 
+// BaselineLine says which library the map is compared with, as a table's does.
+func (d *Dispatcher) BaselineLine() string { return table.Join(d.tables).BaselineLine() }
+
 // faster reports whether a program beats the library.
 func faster(us, libraryUS float64) bool { return us < libraryUS*(1-table.SameTime) }
 
