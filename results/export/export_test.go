@@ -131,23 +131,33 @@ func TestExportTakesWhatTheRuntimeRuns(t *testing.T) {
 }
 
 // An export leaves to the library what the runtime would not run faster, whatever the evidence
-// of either time, unless it is asked to keep it.
+// of either time, unless it is asked to keep it: in its fastest state, or as called where nothing says what
+// that takes.
 func TestExportLeavesSizes(t *testing.T) {
-	for _, trial := range []bool{false, true} {
+	for _, kind := range []string{"given", "trial", "best", "unknown"} {
 		c := crossing(t)
 		var points []results.Point
 		for _, at := range []struct {
 			bytes int64
 			us    float64
 		}{{1024, 5}, {2048, 6.0001}, {4096, 7.5}, {8192, 30}} {
-			b := &results.Baseline{Name: "library", TimeUS: at.us}
-			if trial {
+			b, others := &results.Baseline{Name: "library", TimeUS: at.us}, []results.Baseline(nil)
+			window := results.Baseline{Name: "kernel", Release: "nccl-2.32.3", Registered: "window", Evidence: "unknown"}
+			switch kind {
+			case "best":
+				b.TimeUS, b.Registered, b.Evidence = 100, "none", "measured"
+				window.TimeUS, window.Evidence = at.us, "predicted"
+				others = append(others, window)
+			case "unknown":
+				b.Registered, b.Evidence = "none", "measured"
+				others = append(others, window)
+			case "trial":
 				run := resultstest.Trial(t, c, irtest.Ring(4, 1, 9, true), "library's ring", "LL128", 576000, at.bytes, at.us)
 				run.Reference = true
 				resultstest.Append(t, c, run)
 				b = &results.Baseline{Name: "library", Program: run.Program, Protocol: run.Protocol, TileBytes: run.TileBytes}
 			}
-			points = append(points, results.Point{Bytes: at.bytes, Placement: "in", Baseline: b})
+			points = append(points, results.Point{Bytes: at.bytes, Placement: "in", Baseline: b, Others: others})
 		}
 		if err := c.SetTally(results.Tally{Finished: true, Enumerated: 3, Tuned: 3, Points: points}); err != nil {
 			t.Fatal(err)
@@ -160,7 +170,7 @@ func TestExportLeavesSizes(t *testing.T) {
 			}
 			want := []string{"1024 tied", "2048 tied", "4096 slower"}
 			if diff := cmp.Diff(want, left); diff != "" {
-				t.Errorf("%s: left (-want +got)\n%s", to.To, diff)
+				t.Errorf("%s, %s: left (-want +got)\n%s", kind, to.To, diff)
 			}
 			if s := report.Summary; s.Served != 1 || s.Left != 3 || len(report.Files) != 1 || report.Files[0].MinBytes != 8192 || s.Gain == nil || *s.Gain < 2 {
 				t.Errorf("%s: %v, files %+v", to.To, s, report.Files)

@@ -44,7 +44,12 @@ func evidenceText(t *table.Table) string {
 
 // serve counts a size that is served: row is of what is exported there.
 func (s *Summary) serve(row *table.Row) {
-	s.gain(row.Speedup)
+	speedup := row.Speedup
+	if _, us := row.Library(); speedup == nil && us > 0 { // of its fastest state nothing is known
+		us /= row.TimeUS
+		speedup = &us
+	}
+	s.gain(speedup)
 	if row.Wins() {
 		s.Sure++
 	}

@@ -146,7 +146,7 @@ func (r *Row) BaselineData() Evidence {
 func (t *Table) BaselineLine() string {
 	var releases []string
 	type state struct{ registered, evidence string }
-	counts, n, copies, named := map[state]int{}, 0, false, false
+	counts, n, copies, fastest := map[state]int{}, 0, false, false
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		if r.BaselineRelease == nil {
@@ -156,7 +156,7 @@ func (t *Table) BaselineLine() string {
 			releases = append(releases, *r.BaselineRelease)
 		}
 		counts[state{orEmpty(r.BaselineRegistered), orEmpty(r.BaselineEvidence)}]++
-		n, copies, named = n+1, copies || r.BaselineCopiesUS != nil, r.named
+		n, copies, fastest = n+1, copies || r.BaselineCopiesUS != nil, fastest || !r.named && r.BaselineTimeUS != nil
 	}
 	if n == 0 {
 		return ""
@@ -176,7 +176,7 @@ func (t *Table) BaselineLine() string {
 		}
 	}
 	line := "baseline: " + strings.Join(releases, ", ") + "; buffers registered: " + strings.Join(states, ", ")
-	if !named {
+	if fastest {
 		line += ", the fastest there"
 	}
 	if copies {
