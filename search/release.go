@@ -90,7 +90,7 @@ func (o *Options) libraryOptions(t *topologies.Topology) library.Options {
 	release, _ := o.LibraryRelease(t)
 	return library.Options{
 		Release: release, Registered: o.registered(), Others: !o.Unregistered && !o.known().OtherLinks, Windows: o.Runtime == "mscclpp",
-		Measured: !o.simulates(), Alone: o.narrowed(),
+		Measured: !o.simulates(), Shipped: true, Alone: o.narrowed(),
 	}
 }
 

@@ -36,21 +36,28 @@ func (l *Library) Choose(ctx context.Context, sizes []int64) (Chosen, error) {
 	}
 	c := choosing{Library: l, drafts: map[string]drafted{}, said: map[string]bool{}, without: map[string][]int64{}}
 	lacking := map[string][]int64{} // sizes without a choice, by reason
+	measured := 0
 	for _, bytes := range sizes {
 		choices, err := l.system.Choices(over, bytes, forced)
+		shipped, there := l.shipped(bytes)
 		switch {
+		case there && !l.options.Given:
+			c.Times, measured, err = append(c.Times, shipped), measured+1, nil
 		case err == nil && !l.options.Given:
 			err = c.first(ctx, choices, bytes, forced.Registered)
 		case err != nil && !l.options.Given:
 			lacking[err.Error()] = append(lacking[err.Error()], bytes)
 			err = nil
 		}
-		if err == nil && l.options.Others {
+		if err == nil && l.options.Others && !there {
 			err = c.others(ctx, over, choices, bytes, forced)
 		}
 		if err != nil {
 			return Chosen{}, err
 		}
+	}
+	if l.options.Shipped && measured < len(sizes) {
+		l.sayScatter(sizes)
 	}
 	for _, why := range slices.Sorted(maps.Keys(c.without)) {
 		l.say(fmt.Sprintf("at %s the library runs %s; what it runs otherwise stands in, and speedups are overstated there", sizesText(c.without[why]), why))

@@ -17,6 +17,9 @@
 // own. Where a kernel needs windows that the call does not have, copies into and out of them count
 // (copies.go).
 //
+// Times that ship with colltune, of systems of the catalogue on which models are far off, come before
+// any of these where Options.Shipped says so.
+//
 // Call is the question of one call, Calls of several; Choose leaves programs to be built and tried
 // beside others, as package search does. Where times of the library are given, they are asked
 // before any of these: see From.
@@ -26,5 +29,5 @@
 // release of NCCL or RCCL chooses, see packages nccl and rccl.
 //
 // Files, in an order to read them in:
-// time.go release.go library.go draft.go entries.go steady.go copies.go choose.go call.go
+// time.go release.go library.go draft.go entries.go steady.go copies.go shipped.go choose.go call.go
 package library

@@ -25,6 +25,8 @@ type Options struct {
 	// Measured says that programs are timed by other than the simulator: then closed forms and
 	// steady states, which are simulated, say nothing.
 	Measured bool
+	// Shipped says that times which ship with colltune come before any model (shipped.go).
+	Shipped bool
 	// Alone says that flags narrow the search, so that the library's programs are there for
 	// comparison only, and cannot win.
 	Alone bool

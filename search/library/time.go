@@ -16,6 +16,7 @@ type From string
 const (
 	File        From = "file"                      // nccl-tests' output, given for the search
 	Measured    From = "measured"                  // the fastest row of tables of libraries, given for the search
+	Shipped     From = "shipped"                   // measured elsewhere on a system of the catalogue (shipped.go)
 	Executor    From = "the executor's own choice" // a trial in which it is left to choose
 	Vendor      From = "the vendor's model"        // of kernels for windows, and of what no measurement was at hand
 	ClosedForm  From = "closed form"               // of what no program here does
