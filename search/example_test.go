@@ -22,7 +22,7 @@ func ExampleRun() {
 	}
 	// Output:
 	// 1024 bytes: all-pairs ×32 LL
-	// 67108864 bytes: all-pairs ×16 Simple
+	// 67108864 bytes: ring ×8 Simple
 }
 
 func searchFour() error {

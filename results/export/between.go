@@ -63,7 +63,7 @@ func (c *chooser) ends() ([]int64, error) {
 		if i > 0 && open[i] == nil && c.gaps[i] == Refused && open[i-1] != nil && open[i-1].Placement == at.Placement && c.reader.passes(open[i-1].Trial, at.Bytes) {
 			open[i] = open[i-1]
 		}
-		if open[i] != nil && c.libraryUS(at) > 0 {
+		if open[i] != nil {
 			tried[at.Placement] = append(tried[at.Placement], between(at.Bytes, ends[i], c.reader.granularity(open[i].Trial))...)
 		}
 	}
@@ -85,10 +85,12 @@ func (c *chooser) ends() ([]int64, error) {
 		}
 	}
 	for i, m := range open {
-		if m == nil || c.libraryUS(c.places[i]) == 0 {
+		switch {
+		case m == nil:
 			continue
-		}
-		if c.clock == nil {
+		case c.clock == nil && c.libraryUS(c.places[i]) == 0:
+			continue // nothing says where the library gets ahead
+		case c.clock == nil:
 			ends[i] = c.crossing(i, m)
 			continue
 		}
@@ -187,7 +189,7 @@ func (c *chooser) crossing(i int, m *table.Measured) int64 {
 // straight is the library's time at a size after a place, straight in logarithms to the next;
 // 0: nothing says it.
 func (c *chooser) straight(i int, bytes int64) float64 {
-	if c.before(i) == c.places[i].Bytes || c.libraryUS(c.places[i+1]) == 0 {
+	if c.before(i) == c.places[i].Bytes || c.libraryUS(c.places[i]) == 0 || c.libraryUS(c.places[i+1]) == 0 {
 		return 0
 	}
 	at, next := c.places[i], c.places[i+1]

@@ -68,11 +68,13 @@ const simulator = "sim"
 
 // isSimulated reports whether a model computed the times of a campaign.
 func isSimulated(plan results.Plan, executor results.Executor, trials []results.Trial) bool {
-	told := slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Data != "" })
-	if !told {
+	told := func(data ...results.Data) bool { // of a trial that has a time
+		return slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Outcome == results.OK && slices.Contains(data, t.Data) })
+	}
+	if !told(results.Checked, results.Unchecked, results.NoData) {
 		return plan.Executor == simulator && executor.Name == simulator // older journals don't say it of each trial
 	}
-	return !slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Data == results.Checked || t.Data == results.Unchecked })
+	return !told(results.Checked, results.Unchecked)
 }
 
 // addNotes fills in the notes printed before the figures: where the ranks ran, which rows

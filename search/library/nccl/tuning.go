@@ -263,10 +263,11 @@ func (t *Tuning) across(a Algo, p topologies.Proto) float32 {
 // US is the time of a call, in microseconds: latency, and bytes over bandwidth, both corrected for the
 // size; infinite where there is none.
 func (t *Tuning) US(a Algo, p topologies.Proto, c Call) float32 {
-	e := t.rows[c.Collective][a][p]
-	if e.bandwidth == 0 || !t.computes(a, c) {
+	rows := t.rows[c.Collective]
+	if rows == nil || rows[a][p].bandwidth == 0 || !t.computes(a, c) {
 		return float32(math.Inf(1))
 	}
+	e := rows[a][p]
 	if log := bits.Len64(uint64(c.Bytes>>6)) - 1; log >= 0 && log < len(treeCorrection[p]) && t.corrected(a, log) {
 		e.bandwidth *= float32(treeCorrection[p][log])
 	}
