@@ -151,7 +151,7 @@ func TestRunawayTemplatesNested(t *testing.T) {
 // too.
 func TestRunawayCollective(t *testing.T) {
 	patient := little
-	patient.Grace = 2 * time.Second // what stops late says no place
+	patient.Grace = 10 * time.Second // what stops late says no place
 	for _, c := range []string{
 		`input = 1, output = 1, want = lambda topo, rank, i: (len(str(shared(40))), 0)`,
 		`input = 1, output = lambda topo, rank: len(doubled([0])), want = lambda topo, rank, i: None`,
