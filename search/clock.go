@@ -26,8 +26,9 @@ type Clock struct {
 }
 
 // NewClock returns the clock of a campaign; nil where its times are no simulator's. An error is
-// FromPlan's. memory is what a call may need, in bytes; 0: no limit.
-func NewClock(ctx context.Context, c *results.Campaign, memory int64) (*Clock, error) {
+// FromPlan's. memory is what a call may need, in bytes; 0: no limit. windows says that the programs
+// need windows themselves, so that the library's copies into them do not count.
+func NewClock(ctx context.Context, c *results.Campaign, memory int64, windows bool) (*Clock, error) {
 	p, o, err := FromPlan(c.Plan())
 	if ran, _ := c.Executor(); err != nil || !executor.IsModel(ran.Name) {
 		return nil, err
@@ -36,7 +37,7 @@ func NewClock(ctx context.Context, c *results.Campaign, memory int64) (*Clock, e
 		return nil, err
 	}
 	options := o.libraryOptions(p.Topology)
-	options.Alone = false
+	options.Alone, options.Windows = false, options.Windows || windows
 	return &Clock{ctx: ctx, problem: p, solver: o.Solver, library: options, given: o.Baseline != nil || len(o.Libraries) > 0, memory: memory}, nil
 }
 

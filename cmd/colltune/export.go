@@ -75,7 +75,7 @@ each number of nodes below PATH.
 						}
 						return topologies.FromText(whole.Name, c.Plan().Topology.Text, topologies.Options{Nodes: nodes, GPUs: first})
 					})
-					clock, err := search.NewClock(cmd.Context(), c, memoryLimit(cmd))
+					clock, err := search.NewClock(cmd.Context(), c, memoryLimit(cmd), to == "mscclpp-json")
 					if clock != nil {
 						o.Clock = clock
 					}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/mscclpp"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
@@ -45,6 +46,9 @@ func newChooser(c *results.Campaign, o Options, name string, r reader, refuses f
 	winners, err := table.Build(c)
 	if err != nil {
 		return nil, err
+	}
+	if name == mscclpp.Name { // peers read and write each other's buffers
+		winners.WithoutCopies()
 	}
 	return &chooser{campaign: c, name: name, reader: r, refuses: refuses, clock: o.Clock, slower: o.KeepSlower,
 		places: table.Cells(c.Plan()), all: all, table: winners, rows: winners.ByCell()}, nil

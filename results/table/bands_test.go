@@ -281,6 +281,17 @@ func TestVerdictWords(t *testing.T) {
 	if r.addBands(nvlink()); r.Verdict() != "faster (unregistered)" || r.SpeedupVerdictBest != nil || !r.Wins() || r.BaselineRelease != nil || *r.BaselineRegistered != "none" || *r.BaselineEvidence != "fitted" {
 		t.Errorf("older: %q, best %v, release %v", r.Verdict(), r.SpeedupVerdictBest, r.BaselineRelease)
 	}
+	// Beside programs that need windows themselves, no copies count, and so windows may be the best.
+	b := Table{Rows: []Row{{Algorithm: "ring", TimeUS: 10}}}
+	copied, plain := window(15), none(14)
+	copied.CopiesUS = 7
+	b.Rows[0].standAt(results.Point{Baseline: &plain, Others: []results.Baseline{copied}}, nil)
+	if *b.Rows[0].BaselineTimeUS != 14 || b.Rows[0].LeaveToLibrary {
+		t.Errorf("with copies: %v", *b.Rows[0].BaselineTimeUS)
+	}
+	if b.WithoutCopies(); *b.Rows[0].BaselineTimeUS != 8 || *b.Rows[0].BaselineRegistered != "window" || b.Rows[0].BaselineCopiesUS != nil || !b.Rows[0].LeaveToLibrary {
+		t.Errorf("without copies: %v, copies %v", *b.Rows[0].BaselineTimeUS, b.Rows[0].BaselineCopiesUS)
+	}
 	// Measured times have no interval: they are told apart by their repetitions.
 	r = Row{TimeUS: 10, Repeats: &Repeats{BaselineApart: new(bool)}}
 	called := none(20)

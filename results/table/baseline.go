@@ -52,6 +52,18 @@ func standingOf(b *results.Baseline, ms []Measured) *standing {
 	return s
 }
 
+// withoutCopies is the standing of buffers that are in windows already.
+func (s *standing) withoutCopies() *standing {
+	if s == nil || s.CopiesUS == 0 {
+		return s
+	}
+	baseline, there := *s.Baseline, *s
+	there.us -= baseline.CopiesUS
+	baseline.CopiesUS = 0
+	there.Baseline = &baseline
+	return &there
+}
+
 // speedup is library ÷ program; nil where the library's time is not known.
 func (s *standing) speedup(us float64) *float64 {
 	if s.us == 0 {
@@ -86,6 +98,7 @@ func (r *Row) stand(called, best *standing) {
 	r.called, r.best = called, best
 	r.Baseline, r.BaselineTimeUS, r.Speedup, r.BaselineChecked, r.LeaveToLibrary = nil, nil, nil, nil, false
 	r.BaselineRelease, r.BaselineRegistered, r.BaselineEvidence, r.BaselineThreadblocks, r.BaselineCopiesUS, r.AsCalled = nil, nil, nil, nil, nil, nil
+	r.BaselineBestChannelsUS = nil
 	text := func(s string) *string {
 		if s == "" {
 			return nil
@@ -103,6 +116,10 @@ func (r *Row) stand(called, best *standing) {
 	}
 	if b.CopiesUS > 0 {
 		r.BaselineCopiesUS = &b.CopiesUS
+	}
+	algorithm, rest, _ := strings.Cut(b.Name, " ") // ring of ring ×24 LL
+	if r.Algorithm == algorithm && strings.HasSuffix(" "+rest, " "+r.Protocol) && r.Source != results.SourceNative {
+		r.BaselineBestChannelsUS = &r.TimeUS
 	}
 	if c := called; c != nil && c != b {
 		r.AsCalled = &AsCalled{Baseline: c.Name, Registered: c.KnownRegistered(), Evidence: c.KnownEvidence(), Threadblocks: c.threadblocks, Speedup: c.speedup(r.TimeUS)}

@@ -2,9 +2,9 @@ package table
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/intervals"
 )
@@ -95,9 +95,10 @@ type Row struct {
 	program      string // identifies what was run, with or without a program
 	evidence     Evidence
 	called, best *standing // the library as called, and in its fastest state; nil: not known
-	named        bool      // the state was asked for: the baseline is as called
-	place        string    // the table's
-	lacks        []string  // what no measurement supports
+	others       []*standing
+	named        bool     // the state was asked for: the baseline is as called
+	place        string   // the table's
+	lacks        []string // what no measurement supports
 	model        *intervals.Model
 }
 
@@ -277,6 +278,17 @@ func (t *Table) Compare(at func(bytes int64, placement string) results.Point) {
 	t.addNotes()
 }
 
+// WithoutCopies takes the library's times without copies into windows and out of them, as beside
+// programs whose own buffers have to be in windows.
+func (t *Table) WithoutCopies() {
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		r.stand(r.called, bestOf(r.called, lists.Map(r.others, (*standing).withoutCopies)))
+		r.addBands(t.model)
+	}
+	t.addNotes()
+}
+
 // Instead returns the row with another configuration in the winner's place, and what that
 // amounts to.
 func (r Row) Instead(m *Measured) Row {
@@ -316,12 +328,8 @@ func (r *Row) standAt(p results.Point, ms []Measured) {
 	for i := range p.Others {
 		others = append(others, standingOf(&p.Others[i], ms))
 	}
+	r.others = others
 	r.stand(called, bestOf(called, others))
-	r.BaselineBestChannelsUS = nil
-	algorithm, rest, _ := strings.Cut(orEmpty(r.Baseline), " ") // ring of ring ×24 LL
-	if r.Algorithm == algorithm && strings.HasSuffix(" "+rest, " "+r.Protocol) && r.Source != results.SourceNative {
-		r.BaselineBestChannelsUS = &r.TimeUS
-	}
 }
 
 // ByChannels reports whether the baseline's own algorithm and protocol, with other channels than
