@@ -143,8 +143,9 @@ func readNCCLTests(cmd *cobra.Command, r *calibrate.Reader, path string, text []
 	return t, usage(err)
 }
 
-// topologyPart returns the first GPUs of so many nodes that are so many ranks, or those that
-// --nodes and --gpus name; 0 nodes: as few as do.
+// topologyPart returns the part of the named system that a table was measured on. Without --nodes
+// and --gpus it has the first GPUs of each node, as many as make up the ranks, on the given number of
+// nodes or, where that is 0, on the fewest that hold them.
 func topologyPart(cmd *cobra.Command, name string, ranks, nodes int) (*topologies.Topology, error) {
 	t, err := topology(cmd, name)
 	if err != nil || isSet(cmd, "nodes") || isSet(cmd, "gpus") || len(t.Ranks)%t.Nodes != 0 {

@@ -32,10 +32,10 @@ type Entry struct {
 	Held           float64 // the share of the rows inside, leaving out a row's machine
 }
 
-// What a zone has to hold, and what it may be, to say something.
+// What makes a zone supported.
 const (
-	JudgedRows = 20   // so many rows judge a zone
-	LeastHeld  = 0.75 // of them
+	JudgedRows = 20   // the least number of rows by which the share inside is judged
+	LeastHeld  = 0.75 // the least share of them inside
 	mostWide   = 2.   // high ÷ low, from 1 MiB on one node
 )
 

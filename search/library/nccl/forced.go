@@ -18,11 +18,10 @@ type Forced struct {
 	BackToBack bool
 	NoFiles    bool  // RCCL without its MSCCL files, as where MSCCL_ALGO_DIR names others
 	ElemBytes  int64 // of the call; 0: 4. MSCCL files have rules about it
-	// Registered, the element type and operation of a call (empty: f32, sum), and whether it is
-	// captured into a graph are what window kernels and forks ask.
+	// Registered and the element type and operation of a call (empty: f32, sum) are what window
+	// kernels and forks ask.
 	Registered Registered
 	DType, Op  string
-	Captured   bool
 }
 
 // allows reports whether a protocol is left. The library takes one that it is told to,

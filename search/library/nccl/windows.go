@@ -24,7 +24,7 @@ func (s windows) choice(c collective.Collective, bytes int64, f Forced, general 
 		return Choice{}, false
 	}
 	call := symmetric.Call{Collective: c.Name, ElemBytes: cmp.Or(f.ElemBytes, 4), DType: cmp.Or(f.DType, "f32"), Op: cmp.Or(f.Op, "sum"),
-		InPlace: c.InPlace, Captured: f.Captured}
+		InPlace: c.InPlace}
 	parts := int64(1)
 	if c.Name != "allreduce" {
 		parts = int64(s.n)

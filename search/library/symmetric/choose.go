@@ -23,7 +23,7 @@ type Call struct {
 	DType, Op  string // as package collective names them; Op is of reductions alone
 	Send, Recv bool   // the buffer is in a window
 	InPlace    bool
-	Captured   bool // in a CUDA graph
+	Captured   bool // in a CUDA graph; searches ask of calls that are not
 	Misaligned bool // send and receive buffers differ by no multiple of 16 bytes from their windows' starts
 }
 
