@@ -104,6 +104,9 @@ func (o *Options) check(p *Problem) (asked []*templates.Family, err error) {
 			return nil, err
 		}
 	}
+	if err := o.checkRegistered(p.Collective); err != nil {
+		return nil, err
+	}
 	all, asked, err := o.families()
 	if err != nil {
 		return nil, err
@@ -151,8 +154,9 @@ func (o *Options) check(p *Problem) (asked []*templates.Family, err error) {
 }
 
 // ParameterError says that a parameter is fixed which no family searched has,
-// or to what its family does not allow; or a protocol that the system has not.
+// or to what its family does not allow; or a protocol that the system has not, or
+// a state of the buffers that the executor has not.
 type ParameterError struct{ why string }
 
-// Error names the parameter or the protocol, and the families or values that there are.
+// Error names the parameter, the protocol or the state, and the families or values that there are.
 func (e *ParameterError) Error() string { return e.why }

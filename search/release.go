@@ -85,6 +85,16 @@ func (o *Options) registered() nccl.Registered {
 	return nccl.Registered(max(slices.Index(results.States(), o.Registered), 0))
 }
 
+// checkRegistered refuses registered buffers where only a model says what the library takes on them, and
+// the executor's ranks are not joined by the links that it is of.
+func (o *Options) checkRegistered(coll string) error {
+	if o.registered() == nccl.None || !o.known().OtherLinks || o.Baseline != nil || o.chooses(coll) {
+		return nil
+	}
+	return &ParameterError{fmt.Sprintf("--registered %s: %s does not join the ranks by the system's links, and what the library takes on registered buffers is known of these alone: want --registered %s or %s",
+		o.Registered, o.known().Name, results.RegisteredNone, Fastest)}
+}
+
 // libraryOptions are those of the library beside the programs.
 func (o *Options) libraryOptions(t *topologies.Topology) library.Options {
 	release, _ := o.LibraryRelease(t)
