@@ -151,6 +151,34 @@ func TestUnmeasured(t *testing.T) {
 	}
 }
 
+// Over nodes and below 1 MiB times within a factor of two either way say something, not more: not
+// where a zone's own interval is wider, nor where a system's constants make it so.
+func TestTooWide(t *testing.T) {
+	for _, tc := range []struct {
+		network string
+		bytes   int64
+		most    float64
+	}{{oneNode, 1 << 10, 4}, {oneNode, 1 << 20, 2}, {"infiniband", 1 << 10, 4}, {"infiniband", 64 << 20, 4}} {
+		s := System{"NVLink", tc.network, "hopper", "known"}
+		call := Call{Clock: Instructions, Protocol: "Simple", Collective: "allreduce", Bytes: tc.bytes}
+		for _, times := range []float64{0.99, 1.01} {
+			side := math.Sqrt(tc.most * times)
+			table := &Table{Entries: []Entry{{Zone: s.Zones(call)[0], Interval: Interval{1 / side, 1, side}}}, Constants: []string{"known"}}
+			if _, lacks := (&Model{"machine", s, table, nil}).Program(call); (lacks == "") != (times < 1) {
+				t.Errorf("%s at %d, high / low %.2f of %g: lacks %q", tc.network, tc.bytes, tc.most*times, tc.most, lacks)
+			}
+			if _, lacks := (&Model{"machine", System{"NVLink", tc.network, "hopper", "other"}, table, nil}).Program(call); lacks == "" {
+				t.Errorf("%s at %d: unmeasured constants keep %.2f", tc.network, tc.bytes, tc.most*times)
+			}
+		}
+	}
+	for _, e := range Shipped().Entries {
+		if e.Supported() && e.High > 4*e.Low {
+			t.Errorf("%s: %.2f to %.2f is supported", e.Zone, e.Low, e.High)
+		}
+	}
+}
+
 // Trees have sums and results go different ways, rings do not.
 func TestUpAndDown(t *testing.T) {
 	up := func(steps ...ir.Op) ir.GPU {
