@@ -13,7 +13,7 @@ import (
 // libraryFamilies are the families of the library's choices (nccl.Choice) that NCCL's
 // algorithms are.
 var libraryFamilies = map[string][]string{
-	"ring": {"ring", "chain"}, "tree": {"double-binary-tree"}, "nvls": {"nvls"}, "pat": {"pat"},
+	"ring": {"ring", "chain"}, "tree": {"double-binary-tree"}, "nvls": {"nvls"}, "nvlstree": {"nvlstree"}, "pat": {"pat"},
 }
 
 // nativePrior returns what is known of a native algorithm's times before any trial: what the

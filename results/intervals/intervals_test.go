@@ -97,7 +97,7 @@ func TestModel(t *testing.T) {
 		{"dgx-a100", 1, "ring ×24 Simple", ""},
 		{"dgx-a100", 4, "", ""},
 		{"dgx-h100", 1, "nvls Simple", ""},
-		{"dgx-h100", 4, "nvls Simple", "the library's nvls, NVLink, infiniband, hopper, Simple, allreduce, from 16M"},
+		{"dgx-h100", 4, "nvlstree Simple", "the library's nvlstree, NVLink, infiniband, hopper, Simple, allreduce, from 16M"},
 		{"dgx-h100", 4, "pat Simple", "the library's pat, NVLink, infiniband, hopper, Simple, allreduce, from 16M"},
 		{"dgx-h100", 1, "AllReduce_RSxLDMC_AGxSTMC Simple", "the library's AllReduce_RSxLDMC_AGxSTMC, NVLink, one node, hopper, Simple, allreduce, from 16M"},
 		{"ring:8", 1, "", "systems such as machine"},

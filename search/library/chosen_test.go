@@ -51,7 +51,7 @@ var slower = []struct {
 	{"dgx-2/1 lassen/2", "ring", "double-binary-tree", 1.6, "it counts as many steps for a tree of one node as for a ring"},
 	{"polaris/4 alps/2", "ring", "double-binary-tree", 1.55, "it does not know of the rendezvous of Slingshot's larger messages, of which a ring has more"},
 	{"perlmutter/2 perlmutter/4 polaris/2 polaris/4 alps/2 alps/4", "double-binary-tree", "ring", 1.95, "the same, where a tree's messages are the larger"},
-	{"dgx-h100/2 dgx-h100/4 dgx-h200/4 aws-p5/4 gcp-a3mega/2 gcp-a3mega/4 dgx-b200/2 dgx-b200/4 dgx-b300/4 03a-no-nic-rows/2 03c-storage-nics-node/2", "nvls", "", 1.85,
+	{"dgx-h100/2 dgx-h100/4 dgx-h200/4 aws-p5/4 gcp-a3mega/2 gcp-a3mega/4 dgx-b200/2 dgx-b200/4 dgx-b300/4 03a-no-nic-rows/2 03c-storage-nics-node/2", "nvlstree", "", 1.85,
 		"its trees over NVLS have no chunks in its model (tuning.cc), and in the closed form they have"},
 	{"mi250/4", "ring", "double-binary-tree", 2.0, "RCCL's tables have 0.65 of the bandwidth for trees of large calls (rccl/tables.go)"},
 	{"mi300x/4 mi325x/4", "double-binary-tree", "ring", 2.05, "RCCL's tables have 0.11 to 0.59 of the bandwidth for trees, and 320 us for a ring's step between nodes (rccl/tables.go)"},
@@ -88,7 +88,7 @@ func TestChosenIsNoneOfTheSlowest(t *testing.T) {
 			continue
 		}
 		chosen, others := timesOf(t, top, "allreduce", sizes, nccl.Forced{}), map[string]map[int64]library.Time{}
-		for _, family := range []string{"ring", "double-binary-tree", "nvls"} {
+		for _, family := range []string{"ring", "double-binary-tree", "nvls", "nvlstree"} {
 			others[family] = timesOf(t, top, "allreduce", sizes, nccl.Forced{Family: family})
 		}
 		for _, bytes := range sizes {
@@ -172,7 +172,7 @@ func TestNICsAtEveryOtherGPU(t *testing.T) {
 	sizes := []int64{256 << 10, 1 << 20, 4 << 20, 64 << 20, 1 << 30}
 	for _, nodes := range []string{"/2", "/4"} {
 		even, pairs := systemOf(t, "h100-nics-at-even-gpus"+nodes), systemOf(t, "h100-nics-in-pairs"+nodes)
-		for _, family := range []string{"ring", "double-binary-tree", "nvls"} {
+		for _, family := range []string{"ring", "double-binary-tree", "nvlstree"} {
 			one, other := timesOf(t, even, "allreduce", sizes, nccl.Forced{Family: family}), timesOf(t, pairs, "allreduce", sizes, nccl.Forced{Family: family})
 			for _, bytes := range sizes {
 				if a, b := one[bytes], other[bytes]; a.US == 0 || a.US > 1.1*b.US || b.US > 1.1*a.US {

@@ -97,6 +97,19 @@ func TestSwitchesHaveNoProgram(t *testing.T) {
 	}
 }
 
+// TestTreesOfSwitchesAreNamed: over nodes the switches' reductions are the ends of trees, which are
+// not NVLS to the library.
+func TestTreesOfSwitchesAreNamed(t *testing.T) {
+	l, _ := on(t, "dgx-h100", 2, "allreduce", Options{})
+	if c := l.calls(t, 1<<30)[0]; c.Name != "nvlstree Simple" || c.From != ClosedForm || c.US <= 0 {
+		t.Errorf("%s, %v us by %s", c.Name, c.US, c.From)
+	}
+	l, said := on(t, "dgx-h100", 2, "allreduce", Options{Measured: true})
+	if c := l.calls(t, 1<<30)[0]; !strings.HasSuffix(c.Name, ", for NVLSTREE") || len(*said) != 1 || !strings.Contains((*said)[0], "at 1G the library runs NVLSTREE") {
+		t.Errorf("%s, said %q", c.Name, *said)
+	}
+}
+
 // TestTilesAreTheLibrarys: a tree's chunks are the library's, not the tile of its rings, and its
 // time is that with them.
 func TestTilesAreTheLibrarys(t *testing.T) {

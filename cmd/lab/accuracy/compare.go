@@ -240,7 +240,7 @@ func (c call) library(ctx context.Context, p search.Problem, elem int64, times m
 }
 
 // algorithms are the families of NCCL_ALGO's values.
-var algorithms = map[string]string{Auto: "", "Ring": "ring", "Tree": "double-binary-tree", "NVLS": "nvls"}
+var algorithms = map[string]string{Auto: "", "Ring": "ring", "Tree": "double-binary-tree", "NVLS": "nvls", "NVLSTree": "nvlstree"}
 
 // forced is what NCCL_ALGO and NCCL_PROTO left of the library's choice; known is false of
 // values that are no library's.

@@ -15,7 +15,8 @@ import (
 // family's routing with Parameters, in Channels copies.
 type Choice struct {
 	// Family is ring, double-binary-tree, chain (the ring of broadcast and
-	// reduce), direct, nvls, pat, all-pairs, or symmetric (of kernels on windows).
+	// reduce), direct, nvls, nvlstree (over nodes), pat, all-pairs, or symmetric (of kernels on
+	// windows).
 	Family string
 	// Lacks says why no program of ours can be what the library runs; empty
 	// where one can.

@@ -355,10 +355,14 @@ func TestSwitchesReduce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if nvls := all[0].Family == "nvls"; nvls != c.nvls || nvls != (all[0].Lacks != "") {
+		family := "nvls"
+		if c.nodes > 1 {
+			family = "nvlstree"
+		}
+		if nvls := all[0].Family == family; nvls != c.nvls || nvls != (all[0].Lacks != "") {
 			t.Errorf("%s of %d bytes on %d x %s: %+v", c.collective, c.bytes, c.nodes, c.topology, all[0])
 		}
-		if last := all[len(all)-1]; c.nvls && (last.Family == "nvls" || last.Lacks != "") {
+		if last := all[len(all)-1]; c.nvls && (last.Family == family || last.Lacks != "") {
 			t.Errorf("%s of %d bytes on %d x %s: nothing stands in: %+v", c.collective, c.bytes, c.nodes, c.topology, last)
 		}
 	}

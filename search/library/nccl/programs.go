@@ -44,7 +44,7 @@ var algorithms = []*algorithm{
 	{
 		Algo:     NVLS,
 		runs:     allReduces,
-		programs: switchesReduce,
+		programs: switchesReduce("nvls"),
 		evidence: Fitted,
 		clock:    (*System).nvlsClock,
 	},
@@ -60,7 +60,7 @@ var algorithms = []*algorithm{
 	{
 		Algo:     NVLSTree,
 		runs:     allReduces,
-		programs: switchesReduce,
+		programs: switchesReduce("nvlstree"),
 		evidence: Fitted,
 		clock:    (*System).nvlsClock,
 	},
@@ -86,8 +86,10 @@ func gathers(collective string) bool {
 	return collective == "allgather" || collective == "reducescatter"
 }
 
-func switchesReduce(_ *System, channels int) []Choice {
-	return []Choice{{Family: "nvls", Channels: channels, Lacks: "the switches reduce, which no instruction here does"}}
+func switchesReduce(family string) func(*System, int) []Choice {
+	return func(_ *System, channels int) []Choice {
+		return []Choice{{Family: family, Channels: channels, Lacks: "the switches reduce, which no instruction here does"}}
+	}
 }
 
 // rowOf is the row of an algorithm for a collective, which it has.
