@@ -104,19 +104,17 @@ func (p *placement) table(rows []*table.Row, colour map[string]string) {
 		if len(p.Rows) >= mostTableRows-1 && !last {
 			continue
 		}
+		compared := r.Compared()
 		line := row{
 			Size: sizeText(r.Bytes), Algorithm: clip(r.Algorithm, wordRoom), Parameters: parametersText(r.Parameters), Protocol: r.Protocol,
 			Channels: r.Channels, Instances: r.Instances,
 			Time: brief(r.TimeUS), Low: brief(r.TimeCIUS[0]), High: brief(r.TimeCIUS[1]), AlgBW: brief(r.AlgBW), BusBW: briefOr(r.BusBW), Unchecked: r.Checked != nil && !*r.Checked,
-			BaselineTime: briefOr(r.BaselineTimeUS), Speedup: briefOr(r.Speedup), TimeBand: bandText(r.TimeBandUS), SpeedupBand: bandText(r.SpeedupBand), Bound: briefOr(r.BoundRatio), IR: results.ShortHash(r.IR),
+			Baseline: clip(compared.Baseline, wordRoom), BaselineTime: briefOr(compared.TimeUS), Speedup: briefOr(compared.Speedup), TimeBand: bandText(r.TimeBandUS), SpeedupBand: bandText(compared.SpeedupBand), Bound: briefOr(r.BoundRatio), IR: results.ShortHash(r.IR),
 			Colour: colour[r.Algorithm], Begins: begins(i),
 		}
 		line.SpeedupVerdict = r.Verdict()
 		if r.TileBytes > 0 {
 			line.Tile = sizeText(r.TileBytes)
-		}
-		if r.Baseline != nil {
-			line.Baseline = clip(*r.Baseline, wordRoom)
 		}
 		p.Rows = append(p.Rows, line)
 	}
@@ -127,7 +125,7 @@ func (p *placement) table(rows []*table.Row, colour map[string]string) {
 
 // verdict sums up a placement in sentences.
 func verdict(rows []*table.Row) (says []string) {
-	faster, compared, left, logs := 0, 0, 0, 0.0
+	faster, asCalled, compared, left, logs := 0, 0, 0, 0, 0.0
 	verdicts := map[string]int{}
 	var most, busiest, nearest *table.Row
 	for _, r := range rows {
@@ -137,33 +135,42 @@ func verdict(rows []*table.Row) (says []string) {
 		if r.BoundRatio != nil && (nearest == nil || *r.BoundRatio > *nearest.BoundRatio) {
 			nearest = r
 		}
+		verdicts[r.Verdict()]++
+		if r.FasterAsCalled() {
+			asCalled++
+		}
+		if r.LeaveToLibrary {
+			left++
+		}
 		if r.Speedup == nil {
 			continue
 		}
 		compared++
 		logs += math.Log(*r.Speedup)
-		if r.LeaveToLibrary {
-			left++
-		}
 		if r.Wins() {
 			faster++
 		}
-		verdicts[r.Verdict()]++
 		if most == nil || *r.Speedup > *most.Speedup {
 			most = r
 		}
 	}
+	say := func(n int, format string) {
+		if n > 0 {
+			says = append(says, fmt.Sprintf(format, units.Count(n, "size")))
+		}
+	}
 	if most != nil {
-		says = append(says, fmt.Sprintf("Faster than the baseline at %d of %s", faster, units.Count(compared, "size")))
-		if left > 0 {
-			says = append(says, fmt.Sprintf("%s left to the library, which is faster there than every program", units.Count(left, "size")))
+		ahead := fmt.Sprintf("Faster than the baseline at %d of %s", faster, units.Count(compared, "size"))
+		if n := verdicts["faster (predicted)"]; n > 0 {
+			ahead += fmt.Sprintf(", at %d of these by the vendor's own model", n)
 		}
-		if n := verdicts[table.Unsure]; n > 0 {
-			says = append(says, fmt.Sprintf("At %s the difference may be the simulator's error alone", units.Count(n, "size")))
-		}
-		if n := verdicts[table.Unsupported]; n > 0 {
-			says = append(says, fmt.Sprintf("At %s no measurement says how far the speedup may be off", units.Count(n, "size")))
-		}
+		says = append(says, ahead)
+	}
+	say(asCalled, "Faster than the library as called, and not surely than its best, at %s")
+	say(left, "%s left to the library, which is faster there than every program")
+	say(verdicts[table.Unsure], "At %s the difference may be the simulator's error alone")
+	say(verdicts[table.Unsupported], "At %s no measurement says how far the speedup may be off")
+	if most != nil {
 		says = append(says, fmt.Sprintf("Speedup %s× in the geometric mean, at most %s× (%s)", brief(math.Exp(logs/float64(compared))), brief(*most.Speedup), sizeText(most.Bytes)))
 	}
 	if busiest != nil {

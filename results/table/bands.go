@@ -64,6 +64,9 @@ func (r *Row) addBands(m *intervals.Model) {
 	if r.SpeedupBand = best; r.baseline() == r.called {
 		r.SpeedupBand = called
 	}
+	if r.AsCalled != nil {
+		r.AsCalled.SpeedupBand = called
+	}
 	r.Unsupported = len(r.lacks) > 0
 }
 

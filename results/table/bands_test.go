@@ -274,6 +274,18 @@ func TestVerdictWords(t *testing.T) {
 			t.Errorf("%v beside %v: %q, left %t, want %q, %t", tc.called, tc.others, got, r.LeaveToLibrary, tc.want, tc.leave)
 		}
 	}
+	// Where nothing says what the best takes, the table prints what the library takes as called.
+	plain := none(20)
+	simulated := Table{model: nvlink(), Rows: []Row{{Algorithm: "ring", Collective: "allreduce", Protocol: "LL", Bytes: 1024, TimeUS: 10}}}
+	one := &simulated.Rows[0]
+	one.standAt(results.Point{Baseline: &plain, Others: []results.Baseline{nothing}}, nil)
+	one.addBands(simulated.model)
+	if c := one.Compared(); c.Baseline != "ring, as called" || c.TimeUS == nil || *c.TimeUS != 20 || *c.Speedup != 2 || c.SpeedupBand == nil || c.SpeedupBand[0] <= 1 || one.Speedup != nil {
+		t.Errorf("beside an unknown best: %+v", c)
+	}
+	if simulated.addNotes(); !slices.ContainsFunc(simulated.Notes, func(note string) bool { return strings.HasPrefix(note, "faster (unregistered): at 1 of 1 row ") }) {
+		t.Errorf("notes %q", simulated.Notes)
+	}
 	// An older journal says nothing of states: its model's library is not registered.
 	old := results.Baseline{Name: "ring", TimeUS: 40, Data: results.NoData}
 	r := Row{Algorithm: "ring", Source: "template", Collective: "allreduce", Bytes: 1024, TimeUS: 10}
@@ -283,9 +295,9 @@ func TestVerdictWords(t *testing.T) {
 	}
 	// Beside programs that need windows themselves, no copies count, and so windows may be the best.
 	b := Table{Rows: []Row{{Algorithm: "ring", TimeUS: 10}}}
-	copied, plain := window(15), none(14)
+	copied, called := window(15), none(14)
 	copied.CopiesUS = 7
-	b.Rows[0].standAt(results.Point{Baseline: &plain, Others: []results.Baseline{copied}}, nil)
+	b.Rows[0].standAt(results.Point{Baseline: &called, Others: []results.Baseline{copied}}, nil)
 	if *b.Rows[0].BaselineTimeUS != 14 || b.Rows[0].LeaveToLibrary {
 		t.Errorf("with copies: %v", *b.Rows[0].BaselineTimeUS)
 	}
@@ -294,7 +306,7 @@ func TestVerdictWords(t *testing.T) {
 	}
 	// Measured times have no interval: they are told apart by their repetitions.
 	r = Row{TimeUS: 10, Repeats: &Repeats{BaselineApart: new(bool)}}
-	called := none(20)
+	called = none(20)
 	r.standAt(results.Point{Baseline: &called, Others: []results.Baseline{window(15)}}, nil)
 	if r.addBands((*intervals.Model)(nil)); r.Verdict() != "unsure" || *r.SpeedupVerdictBest != Surely || r.Wins() {
 		t.Errorf("measured: %q, best %s", r.Verdict(), *r.SpeedupVerdictBest)

@@ -13,12 +13,29 @@ import (
 // AsCalled is what the library takes with the buffers as the user calls it, where a row's
 // baseline is another state.
 type AsCalled struct {
-	Baseline     string   `json:"baseline"`
-	Registered   string   `json:"baseline_registered"`
-	Evidence     string   `json:"baseline_evidence"`
-	Threadblocks *int     `json:"baseline_threadblocks"`
-	TimeUS       *float64 `json:"baseline_time_us"`
-	Speedup      *float64 `json:"speedup"`
+	Baseline     string      `json:"baseline"`
+	Registered   string      `json:"baseline_registered"`
+	Evidence     string      `json:"baseline_evidence"`
+	Threadblocks *int        `json:"baseline_threadblocks"`
+	TimeUS       *float64    `json:"baseline_time_us"`
+	Speedup      *float64    `json:"speedup"`
+	SpeedupBand  *[2]float64 `json:"speedup_band"` // of simulated times; null where nothing measured supports it
+}
+
+// Comparison is what tables print of a row beside its program.
+type Comparison struct {
+	Baseline        string
+	TimeUS, Speedup *float64
+	SpeedupBand     *[2]float64
+}
+
+// Compared returns the comparison with the row's baseline or, where nothing says what that takes, with
+// the library as called.
+func (r *Row) Compared() Comparison {
+	if c := r.AsCalled; c != nil && r.BaselineTimeUS == nil && c.TimeUS != nil {
+		return Comparison{c.Baseline + ", as called", c.TimeUS, c.Speedup, c.SpeedupBand}
+	}
+	return Comparison{orEmpty(r.Baseline), r.BaselineTimeUS, r.Speedup, r.SpeedupBand}
 }
 
 // standing is what the library takes at a row with the buffers in one state.
@@ -163,7 +180,7 @@ func (r *Row) BaselineData() Evidence {
 func (t *Table) BaselineLine() string {
 	var releases []string
 	type state struct{ registered, evidence string }
-	counts, n, copies, fastest := map[state]int{}, 0, false, false
+	counts, n, copies, fastest := map[state]int{}, 0, false, true
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		if r.BaselineRelease == nil {
@@ -173,7 +190,7 @@ func (t *Table) BaselineLine() string {
 			releases = append(releases, *r.BaselineRelease)
 		}
 		counts[state{orEmpty(r.BaselineRegistered), orEmpty(r.BaselineEvidence)}]++
-		n, copies, fastest = n+1, copies || r.BaselineCopiesUS != nil, fastest || !r.named && r.BaselineTimeUS != nil
+		n, copies, fastest = n+1, copies || r.BaselineCopiesUS != nil, fastest && !r.named && r.BaselineTimeUS != nil
 	}
 	if n == 0 {
 		return ""

@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
@@ -121,6 +122,12 @@ func (r *Row) Wins() bool {
 	return r.Speedup != nil && *r.Speedup > 1+1e-9
 }
 
+// FasterAsCalled reports whether the row's winner is faster than the library as called, and not, as far
+// as is known, than the best that its release reaches.
+func (r *Row) FasterAsCalled() bool {
+	return !r.Wins() && r.SpeedupVerdict != nil && *r.SpeedupVerdict == Surely
+}
+
 // Near reports whether the winner and its baseline may be as fast as each other.
 func (r *Row) Near() bool {
 	if v := r.baselineVerdict(); v != nil {
@@ -142,19 +149,20 @@ func (t *Table) verdictNotes() (notes []string) {
 	unsure, compared, unregistered, predicted, unknown := 0, 0, 0, 0, 0
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		if v := r.baselineVerdict(); v != nil {
+		word := r.Verdict()
+		if r.Compared().Speedup != nil {
 			compared++
-			if *v == Unsure && r.model != nil {
-				unsure++
-			}
 		}
-		if r.Speedup != nil && !r.Wins() && r.SpeedupVerdict != nil && *r.SpeedupVerdict == Surely {
+		if word == Unsure && r.model != nil {
+			unsure++
+		}
+		if r.FasterAsCalled() {
 			unregistered++
 		}
-		switch orEmpty(r.BaselineEvidence) {
-		case results.EvidencePredicted:
+		if orEmpty(r.BaselineEvidence) == results.EvidencePredicted || strings.HasSuffix(word, "predicted)") {
 			predicted++
-		case results.EvidenceUnknown:
+		}
+		if orEmpty(r.BaselineEvidence) == results.EvidenceUnknown {
 			unknown++
 		}
 	}
@@ -165,7 +173,7 @@ func (t *Table) verdictNotes() (notes []string) {
 	}
 	add(unsure, compared, "speedup", "unsure: %s may be the simulator's error alone; their 90 %% intervals hold 1")
 	add(unregistered, len(t.Rows), "row", "faster (unregistered): at %s the library in another state of its buffers is as fast, or nothing says how fast")
-	add(predicted, len(t.Rows), "row", "predicted: the baseline of %s is the vendor's own model, which nobody measured")
-	add(unknown, len(t.Rows), "row", "unknown: nothing says what the library takes in its fastest state at %s")
+	add(predicted, len(t.Rows), "row", "predicted: at %s the library's time is of the vendor's own model, which nobody measured")
+	add(unknown, len(t.Rows), "row", "unknown: nothing says what the library takes in its fastest state at %s; speedups there are over the library as called")
 	return notes
 }
