@@ -212,7 +212,7 @@ func baselineText(c *results.Campaign, t *table.Table, trials []results.Trial) s
 		says = append(says, "The baseline is what NCCL's own cost model would choose at each size, run as a program and "+how+", or timed by a closed form where no program can do it. It is not a measurement of NCCL.")
 	}
 	if vendor {
-		says = append(says, "Where the library's kernels for registered buffers are the fastest, the time is that of the vendor's own model, which nobody measured.")
+		says = append(says, "The time of a kernel for registered buffers is what the vendor's own model predicts, not a measurement.")
 	}
 	if unknown {
 		says = append(says, "Where nothing says what the library takes, there is no speedup.")
