@@ -3,7 +3,7 @@ package library
 import (
 	"slices"
 
-	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -21,18 +21,7 @@ func entriesOf(t *topologies.Topology) []int {
 		if vertex.Kind != topologies.NIC || vertex.Node != 0 {
 			continue
 		}
-		var near []int
-		widest := units.Bandwidth(0)
-		for _, i := range t.In(v) {
-			e := t.Edges[i]
-			switch {
-			case t.Vertices[e.From].Kind != topologies.GPU:
-			case e.Bandwidth > widest:
-				near, widest = []int{e.From}, e.Bandwidth
-			case e.Bandwidth == widest:
-				near = append(near, e.From)
-			}
-		}
+		near := nccl.NearNIC(t, v)
 		for _, g := range near {
 			if by[g] < 0 {
 				by[g] = near[0]

@@ -87,8 +87,8 @@ func (s *System) Communicator() *Communicator {
 		c.Channels *= 2 // for nodes of fewer than eight GPUs (connect.cc, ncclTopoPostset)
 	}
 	local := make([]int, s.nodes)
-	for _, r := range s.t.Ranks {
-		local[r.Node]++
+	for node := range local {
+		local[node] = len(s.t.NodeRanks(node))
 	}
 	c.LeastLocal, c.MostLocal = slices.Min(local), slices.Max(local)
 	c.Ring = Pattern{Channels: s.graph.channels, Intra: float32(s.graph.intra), Inter: float32(s.graph.inter), PathIntra: PathPHB, Same: s.graph.same}

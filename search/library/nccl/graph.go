@@ -412,24 +412,29 @@ func (s *System) aloneAtNIC() bool {
 		if vertex.Kind != topologies.NIC || vertex.Node != 0 {
 			continue
 		}
-		near, widest := 0, units.Bandwidth(0)
-		for _, e := range s.t.In(v) {
-			edge := s.t.Edges[e]
-			switch from := s.t.Vertices[edge.From].Kind; {
-			case from == topologies.Switch:
-				return false // at a processor, as near to several GPUs
-			case from != topologies.GPU:
-			case edge.Bandwidth > widest:
-				near, widest = 1, edge.Bandwidth
-			case edge.Bandwidth == widest:
-				near++
-			}
+		if slices.ContainsFunc(s.t.In(v), func(e int32) bool { return s.t.Vertices[s.t.Edges[e].From].Kind == topologies.Switch }) {
+			return false // at a processor, as near to several GPUs
 		}
-		if near == 1 {
+		if len(NearNIC(s.t, v)) == 1 {
 			return true
 		}
 	}
 	return false
+}
+
+// NearNIC lists the GPUs whose own links to a NIC, a vertex, are the widest.
+func NearNIC(t *topologies.Topology, nic int) (gpus []int) {
+	widest := units.Bandwidth(0)
+	for _, i := range t.In(nic) {
+		switch e := t.Edges[i]; {
+		case t.Vertices[e.From].Kind != topologies.GPU:
+		case e.Bandwidth > widest:
+			gpus, widest = []int{e.From}, e.Bandwidth
+		case e.Bandwidth == widest:
+			gpus = append(gpus, e.From)
+		}
+	}
+	return gpus
 }
 
 // switched reports whether the GPUs of a node meet at a switch; where NVLink or xGMI joins them, at

@@ -20,7 +20,7 @@ type windows struct{ *System }
 // is false where that runs.
 func (s windows) choice(c collective.Collective, bytes int64, f Forced, general *Choice) (_ Choice, ok bool) {
 	release := symmetric.Of(s.release.Number)
-	if release == nil || s.fork != nil || f.Before222 || !s.joined() || s.nodes > 1 && s.byPlugin() {
+	if release == nil || s.fork != nil || f.Before222 || !s.linkedToAll() || s.nodes > 1 && s.byPlugin() {
 		return Choice{}, false
 	}
 	call := symmetric.Call{Collective: c.Name, ElemBytes: cmp.Or(f.ElemBytes, 4), DType: cmp.Or(f.DType, "f32"), Op: cmp.Or(f.Op, "sum"),
@@ -78,8 +78,8 @@ func (s windows) byPlugin() bool {
 	})
 }
 
-// joined reports whether NVLinks lead from each GPU to all others of its node, directly or through switches.
-func (s windows) joined() bool {
+// linkedToAll reports whether NVLinks lead from each GPU to all others of its node, directly or through switches.
+func (s windows) linkedToAll() bool {
 	for r := range s.t.Ranks {
 		peers, switched := 0, false
 		for _, e := range s.t.Out(r) {
