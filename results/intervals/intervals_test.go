@@ -179,6 +179,39 @@ func TestTooWide(t *testing.T) {
 	}
 }
 
+// Over PCIe trees of 1 MiB and more have an interval where trees of that generation were measured,
+// by a program's hash or the library's name alike; rings, small trees and other links have one.
+func TestTreesOverPCIe(t *testing.T) {
+	for _, tc := range []struct {
+		topology, protocol string
+		up                 bool
+		bytes              int64
+		lacks              string
+	}{
+		{"l40s-4", "Simple", true, 64 << 20, ""},
+		{"l40s-4", "LL128", true, 1 << 20, "PCIe, one node, ada, LL128, allreduce up and down, 1M to 16M"},
+		{"rtx-pro-6000-8", "Simple", true, 256 << 20, "PCIe, one node, blackwell, Simple, allreduce up and down, from 16M"},
+		{"rtx-pro-6000-8", "LL128", true, 1 << 20, "PCIe, one node, blackwell, LL128, allreduce up and down, 1M to 16M"},
+		{"rtx-pro-6000-8", "LL", true, 1 << 10, ""},
+		{"rtx-pro-6000-8", "Simple", false, 256 << 20, ""},
+		{"dgx-h100", "Simple", true, 256 << 20, ""},
+	} {
+		top, err := topologies.Resolve(tc.topology, topologies.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &Model{Name: tc.topology, System: SystemOf(top), Table: Shipped()}
+		if _, lacks := m.Program(Call{Protocol: tc.protocol, Collective: "allreduce", UpAndDown: tc.up, Bytes: tc.bytes}); lacks != tc.lacks {
+			t.Errorf("%s, %s at %d, up and down %t: lacks %q, want %q", tc.topology, tc.protocol, tc.bytes, tc.up, lacks, tc.lacks)
+		}
+		if tc.up {
+			if _, lacks := m.Library("double-binary-tree trees=2 ×2 "+tc.protocol, "allreduce", tc.bytes); lacks != tc.lacks {
+				t.Errorf("the library's tree on %s, %s at %d: lacks %q, want %q", tc.topology, tc.protocol, tc.bytes, lacks, tc.lacks)
+			}
+		}
+	}
+}
+
 // Trees have sums and results go different ways, rings do not.
 func TestUpAndDown(t *testing.T) {
 	up := func(steps ...ir.Op) ir.GPU {
