@@ -31,7 +31,8 @@ var earlierReleases = map[string]string{"nccl": "nccl-2.30.7", "rccl": "rccl-2.2
 
 // LibraryRelease is the release of a topology's library that a search is compared with: the one
 // asked for, or else the one that Baseline or the executor names, or else the newest released one
-// that has a row. note says which row stands for one without.
+// that has a row and, for programs that RCCL is to load, loads them. note says which row stands for one
+// without, and why it is not the newest.
 func (o *Options) LibraryRelease(t *topologies.Topology) (r library.Release, note string) {
 	of := library.LibraryOf(t)
 	if o.Release != (library.Release{}) {
@@ -48,22 +49,27 @@ func (o *Options) LibraryRelease(t *topologies.Topology) (r library.Release, not
 			version, who = named, o.Baseline.Name+"'s"
 		}
 	}
-	if version == "" {
-		return library.Newest(of), ""
+	newest := library.Newest(of)
+	switch {
+	case version == "" && o.Runtime == "rccl" && !newest.LoadsXML():
+		r = library.NewestXML()
+		return r, fmt.Sprintf("%s loads no MSCCL XML: the baseline is %s, the newest that does, as of --runtime rccl", newest, r)
+	case version == "":
+		return newest, ""
 	}
-	r, err := library.ReleaseOf(of, version)
-	switch minor := version[:max(strings.LastIndex(version, "."), 0)]; {
-	case err != nil:
-		return library.Newest(of), fmt.Sprintf("%s %s: %v: it is taken for %s", who, strings.ToUpper(of), err, library.Newest(of))
-	case !strings.HasPrefix(r.Version, minor+"."):
-		note = fmt.Sprintf("%s %s %s has no row: %s stands for it", who, strings.ToUpper(of), version, r)
+	r, note, err := library.StandIn(of, version)
+	if err != nil {
+		return newest, fmt.Sprintf("%s %s: %v: it is taken for %s", who, strings.ToUpper(of), err, newest)
+	}
+	if note != "" {
+		note = who + " " + note
 	}
 	return r, note
 }
 
-// ReleaseOf is the release that a campaign's baselines are of, which may have been the newest when it was
+// CampaignRelease is the release that a campaign's baselines are of, which may have been the newest when it was
 // begun; the zero value where they name none that has a row.
-func ReleaseOf(c *results.Campaign) (r library.Release) {
+func CampaignRelease(c *results.Campaign) library.Release {
 	tally, _ := c.Tally()
 	for _, p := range tally.Points {
 		all := p.Others
@@ -77,7 +83,7 @@ func ReleaseOf(c *results.Campaign) (r library.Release) {
 			}
 		}
 	}
-	return r
+	return library.Release{}
 }
 
 // registered is the state of the buffers as the user calls the library.

@@ -27,7 +27,7 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 		return autotune.Summary{}, err
 	}
 	if o.Release == (library.Release{}) && !o.Unregistered {
-		o.Release = ReleaseOf(c)
+		o.Release = CampaignRelease(c)
 	}
 	if _, note := o.LibraryRelease(p.Topology); note != "" {
 		o.Observer.Say(note)

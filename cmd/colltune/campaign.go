@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -166,8 +167,18 @@ func campaignTable(ctx context.Context, c *results.Campaign, baseline *search.Ba
 
 // baselineFlag adds --baseline and --registered to a search.
 func baselineFlag(cmd *cobra.Command) {
-	cmd.Flags().Var(&once{}, "baseline", "what the winner is compared with: a release of the system's library, such as nccl, nccl-2.30, rccl or rccl-2.28 (default: the executor's, or else the newest released), or a `FILE` of nccl-tests' output")
+	cmd.Flags().Var(&once{}, "baseline", "compare the winner with `RELEASE|FILE`: a release of the system's library (nccl or rccl, its newest; "+strings.Join(minorReleases(), ", ")+"), or nccl-tests' output (default: the executor's release, or else the newest)")
 	choiceFlag(cmd, "registered", "", search.Fastest, append(results.States(), search.Fastest), "how the library knows your buffers; "+search.Fastest+" is the state in which it is fastest")
+}
+
+// minorReleases are the releases that have a row, by their first two numbers: nccl-2.30.
+func minorReleases() (all []string) {
+	for _, r := range library.Releases() {
+		major, rest, _ := strings.Cut(r.String(), ".")
+		minor, _, _ := strings.Cut(rest, ".")
+		all = append(all, major+"."+minor)
+	}
+	return slices.Compact(all)
 }
 
 // otherBaselineFlag adds --baseline to a command that reads a campaign.
@@ -186,6 +197,9 @@ func (o *once) String() string { return o.value }
 func (o *once) Type() string   { return "string" }
 
 func (o *once) Set(s string) error {
+	if s == "" {
+		return errors.New("want a release such as nccl or nccl-2.30, or a file of nccl-tests' output")
+	}
 	if o.given {
 		return fmt.Errorf("is given twice: want one, and --library NAME=FILE for each library besides")
 	}
@@ -199,18 +213,25 @@ const maxBaseline = 64 << 20
 // releaseName is what --baseline takes for a release, and not for a file.
 var releaseName = lazyregexp.New(`^(nccl|rccl)(-[0-9.]+(-rocm[0-9.]+)?)?$`)
 
-// releaseOf is the release of a system's library that --baseline names; the zero value where it names
-// none, or a file.
-func releaseOf(cmd *cobra.Command, t *topologies.Topology) (r library.Release, err error) {
+// baselineRelease is the release of a system's library that --baseline names, or that stands for it; the
+// zero value where it names none, or a file.
+func baselineRelease(cmd *cobra.Command, t *topologies.Topology) (library.Release, error) {
 	name := flagValue(cmd, "baseline")
 	if !releaseName().MatchString(name) {
-		return r, nil
+		return library.Release{}, nil
 	}
-	if r, err = library.FindRelease(name, library.LibraryOf(t)); err != nil {
-		err = usagef("--baseline %w", err)
+	r, note, err := library.AskedRelease(name, library.LibraryOf(t))
+	if err != nil {
+		return r, usagef("--baseline %w", err)
 	}
-	return r, err
+	if note != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "--baseline: %s\n", note)
+	}
+	return r, nil
 }
+
+// unmodelled are libraries whose name --baseline might be given, and of which nothing here says the times.
+var unmodelled = map[string]string{"msccl": "MSCCL", "mscclpp": "MSCCL++", "msccl++": "MSCCL++"}
 
 // baselineOf reads the file that --baseline names; nil if it names none.
 func baselineOf(cmd *cobra.Command) (*search.BaselineFile, error) {
@@ -219,8 +240,12 @@ func baselineOf(cmd *cobra.Command) (*search.BaselineFile, error) {
 		return nil, nil
 	}
 	text, err := readFile(cmd.Context(), path, maxBaseline)
+	if of := unmodelled[strings.ToLower(path)]; of != "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, usagef("--baseline %s: %s is not modelled: want a release of NCCL or RCCL, such as nccl-2.30, or give --library %s=FILE with times that were measured", path, of, path)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usagef("--baseline %w%s: want a release such as nccl or nccl-2.30, or a file of nccl-tests' output", err, suggest.DidYouMean(path, []string{"nccl", "rccl"}))
+		meant := suggest.DidYouMean(strings.ToLower(path), append([]string{"nccl", "rccl"}, minorReleases()...))
+		return nil, usagef("--baseline %w%s: want a release such as nccl or nccl-2.30, or a file of nccl-tests' output", err, meant)
 	}
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/results/tuning"
 	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/library"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -63,8 +64,10 @@ each number of nodes below PATH.
 				problem, _, err := search.FromPlan(c.Plan())
 				switch {
 				case err == nil:
+					release := search.CampaignRelease(c)
+					o.Unloaded = unloaded(release, o.Runtime)
 					o.Node, o.LL128 = nodeOf(problem.Topology), search.EnablesLL128(problem.Topology)
-					o.Left = search.ReleaseOf(c).Left(func(nodes, gpus int) (*topologies.Topology, error) {
+					o.Left = release.Left(func(nodes, gpus int) (*topologies.Topology, error) {
 						whole := problem.Topology
 						if nodes == whole.Nodes && nodes*gpus == len(whole.Ranks) {
 							return whole, nil
@@ -123,6 +126,15 @@ each number of nodes below PATH.
 	cmd.Flags().Bool("shared-gpu", false, "export times even if ranks shared GPUs")
 	dispatcherFlags(cmd)
 	return cmd
+}
+
+// unloaded says that a release of RCCL, which a campaign was compared with, loads no MSCCL XML; empty
+// where it does, or where the files are for another runtime.
+func unloaded(r library.Release, runtime string) string {
+	if runtime != "rccl" || r.Library != "rccl" || r.LoadsXML() {
+		return ""
+	}
+	return fmt.Sprintf("%s, which the times are compared with, loads no MSCCL XML: the newest that does is %s, and search --runtime rccl compares with that", r, library.NewestXML())
 }
 
 // exportFormats are the values of --to.

@@ -240,7 +240,7 @@ func optionsOf(cmd *cobra.Command, t *topologies.Topology) (search.Options, erro
 		return o, err
 	}
 	o.Baseline = baseline
-	if o.Release, err = releaseOf(cmd, t); err != nil {
+	if o.Release, err = baselineRelease(cmd, t); err != nil {
 		return o, err
 	}
 	if o.Registered, err = search.ParseRegistered(flagValue(cmd, "registered")); err != nil {

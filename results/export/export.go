@@ -33,6 +33,9 @@ type Options struct {
 	// Node, for mscclpp-json, is the node of a rank, within which ranks reach each
 	// other's memory; nil: all are on one.
 	Node func(rank int) int
+	// Unloaded, for msccl-xml, says that the library's release that the campaign was compared with loads
+	// no files; empty where it does.
+	Unloaded string
 	// Left, for nccl-tuner-csv, is what NCCL runs by itself.
 	Left tuning.Left
 	// KeepSlower exports sizes at which the library is as fast or faster, too.

@@ -39,6 +39,9 @@ func exportMSCCL(c *results.Campaign, o Options, report *Report) error {
 	plan := c.Plan()
 	e := &xmlExport{programs: programs{campaign: c}, plan: plan, elem: plan.ElemBytes(), runtime: runtime, verdicts: map[[2]string]string{}}
 	report.Runtime = runtime.Name
+	if o.Unloaded != "" {
+		report.note(o.Unloaded)
+	}
 	choice, err := newChooser(c, o, runtime.Name, runtime, e.refuses)
 	if err != nil {
 		return err

@@ -255,9 +255,17 @@ func TestFindRelease(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %s", tc.name, r, err, tc.want)
 		}
 	}
-	for version, want := range map[string]string{"2.30.4": "nccl-2.29.7", "2.29.3": "nccl-2.29.2", "2.19.3": "nccl-2.26.6", "2.99": "nccl-2.32.3"} {
-		r, err := ReleaseOf("nccl", version)
-		if err != nil || r.String() != want {
+	for name, want := range map[string]string{"nccl-2.30": "nccl-2.30.7 ", "nccl-2.26": "nccl-2.26.6 ",
+		"nccl-2.30.4": "nccl-2.29.7 NCCL 2.30.4 has no row: nccl-2.29.7 stands for it", "nccl-2.99": "nccl-2.32.3 NCCL 2.99 has no row: nccl-2.32.3 stands for it",
+		"nccl-2.19": "", "nccl-2.3": "", "nccl-": "", "rccl-2.28": ""} {
+		r, note, err := AskedRelease(name, "nccl")
+		if (err != nil) != (want == "") || err == nil && r.String()+" "+note != want {
+			t.Errorf("%s: %s %s, %v: want %s", name, r, note, err, want)
+		}
+	}
+	for version, want := range map[string]string{"2.30.4": "nccl-2.29.7", "2.29.3": "nccl-2.29.2", "2.19.3": "nccl-2.26.6", "2.26.3": "nccl-2.26.6", "2.99": "nccl-2.32.3"} {
+		r, note, err := StandIn("nccl", version)
+		if err != nil || r.String() != want || !strings.Contains(note, "NCCL "+version+" has no row") {
 			t.Errorf("%q: %v, %v, want %s", version, r, err, want)
 		}
 		if named, err := FindRelease(r.String(), "nccl"); err != nil || named != r {

@@ -51,52 +51,92 @@ func Newest(library string) Release {
 	return r
 }
 
-// FindRelease finds a release of a library, nccl or rccl, by its name: nccl is the newest that is
-// released, nccl-2.30 the newest of that version. The error, of another name and of the other
+// NewestXML is the newest released RCCL that loads MSCCL XML.
+func NewestXML() (r Release) {
+	for _, x := range Releases() {
+		if x.LoadsXML() && !x.Unreleased {
+			r = x
+		}
+	}
+	return r
+}
+
+// LoadsXML reports whether the release is RCCL's and loads MSCCL XML.
+func (r Release) LoadsXML() bool { return r.Library == "rccl" && r.rcclRow().Files }
+
+func (r Release) rcclRow() *rccl.Release {
+	all := rccl.Releases()
+	return all[slices.IndexFunc(all, func(x *rccl.Release) bool { return x.Version == r.Version })]
+}
+
+// FindRelease finds a release of a library, nccl or rccl, that has a row, by its name: nccl is the newest
+// that is released, nccl-2.30 the newest of that version. The error, of another name and of the other
 // vendor's, lists what there is.
 func FindRelease(name, library string) (Release, error) {
 	all := slices.DeleteFunc(Releases(), func(r Release) bool { return r.Library != library })
 	slices.Reverse(all)
 	of, version, versioned := strings.Cut(name, "-")
+	named := func(r Release) bool { return r.Version == version || strings.HasPrefix(r.Version, version+".") }
 	for _, r := range all {
 		switch {
 		case of != library:
 		case !versioned && !r.Unreleased:
 			return r, nil
-		case versioned && (r.Version == version || strings.HasPrefix(r.Version, version+".")):
+		case versioned && named(r):
 			return r, nil
 		}
 	}
-	if r, err := ReleaseOf(library, version); of == library && err == nil && r.Version == version {
+	if r, _, err := StandIn(library, version); of == library && err == nil && named(r) {
 		return r, nil
 	}
 	slices.Reverse(all)
 	return Release{}, fmt.Errorf("%s is no release of this system's library: want %s (the newest released), or one of %s", name, library, strings.Join(lists.Map(all, Release.String), ", "))
 }
 
-// ReleaseOf is the release of a library, nccl or rccl, that stands for a version, 2.29.2, of what
-// was measured: the newest row that is not newer, or else the oldest. It need not be one of Releases.
-func ReleaseOf(library, version string) (r Release, err error) {
-	var n [3]int
-	if _, err := fmt.Sscanf(version+".0.0", "%d.%d.%d", &n[0], &n[1], &n[2]); err != nil {
-		return r, fmt.Errorf("version %q of %s: want numbers and dots", version, library)
+// AskedRelease is FindRelease, and of a version without a row, which is no error if an older one has one, StandIn.
+func AskedRelease(name, library string) (r Release, note string, err error) {
+	if r, err = FindRelease(name, library); err == nil {
+		return r, "", nil
 	}
-	number := 10000*n[0] + 100*n[1] + n[2]
+	of, version, _ := strings.Cut(name, "-")
+	stands, note, standErr := StandIn(library, version)
+	if of != library || standErr != nil || stands.number() > numberOf(version) {
+		return r, "", err
+	}
+	return stands, note, nil
+}
+
+// StandIn is the release of a library, nccl or rccl, that stands for a version, 2.29.2: the newest row that
+// is not newer, or else the oldest, with a note where that is not the version's own. It need not be one of Releases.
+func StandIn(library, version string) (r Release, note string, err error) {
+	number := numberOf(version)
+	if number == 0 {
+		return r, "", fmt.Errorf("version %q of %s: want numbers and dots", version, library)
+	}
 	if library == "nccl" {
-		return Release{Library: library, Version: nccl.ReleaseOf(number).Version}, nil
-	}
-	for _, other := range Releases() {
-		if other.Library == library && (r == Release{} || other.number() <= number) {
-			r = other
+		r = Release{Library: library, Version: nccl.RowFor(number).Version}
+	} else {
+		for _, other := range Releases() {
+			if other.Library == library && (r == Release{} || other.number() <= number) {
+				r = other
+			}
 		}
 	}
-	return r, nil
+	if r.number() != number {
+		note = fmt.Sprintf("%s %s has no row: %s stands for it", strings.ToUpper(library), version, r)
+	}
+	return r, note, nil
 }
 
 // number is the version as ncclGetVersion has it: 23007 of 2.30.7.
-func (r Release) number() int {
+func (r Release) number() int { return numberOf(r.Version) }
+
+// numberOf is that of a version; 0 of what is none.
+func numberOf(version string) int {
 	var n [3]int
-	fmt.Sscanf(r.Version, "%d.%d.%d", &n[0], &n[1], &n[2])
+	if _, err := fmt.Sscanf(version+".0.0", "%d.%d.%d", &n[0], &n[1], &n[2]); err != nil {
+		return 0
+	}
 	return 10000*n[0] + 100*n[1] + n[2]
 }
 
@@ -106,14 +146,13 @@ func (r Release) Left(topology func(nodes, gpus int) (*topologies.Topology, erro
 	if r == (Release{}) {
 		return nccl.Left(nil, topology)
 	}
-	return nccl.Left(nccl.ReleaseOf(r.number()), topology)
+	return nccl.Left(nccl.RowFor(r.number()), topology)
 }
 
 // system returns a topology as the release sees it.
 func (r Release) system(t *topologies.Topology) *nccl.System {
 	if r.Library == "rccl" {
-		all := rccl.Releases()
-		return rccl.NewSystem(t, all[slices.IndexFunc(all, func(x *rccl.Release) bool { return x.Version == r.Version })])
+		return rccl.NewSystem(t, r.rcclRow())
 	}
-	return nccl.NewSystem(t, nccl.ReleaseOf(r.number()), nil)
+	return nccl.NewSystem(t, nccl.RowFor(r.number()), nil)
 }

@@ -204,7 +204,7 @@ func (c call) library(ctx context.Context, p search.Problem, elem int64, times m
 	options := library.Options{Forced: forced}
 	if c.version != "" {
 		var err error
-		if options.Release, err = library.ReleaseOf(library.LibraryOf(p.Topology), c.version); err != nil {
+		if options.Release, _, err = library.StandIn(library.LibraryOf(p.Topology), c.version); err != nil {
 			return err
 		}
 	}

@@ -111,7 +111,7 @@ func TestLeftRefuses(t *testing.T) {
 func TestLeftIsARelease(t *testing.T) {
 	b200 := func(int, int) (*topologies.Topology, error) { return resolve(t, "dgx-b200", 1), nil }
 	for number, want := range map[int]string{23007: "Simple", 23203: "LL128"} {
-		configs, err := Left(ReleaseOf(number), b200)(tuning.Scope{Collective: "allgather", Ranks: 8, Nodes: 1}, 32<<20)
+		configs, err := Left(RowFor(number), b200)(tuning.Scope{Collective: "allgather", Ranks: 8, Nodes: 1}, 32<<20)
 		if err != nil || configs[0].Kernel != "ring" || configs[0].Protocol != want {
 			t.Errorf("%d: %+v, %v; want a ring with %s", number, configs, err, want)
 		}

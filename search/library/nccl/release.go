@@ -104,9 +104,9 @@ func (r *Release) then(version string, number int, change func(*Release)) *Relea
 // Releases lists the releases that have a row, by rising number. They are not to be changed.
 func Releases() []*Release { return releases }
 
-// ReleaseOf is the newest release with a row that is not newer than a number of ncclGetVersion's,
+// RowFor is the newest release with a row that is not newer than a number of ncclGetVersion's,
 // or else the oldest.
-func ReleaseOf(number int) *Release {
+func RowFor(number int) *Release {
 	of := measured[0]
 	for _, r := range measured {
 		if r.Number <= number {

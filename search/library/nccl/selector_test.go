@@ -32,7 +32,7 @@ const (
 // asked are the releases whose own tuning code was asked.
 func asked() (all []*nccl.Release) {
 	for _, number := range []int{22606, 22707, 22809, 22902, 22907, 23007, 23102} {
-		all = append(all, nccl.ReleaseOf(number))
+		all = append(all, nccl.RowFor(number))
 	}
 	return all
 }
@@ -417,7 +417,7 @@ func TestRowOf2323(t *testing.T) {
 		{"NVLSTree", two, nccl.NVLSTree, topologies.Simple, 1 << 25, [2]float64{25 + 2*20.9 + (1<<25)/(.7*4*96e3*8/14), 25 + 2*20.9 + (1<<25)/(.7*4*96e3*8/14)}},
 	} {
 		for i, number := range []int{23102, 23203} {
-			got := float64(nccl.ReleaseOf(number).Tune(&c.on).US(c.algo, c.proto, nccl.Call{Collective: "allreduce", Bytes: c.bytes}))
+			got := float64(nccl.RowFor(number).Tune(&c.on).US(c.algo, c.proto, nccl.Call{Collective: "allreduce", Bytes: c.bytes}))
 			if math.Abs(got-c.us[i]) > 1e-6*c.us[i] {
 				t.Errorf("%d: %s of %d bytes: %v us, want %v", number, c.what, c.bytes, got, c.us[i])
 			}
@@ -428,7 +428,7 @@ func TestRowOf2323(t *testing.T) {
 // TestTies: of equal times releases before 2.31 take the first pair, and later ones the last.
 func TestTies(t *testing.T) {
 	for number, want := range map[int]nccl.Algo{22707: nccl.Tree, 23007: nccl.Tree, 23102: nccl.Ring, 23203: nccl.Ring} {
-		tuning := nccl.ReleaseOf(number).Tune(&tied.on)
+		tuning := nccl.RowFor(number).Tune(&tied.on)
 		tree, ring := tuning.US(nccl.Tree, topologies.LL, tied.call), tuning.US(nccl.Ring, topologies.LL, tied.call)
 		if s := tuning.Ranked(tied.call, tuning.Takes)[0]; s.Algo != want || tree != ring {
 			t.Errorf("%d: %+v, want %v; %v and %v us", number, s, want, tree, ring)
@@ -465,23 +465,23 @@ func TestNICsBehindChips(t *testing.T) {
 		t.Fatal(err)
 	}
 	for number, want := range map[int]bool{22304: false, 22707: true, 23203: true} {
-		on := nccl.NewSystem(top, nccl.ReleaseOf(number), nil).Communicator()
-		if got := nccl.ReleaseOf(number).Tune(on).Takes(nccl.Ring, topologies.LL128); got != want {
+		on := nccl.NewSystem(top, nccl.RowFor(number), nil).Communicator()
+		if got := nccl.RowFor(number).Tune(on).Takes(nccl.Ring, topologies.LL128); got != want {
 			t.Errorf("%d: LL128 is taken: %v", number, got)
 		}
 	}
 }
 
-// TestReleaseOf: the newest row that is not newer.
-func TestReleaseOf(t *testing.T) {
+// TestRowFor: the newest row that is not newer.
+func TestRowFor(t *testing.T) {
 	for number, want := range map[int]string{20808: "2.26.6", 22705: "2.26.6", 22707: "2.27.7", 22805: "2.27.7", 22809: "2.28.9", 22902: "2.29.2", 22907: "2.29.7", 23004: "2.29.7", 23007: "2.30.7", 23205: "2.32.3"} {
-		if got := nccl.ReleaseOf(number); got.Version != want {
+		if got := nccl.RowFor(number); got.Version != want {
 			t.Errorf("%d: %s, want %s", number, got.Version, want)
 		}
 	}
 	var last int
 	for _, r := range nccl.Releases() {
-		if nccl.ReleaseOf(r.Number) != r || r.Number <= last {
+		if nccl.RowFor(r.Number) != r || r.Number <= last {
 			t.Errorf("%+v after %d", r, last)
 		}
 		last = r.Number
@@ -505,7 +505,7 @@ func TestRegisteredNVLS(t *testing.T) {
 		{23203, 90, two, 50, 16, 6}, {22907, 100, two, 100, 32, 7}, {23007, 100, two, 100, 32, 10}, {23007, 100, two, 50, 32, 7},
 	} {
 		c.on.OldestGPU, c.on.NewestGPU, c.on.NetGBps = c.gpu, c.gpu, c.net
-		tuning := nccl.ReleaseOf(c.number).Tune(&c.on)
+		tuning := nccl.RowFor(c.number).Tune(&c.on)
 		for state, want := range map[nccl.Registered]int{nccl.None: c.none, nccl.User: c.user} {
 			s := tuning.Ranked(nccl.Call{Collective: "allreduce", Bytes: 1 << 30, Registered: state}, tuning.Takes)[0]
 			if s.Algo != nccl.NVLS && s.Algo != nccl.NVLSTree || s.Channels != want {

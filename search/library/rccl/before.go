@@ -38,7 +38,7 @@ func (m *model) Before(c nccl.Call, f nccl.Forced, allowed func(topologies.Proto
 		}
 	}
 	switch {
-	case c.Collective == "allgather" && !m.release.files && s.XGMI() == nccl.XGMIOfMI300 && c.Bytes <= hierarchyTo(s.Nodes()):
+	case c.Collective == "allgather" && !m.release.Files && s.XGMI() == nccl.XGMIOfMI300 && c.Bytes <= hierarchyTo(s.Nodes()):
 		kernel(inLevels)
 	case c.Collective == "allgather" && c.Bytes <= m.directTo() && s.Ranks()%accessRanks == 0:
 		direct := s.SendsAndReceives(s.Ranks(), c.Bytes, f)

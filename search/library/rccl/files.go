@@ -36,7 +36,7 @@ var files = []file{
 // file is the program that RCCL has a file of for a call; ok is false of calls that none
 // serves, among them those whose elements do not divide into the file's chunks.
 func (m *model) file(c nccl.Call, elemBytes int64, allowed func(topologies.Proto) bool) (chosen nccl.Choice, ok bool) {
-	if !m.release.files || !m.files || m.system.Topology().NoMSCCLFiles {
+	if !m.release.Files || !m.files || m.system.Topology().NoMSCCLFiles {
 		return nccl.Choice{}, false
 	}
 	for _, x := range files {

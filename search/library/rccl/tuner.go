@@ -25,7 +25,7 @@ func (t *tuned) names(a nccl.Algorithm, p topologies.Proto) bool {
 // is for it.
 func (m *model) tunedTo(collective string, bytes int64) *tuned {
 	s := m.system
-	if m.release.files || s.Nodes() > 1 && m.release.number < 23007 {
+	if m.release.Files || s.Nodes() > 1 && m.release.number < 23007 {
 		return nil
 	}
 	for _, r := range tuning.RCCLShipped(gfx[s.Topology().Arch]) {
