@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -208,6 +210,52 @@ func TestTreesOverPCIe(t *testing.T) {
 			if _, lacks := m.Library("double-binary-tree trees=2 ×2 "+tc.protocol, "allreduce", tc.bytes); lacks != tc.lacks {
 				t.Errorf("the library's tree on %s, %s at %d: lacks %q, want %q", tc.topology, tc.protocol, tc.bytes, lacks, tc.lacks)
 			}
+		}
+	}
+}
+
+// GPUs that NVLink bridges join in pairs, and PCIe in all, are like those on PCIe.
+func TestBridgedPairs(t *testing.T) {
+	const name = "pairs.toml"
+	text := `name = "pairs"
+nodes = 1
+runtime = "nccl"
+arch = "ampere"
+[node]
+gpus = 4
+sms = 108
+source = "a test"
+[[node.switch]]
+name = "cpu"
+source = "a test"
+[[node.link]]
+pairs = [[0, "cpu"], [1, "cpu"], [2, "cpu"], [3, "cpu"]]
+kind = "pcie"
+bandwidth = "24 GB/s"
+latency = "0.5 us"
+source = "a test"
+[[node.link]]
+pairs = [[0, 1], [2, 3]%s]
+kind = "nvlink"
+count = 12
+bandwidth = "25 GB/s"
+latency = "0.4 us"
+source = "a test"
+[protocol]
+like = "l40s-4"
+source = "a test"
+`
+	for more, want := range map[string]string{"": "PCIe", ", [1, 2]": "NVLink"} {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, fmt.Appendf(nil, text, more), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		top, err := topologies.Resolve(file, topologies.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := SystemOf(top); s.Link != want || !strings.Contains(s.Constants, want) {
+			t.Errorf("bridges%s: %+v, want %s", more, s, want)
 		}
 	}
 }

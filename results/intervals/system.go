@@ -3,6 +3,7 @@ package intervals
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/topologies"
@@ -25,13 +26,8 @@ func SystemOf(t *topologies.Topology) System {
 		return System{}
 	}
 	s := System{Network: oneNode, Arch: t.Arch}
-	fastest := topologies.Edge{Kind: topologies.Net, Count: 1}
-	for _, e := range t.Edges {
-		if e.Kind < fastest.Kind { // NVLink, XGMI, PCIe
-			fastest = e
-		}
-	}
-	switch fastest.Kind {
+	link := linkOf(t)
+	switch link.Kind {
 	case topologies.NVLink:
 		s.Link = "NVLink"
 	case topologies.XGMI:
@@ -41,7 +37,7 @@ func SystemOf(t *topologies.Topology) System {
 	default:
 		return System{}
 	}
-	known := []string{t.Arch, fmt.Sprintf("%s of %.4g GB/s", s.Link, fastest.Bandwidth.GBps()/float64(fastest.Count))}
+	known := []string{t.Arch, fmt.Sprintf("%s of %.4g GB/s", s.Link, link.Bandwidth.GBps()/float64(link.Count))}
 	if t.Nodes > 1 {
 		s.Network = "other"
 		for _, v := range t.Vertices {
@@ -64,4 +60,45 @@ func SystemOf(t *topologies.Topology) System {
 	}
 	s.Constants = fmt.Sprintf("%s, %08x", strings.Join(known, ", "), sum.Sum32())
 	return s
+}
+
+// linkOf returns a link of the kind that joins the GPUs of a node: NVLink, XGMI or PCIe, the fastest
+// that the system has, or PCIe where that one joins but some of them, as NVLink bridges do.
+func linkOf(t *topologies.Topology) topologies.Edge {
+	link := topologies.Edge{Kind: topologies.Net, Count: 1}
+	for _, e := range t.Edges {
+		if e.Kind < link.Kind {
+			link = e
+		}
+	}
+	if link.Kind == topologies.Net || joins(t, link.Kind) {
+		return link
+	}
+	for _, e := range t.Edges {
+		if e.Kind == topologies.PCIe {
+			return e
+		}
+	}
+	return link
+}
+
+// joins reports whether links of a kind lead from the first GPU of a node to all others of it.
+func joins(t *topologies.Topology, kind topologies.LinkKind) bool {
+	reached := make([]bool, len(t.Vertices))
+	first := slices.IndexFunc(t.Vertices, func(v topologies.Vertex) bool { return v.Kind == topologies.GPU })
+	reached[first] = true
+	for more := true; more; {
+		more = false
+		for _, e := range t.Edges {
+			if e.Kind == kind && reached[e.From] && !reached[e.To] {
+				reached[e.To], more = true, true
+			}
+		}
+	}
+	for i, v := range t.Vertices {
+		if v.Kind == topologies.GPU && v.Node == t.Vertices[first].Node && !reached[i] {
+			return false
+		}
+	}
+	return true
 }
