@@ -95,7 +95,7 @@ func (c *chooser) choose(report *Report) ([]servedRange, error) {
 	switch {
 	case len(served) > 0:
 	case slices.ContainsFunc(c.gaps, func(r Reason) bool { return r == Slower || r == Tied }):
-		report.note(libraryFastest)
+		report.note(c.nothing())
 	default:
 		return nil, fmt.Errorf("%s would run none of the programs measured (%s): %w", c.name, report.Gaps[0].Why, ErrNothingFits)
 	}
@@ -265,8 +265,23 @@ func (c *chooser) before(i int) int64 {
 	return c.places[i].Bytes
 }
 
-// libraryFastest says why an export writes nothing.
-const libraryFastest = "nothing to write: no program is faster than the library at any size"
+// nothing says why an export writes nothing, though there are sizes that the library keeps for its speed.
+func (c *chooser) nothing() string {
+	refused := 0
+	for _, why := range c.gaps {
+		if why == Refused {
+			refused++
+		}
+	}
+	switch kept := len(c.gaps) - refused; {
+	case refused == 0:
+		return "nothing to write: no program is faster than the library at any size"
+	case kept == 0:
+		return fmt.Sprintf("nothing to write: %s would run none of the programs measured, none of which is faster than the library", c.name)
+	default:
+		return fmt.Sprintf("nothing to write: the library is as fast as the programs or faster at %d of %s, and %s would run none of those measured at the others", kept, units.Count(len(c.gaps), "size"), c.name)
+	}
+}
 
 // programs reads programs of a campaign, and keeps only the last, because they can
 // be large.

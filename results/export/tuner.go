@@ -45,7 +45,7 @@ func exportTuner(c *results.Campaign, o Options, report *Report) error {
 	rows, err := x.choose(report)
 	switch {
 	case errors.Is(err, ErrNothingFits) && !slices.ContainsFunc(x.table.Rows, func(r table.Row) bool { return !r.LeaveToLibrary }):
-		report.note(libraryFastest)
+		report.note(x.nothing())
 	case errors.Is(err, ErrNothingFits):
 		return fmt.Errorf("%w: search --executor nccl measures NCCL's own algorithms", err)
 	case err != nil:
