@@ -29,7 +29,7 @@ func (b *baseline) point(t *topologies.Topology) *results.Baseline {
 	if b.given != nil {
 		return b.given
 	}
-	point := &results.Baseline{Name: b.Name, TimeUS: b.US, Program: b.hash, Release: b.release(), Registered: b.Registered.String(),
+	point := &results.Baseline{Name: b.Name, TimeUS: b.US, Program: b.hash, Release: b.release(), Registered: b.Reached.String(),
 		Evidence: b.Evidence.String(), Threadblocks: b.CTAs, CopiesUS: b.CopiesUS}
 	switch b.From {
 	case library.Executor:
@@ -84,9 +84,13 @@ func (o *Options) given(p *Problem) (all []baseline, err error) {
 		return nil, err
 	}
 	for _, one := range p.placements() {
+		reached, err := o.reached(&one)
+		if err != nil {
+			return nil, err
+		}
 		for _, bytes := range p.Sizes {
 			if point := at(bytes, program.Placement(one.InPlace)); point != nil {
-				point.Registered, point.Evidence = o.registered().String(), results.EvidenceMeasured
+				point.Registered, point.Evidence = reached[bytes].String(), results.EvidenceMeasured
 				if version := o.Baseline.version(); version != "" {
 					point.Release = library.LibraryOf(p.Topology) + "-" + version
 				}
@@ -95,6 +99,16 @@ func (o *Options) given(p *Problem) (all []baseline, err error) {
 		}
 	}
 	return all, nil
+}
+
+// reached is, by size, the state of the buffers that the library takes those of a problem in one placement for.
+func (o *Options) reached(p *Problem) (map[int64]nccl.Registered, error) {
+	if o.registered() == nccl.None {
+		return nil, nil
+	}
+	b := program.New(p.target(), o.building(nil))
+	defer b.Close()
+	return library.New(b, o.libraryOptions(p.Topology), o.Observer.Say).Reached(p.Sizes)
 }
 
 // fastest are the fastest of libraries' times at a place, by state of the buffers; those of which a

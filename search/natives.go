@@ -91,7 +91,7 @@ func (p *placement) nativeBaseline(space *Space) {
 	for _, bytes := range p.problem.Sizes {
 		c.Baseline = append(c.Baseline, autotune.Point{Bytes: bytes, Protocol: topologies.Simple})
 		space.baselines = append(space.baselines, baseline{Time: library.Time{
-			Bytes: bytes, From: library.Executor, Name: known.Name + " " + ownChoice, Release: release, Registered: p.options.ownRegistered(), Evidence: nccl.Measured,
+			Bytes: bytes, From: library.Executor, Name: known.Name + " " + ownChoice, Release: release, Registered: p.options.ownRegistered(), Reached: p.options.ownRegistered(), Evidence: nccl.Measured,
 		}, inPlace: p.problem.InPlace, hash: c.Hash})
 	}
 }

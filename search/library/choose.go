@@ -37,14 +37,19 @@ func (l *Library) Choose(ctx context.Context, sizes []int64) (Chosen, error) {
 	c := choosing{Library: l, drafts: map[string]drafted{}, said: map[string]bool{}, without: map[string][]int64{}}
 	lacking := map[string][]int64{} // sizes without a choice, by reason
 	measured := 0
+	unreached := map[nccl.Registered][]int64{} // sizes at which no more than that state is reached
 	for _, bytes := range sizes {
 		choices, err := l.system.Choices(over, bytes, forced)
-		shipped, there := l.shipped(bytes)
+		reached := l.reached(over, choices, bytes, forced)
+		if reached != forced.Registered {
+			unreached[reached] = append(unreached[reached], bytes)
+		}
+		shipped, there := l.shipped(bytes, reached)
 		switch {
 		case there && !l.options.Given:
 			c.Times, measured, err = append(c.Times, shipped), measured+1, nil
 		case err == nil && !l.options.Given:
-			err = c.first(ctx, choices, bytes, forced.Registered)
+			err = c.first(ctx, choices, bytes, forced.Registered, reached)
 		case err != nil && !l.options.Given:
 			lacking[err.Error()] = append(lacking[err.Error()], bytes)
 			err = nil
@@ -58,6 +63,11 @@ func (l *Library) Choose(ctx context.Context, sizes []int64) (Chosen, error) {
 	}
 	if l.options.Shipped && measured < len(sizes) {
 		l.sayScatter(sizes)
+	}
+	for _, state := range nccl.States() {
+		if at := unreached[state]; len(at) > 0 {
+			l.say(fmt.Sprintf("registered %s: at %s %s runs what it runs on buffers registered: %s", forced.Registered, sizesText(at), l.options.Release, state))
+		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(c.without)) {
 		l.say(fmt.Sprintf("at %s the library runs %s; what it runs otherwise stands in, and speedups are overstated there", sizesText(c.without[why]), why))
@@ -102,16 +112,46 @@ func (c *choosing) others(ctx context.Context, over collective.Collective, calle
 			continue
 		}
 		known = append(known, choices)
-		if err := c.first(ctx, choices[:1], bytes, state); err != nil {
+		if err := c.first(ctx, choices[:1], bytes, state, state); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// Reached is, by size, the least registered state of the buffers in which the library chooses what it
+// does as called.
+func (l *Library) Reached(sizes []int64) (map[int64]nccl.Registered, error) {
+	over, err := l.target.Over(len(l.target.Topology.Ranks), l.target.InPlace)
+	if err != nil {
+		return nil, err
+	}
+	forced, err := l.forced()
+	if err != nil {
+		return nil, err
+	}
+	all := map[int64]nccl.Registered{}
+	for _, bytes := range sizes {
+		choices, _ := l.system.Choices(over, bytes, forced) // none: as called
+		all[bytes] = l.reached(over, choices, bytes, forced)
+	}
+	return all, nil
+}
+
+// reached is Reached of a size, given the choices as called.
+func (l *Library) reached(over collective.Collective, called []nccl.Choice, bytes int64, forced nccl.Forced) nccl.Registered {
+	as := forced.Registered
+	for forced.Registered = nccl.None; forced.Registered < as && len(called) > 0; forced.Registered++ {
+		if less, err := l.system.Choices(over, bytes, forced); err == nil && reflect.DeepEqual(less[0], called[0]) {
+			return forced.Registered
+		}
+	}
+	return as
+}
+
 // first takes the first of the library's choices at a size, with the buffers in a state, that has a time,
-// or that is known to have none.
-func (c *choosing) first(ctx context.Context, choices []nccl.Choice, bytes int64, state nccl.Registered) error {
+// or that is known to have none. reached is the least registered state with the same.
+func (c *choosing) first(ctx context.Context, choices []nccl.Choice, bytes int64, state, reached nccl.Registered) error {
 	standIn, timed := "", false
 	for i := range choices {
 		choice := &choices[i]
@@ -128,7 +168,7 @@ func (c *choosing) first(ctx context.Context, choices []nccl.Choice, bytes int64
 		name := routingName(choice)
 		t := Time{Bytes: bytes, Name: name + " " + choice.Protocol.String() + standIn, From: s.From,
 			Protocol: choice.Protocol, Tile: choice.TileBytes, StandIn: standIn != "", choice: choice,
-			Release: c.options.Release, Registered: state, Evidence: nccl.Fitted}
+			Release: c.options.Release, Registered: state, Reached: reached, Evidence: nccl.Fitted}
 		if !c.options.Measured {
 			t.ExtraUS, t.LeastUS = choice.ExtraUS, choice.LeastUS
 		}

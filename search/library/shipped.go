@@ -44,15 +44,15 @@ var shippedUS = sync.OnceValue(func() map[shippedCall]float64 {
 	return all
 })
 
-// shipped returns what ships of a call of the target; ok is false where nothing does, or where
-// programs are not timed by the simulator.
-func (l *Library) shipped(bytes int64) (_ Time, ok bool) {
+// shipped returns what ships of a call of the target on buffers that the library takes as in a state; ok is
+// false where nothing does, or where programs are not timed by the simulator.
+func (l *Library) shipped(bytes int64, state nccl.Registered) (_ Time, ok bool) {
 	t := l.target.Topology
 	us, ok := shippedUS()[shippedCall{t.Name, t.Nodes, l.target.Collective, bytes}]
-	if !ok || !l.options.Shipped || l.options.Measured || l.options.Registered != nccl.None || l.target.DType != "f32" || l.target.Op != "sum" || !l.target.InPlace || !catalogued(t) {
+	if !ok || !l.options.Shipped || l.options.Measured || state != nccl.None || l.target.DType != "f32" || l.target.Op != "sum" || !l.target.InPlace || !catalogued(t) {
 		return Time{}, false
 	}
-	return Time{Bytes: bytes, Name: LibraryOf(t) + " measured", From: Shipped, US: us, Evidence: nccl.Measured}, true
+	return Time{Bytes: bytes, Name: LibraryOf(t) + " measured", From: Shipped, US: us, Registered: l.options.Registered, Reached: state, Evidence: nccl.Measured}, true
 }
 
 // catalogued reports whether a system is that of its name in the catalogue.

@@ -40,7 +40,8 @@ type Time struct {
 	LeastUS  float64        // what it takes at least
 
 	Release    Release
-	Registered nccl.Registered
+	Registered nccl.Registered // as asked
+	Reached    nccl.Registered // the least registered state in which the release runs the same
 	Evidence   nccl.Evidence
 	CTAs       int     // threadblocks of a GPU that run it; 0: not known, or none
 	CopiesUS   float64 // of US: what copies into windows and out of them take
