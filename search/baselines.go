@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/colltune/colltune/autotune"
@@ -75,7 +76,11 @@ func (o *Options) given(p *Problem) (all []baseline, err error) {
 	if o.Baseline == nil {
 		times, err := o.libraryTimes(p)
 		for at, some := range times {
-			all = append(all, o.fastest(at, some)...)
+			fastest, err := o.fastest(at, some)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, fastest...)
 		}
 		return all, err
 	}
@@ -113,11 +118,13 @@ func (o *Options) reached(p *Problem) (map[int64]nccl.Registered, error) {
 
 // fastest are the fastest of libraries' times at a place, by state of the buffers; those of which a
 // file says nothing are taken as called.
-func (o *Options) fastest(at place, times []results.LibraryTime) (all []baseline) {
+func (o *Options) fastest(at place, times []results.LibraryTime) (all []baseline, err error) {
 	for _, x := range times { // by rising time
 		state := o.registered()
-		if i := slices.Index(results.States(), x.Registered); i >= 0 {
-			state = nccl.Registered(i)
+		if x.Registered != "" {
+			if state, err = nccl.ParseRegistered(x.Registered); err != nil {
+				return nil, fmt.Errorf("library %s: %w", x.Entry(), err)
+			}
 		}
 		if slices.ContainsFunc(all, func(b baseline) bool { return b.Registered == state }) {
 			continue
@@ -128,7 +135,7 @@ func (o *Options) fastest(at place, times []results.LibraryTime) (all []baseline
 		}
 		all = append(all, baseline{Time: library.Time{Bytes: at.bytes, From: library.Measured, Registered: state}, inPlace: at.placement == program.Placement(true), given: point})
 	}
-	return all
+	return all, nil
 }
 
 // tallyPoints lists the rows' comparisons in the form that the journal keeps: with what the space has,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/search/library"
+	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
@@ -41,9 +42,9 @@ type Options struct {
 	Libraries []GivenLibrary
 	// Release is that of the vendor's library; the zero value leaves it to LibraryRelease.
 	Release library.Release
-	// Registered is how the library knows the buffers as the user calls it, one of results.States. If
-	// it is empty they are not registered, and the baseline is the library in its fastest state.
-	Registered string
+	// Registered is how the library knows the buffers as the user calls it. If it is nil they are not
+	// registered, and the baseline is the library in its fastest state.
+	Registered *nccl.Registered
 	// Unregistered says that the library is asked of no other state, as campaigns were before they
 	// told states apart.
 	Unregistered bool

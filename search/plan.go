@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -102,7 +101,10 @@ var flagTable = []flagRow{
 		if o.Unregistered {
 			return nil
 		}
-		return []string{cmp.Or(o.Registered, Fastest)}
+		if o.Registered == nil {
+			return []string{Fastest}
+		}
+		return []string{o.Registered.String()}
 	}, func(o *Options, _ *Source, v string) (err error) {
 		o.Unregistered = false
 		o.Registered, err = ParseRegistered(v)

@@ -15,15 +15,16 @@ import (
 // Fastest is the value of --registered that leaves the state of the buffers to the library's times.
 const Fastest = "best"
 
-// ParseRegistered reads a value of --registered: one of the states, or best, which is "".
-func ParseRegistered(text string) (string, error) {
-	switch {
-	case text == Fastest:
-		return "", nil
-	case slices.Contains(results.States(), text):
-		return text, nil
+// ParseRegistered reads a value of --registered: one of the states, or best, which is nil.
+func ParseRegistered(text string) (*nccl.Registered, error) {
+	if text == Fastest {
+		return nil, nil
 	}
-	return "", fmt.Errorf("registered %q: want one of %s, %s", text, strings.Join(results.States(), ", "), Fastest)
+	state, err := nccl.ParseRegistered(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w, %s", err, Fastest)
+	}
+	return &state, nil
 }
 
 // The releases whose choice campaigns were compared with before they named one.
@@ -88,7 +89,10 @@ func CampaignRelease(c *results.Campaign) library.Release {
 
 // registered is the state of the buffers as the user calls the library.
 func (o *Options) registered() nccl.Registered {
-	return nccl.Registered(max(slices.Index(results.States(), o.Registered), 0))
+	if o.Registered == nil {
+		return nccl.None
+	}
+	return *o.Registered
 }
 
 // checkRegistered refuses registered buffers where only a model says what the library takes on them, and
@@ -98,7 +102,7 @@ func (o *Options) checkRegistered(coll string) error {
 		return nil
 	}
 	return &ParameterError{fmt.Sprintf("--registered %s: %s does not join the ranks by the system's links, and what the library takes on registered buffers is known of these alone: want --registered %s or %s",
-		o.Registered, o.known().Name, results.RegisteredNone, Fastest)}
+		o.registered(), o.known().Name, results.RegisteredNone, Fastest)}
 }
 
 // libraryOptions are those of the library beside the programs.

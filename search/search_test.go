@@ -24,6 +24,7 @@ import (
 	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/search/library"
+	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/search/program"
 	"github.com/colltune/colltune/topologies"
 )
@@ -190,7 +191,7 @@ func TestWinnersLieBetweenBoundAndBaseline(t *testing.T) {
 		{"dgx-a100", 2, "alltonext", []int64{1 << 10, 1 << 24}},
 		{"mi300x", 1, "allgather", []int64{1 << 12, 1 << 24}},
 	} {
-		o := Options{Registered: "none"}
+		o := Options{Registered: new(nccl.None)}
 		if p.topology == "mi300x" { // later ones run kernels there whose time nothing says
 			o.Release, _ = library.FindRelease("rccl-2.21", "rccl")
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -24,7 +25,7 @@ func TestOptionsOf(t *testing.T) {
 		{[]string{"--protocol", "ll128"}, search.Options{Protocols: []topologies.Proto{topologies.LL128}}},
 		{[]string{"--tile-bytes", "64K"}, search.Options{TileBytes: 64 << 10}},
 		{[]string{"--runtime", "rccl"}, search.Options{Runtime: "rccl"}},
-		{[]string{"--registered", "window"}, search.Options{Registered: "window"}},
+		{[]string{"--registered", "window"}, search.Options{Registered: new(nccl.Window)}},
 		{[]string{"--strategy", "exhaustive"}, search.Options{Strategy: "exhaustive"}},
 		{[]string{"--solver", "pb"}, search.Options{Solver: "pb"}},
 	} {
