@@ -13,7 +13,8 @@
 //	measured.go evidence.go   trials as measurements, and how far to believe them
 //	repeats.go outlook.go     ties, outliers and drift, where times are measured; what is left to gain
 //	table.go                  Build; a row's baseline, speedup and bound (Row.compare)
-//	bands.go                   how sure simulated times and speedups are
+//	sms.go                    the SMs that a row takes, and why nothing is faster
+//	bands.go                  how sure simulated times and speedups are
 //	format.go                 a table's columns, and its forms
 //	curves.go difference.go   times over sizes; two tables
 //	join.go                   tables of several numbers of nodes as one

@@ -134,6 +134,8 @@ var columns = []column{
 	{"baseline_release", "", true, func(r *Row) string { return orEmpty(r.BaselineRelease) }, nil},
 	{"baseline_registered", "", true, func(r *Row) string { return orEmpty(r.BaselineRegistered) }, nil},
 	{"baseline_evidence", "", true, func(r *Row) string { return orEmpty(r.BaselineEvidence) }, nil},
+	{"threadblocks", "", false, func(r *Row) string { return orNone(r.Threadblocks, strconv.Itoa) }, nil},
+	{"proof", "", true, func(r *Row) string { return orNone(r.Proof, func(p Proof) string { return p.Status + " by " + p.By }) }, nil},
 	{"baseline_threadblocks", "", false, func(r *Row) string { return orNone(r.BaselineThreadblocks, strconv.Itoa) }, nil},
 	{"baseline_copies_us", "", false, func(r *Row) string { return fullOr(r.BaselineCopiesUS) }, nil},
 	{"baseline_best_channels_us", "", false, func(r *Row) string { return fullOr(r.BaselineBestChannelsUS) }, nil},

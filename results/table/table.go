@@ -41,10 +41,12 @@ type Row struct {
 	Instances  int            `json:"instances"`
 	Protocol   string         `json:"protocol"`
 	TileBytes  int64          `json:"tile_bytes"`
-	TimeUS     float64        `json:"time_us"`    // median
-	TimeCIUS   [2]float64     `json:"time_ci_us"` // results.MedianCI
-	AlgBW      float64        `json:"algbw_gbps"` // decimal GB/s
-	BusBW      *float64       `json:"busbw_gbps"` // decimal GB/s; null where ranks share a GPU
+	// Threadblocks are those of the busiest rank; null where a library's algorithm does not tell.
+	Threadblocks *int       `json:"threadblocks"`
+	TimeUS       float64    `json:"time_us"`    // median
+	TimeCIUS     [2]float64 `json:"time_ci_us"` // results.MedianCI
+	AlgBW        float64    `json:"algbw_gbps"` // decimal GB/s
+	BusBW        *float64   `json:"busbw_gbps"` // decimal GB/s; null where ranks share a GPU
 	// Checked reports whether the executor checked the data of every measurement
 	// behind the time. Null: no data were moved, or the journal does not say.
 	Checked *bool `json:"checked"`
@@ -79,6 +81,7 @@ type Row struct {
 	Unsupported        bool     `json:"unsupported"`
 	BoundUS            *float64 `json:"bound_us"`
 	BoundRatio         *float64 `json:"bound_ratio"` // bound ÷ time
+	Proof              *Proof   `json:"proof"`       // that nothing is faster; null: none is known
 	// BaselineChecked is Checked of the baseline.
 	BaselineChecked *bool  `json:"baseline_checked"`
 	IR              string `json:"ir"`                // hash; empty for a native algorithm
@@ -261,6 +264,7 @@ func newRow(plan results.Plan, at Cell, w *Measured) Row {
 	if w.IsNative() {
 		row.IR = ""
 	}
+	row.Threadblocks = threadblocksOf(w.Trial)
 	if row.Parameters == nil {
 		row.Parameters = map[string]any{}
 	}
@@ -293,9 +297,12 @@ func (t *Table) WithoutCopies() {
 // amounts to.
 func (r Row) Instead(m *Measured) Row {
 	r.Algorithm, r.Source, r.Parameters, r.Channels, r.Instances = m.Algorithm, m.Source, m.Parameters, m.Channels, m.Instances
-	r.Protocol, r.TileBytes, r.IR, r.Granularity = m.Protocol, m.TileBytes, m.Program, m.Granularity
+	r.Protocol, r.TileBytes, r.IR, r.Granularity, r.Threadblocks = m.Protocol, m.TileBytes, m.Program, m.Granularity, threadblocksOf(m.Trial)
 	r.AlgBW *= r.TimeUS / m.TimeUS
 	r.TimeUS, r.TimeCIUS, r.evidence, r.Checked, r.program = m.TimeUS, m.CIUS, m.Evidence, m.IsChecked(), m.Program
+	if r.BoundUS != nil {
+		r.setBound(*r.BoundUS)
+	}
 	r.stand(r.called, r.best)
 	r.addBands(r.model)
 	return r
@@ -310,15 +317,24 @@ func (r *Range) Evidence() Evidence { return r.evidence }
 
 // compare fills in the baseline and the bound of a row.
 func (r *Row) compare(p results.Point, ms []Measured) {
-	// The bound is on routings over the topology's links. A library that sums in
-	// the switches needs none, and a machine's links may be faster. So the bound
-	// says nothing about a time below it.
-	if p.BoundUS > 0 && p.BoundUS <= r.TimeUS*(1+results.BoundRounding) {
-		bound := min(p.BoundUS, r.TimeUS)
-		ratio := bound / r.TimeUS
-		r.BoundUS, r.BoundRatio = &bound, &ratio
-	}
+	r.setBound(p.BoundUS)
 	r.standAt(p, ms)
+}
+
+// setBound fills in what a bound on routings over the topology's links says of the row; 0: none is
+// known. A library that sums in the switches needs no links, and a machine's links may be faster. So
+// the bound says nothing about a time below it.
+func (r *Row) setBound(us float64) {
+	r.BoundUS, r.BoundRatio, r.Proof = nil, nil, nil
+	if us <= 0 || us > r.TimeUS*(1+results.BoundRounding) {
+		return
+	}
+	bound := min(us, r.TimeUS)
+	ratio := bound / r.TimeUS
+	r.BoundUS, r.BoundRatio = &bound, &ratio
+	if ratio >= 1-results.BoundRounding {
+		r.Proof = &Proof{Status: "optimal", By: "bound"}
+	}
 }
 
 // standAt sets the row's baseline to what a point has, with the times of trials.
