@@ -50,7 +50,6 @@ type Options struct {
 	Disable []string
 	// Dump is called with the program's text after pass DumpAfter, or after every
 	// pass if that is "all". Passes of the schedule dump again if it is made again.
-	// ParseDump reads the text back.
 	Dump      func(pass, text string)
 	DumpAfter string
 	// CheckEachPass checks the invariants after every pass.
@@ -96,7 +95,7 @@ func Compile(p *lang.Program, o Options) (*Result, error) {
 		// Checked here because replicating could take minutes.
 		return nil, fmt.Errorf("channels: %d instances, each on channels of its own: the limit is %d", o.Instances, o.MaxChannels)
 	}
-	return newProgram(p, o).compile(0, skip)
+	return newProgram(p, o).compile(skip)
 }
 
 // complete replaces zero options by their defaults, checks the others, and
@@ -140,16 +139,16 @@ func newProgram(p *lang.Program, o Options) *program {
 	return &program{in: p, opt: o, callPerChunk: o.CallPerChunk}
 }
 
-// compile runs the passes, beginning with index first: those before the schedule, those
-// of the schedule until its slots suffice, and emit.
-func (prog *program) compile(first int, skip map[string]bool) (*Result, error) {
+// compile runs the passes: those before the schedule, those of the schedule until its
+// slots suffice, and emit.
+func (prog *program) compile(skip map[string]bool) (*Result, error) {
 	o, res := prog.opt, &Result{}
 	schedule, emit := passIndex("depths"), passIndex("emit")
-	if err := prog.run(passes[min(first, schedule):schedule], skip, res); err != nil {
+	if err := prog.run(passes[:schedule], skip, res); err != nil {
 		return nil, err
 	}
-	for from := max(first, schedule); ; from = schedule {
-		if err := prog.run(passes[min(from, emit):emit], skip, res); err != nil {
+	for {
+		if err := prog.run(passes[schedule:emit], skip, res); err != nil {
 			return nil, err
 		}
 		if prog.slotsSuffice() {
@@ -159,7 +158,7 @@ func (prog *program) compile(first int, skip map[string]bool) (*Result, error) {
 		prog.relax()
 		res.addTime("slots", time.Since(start))
 	}
-	if err := prog.run(passes[max(first, emit):], skip, res); err != nil {
+	if err := prog.run(passes[emit:], skip, res); err != nil {
 		return nil, err
 	}
 	if err := o.Limits.Check(prog.out); err != nil {

@@ -18,8 +18,8 @@
 // What stands in brackets is the schedule, which is made again until its slots suffice
 // (compile.go; relax in pass_slots.go).
 //
-// The pipeline is the table in passes.go. Each pass is a file pass_NAME.go; dumps
-// are printed and read in dump_*.go.
+// The pipeline is the table in passes.go. Each pass is a file pass_NAME.go;
+// dump.go prints the program between two of them.
 //
 // Words of this package:
 //

@@ -111,17 +111,6 @@ func TestSinkCopiesChangesNoResult(t *testing.T) {
 	}
 }
 
-// TestSunkDumpsAreReadBack: dumps have the operand in scratch of a sum that is stored
-// elsewhere.
-func TestSunkDumpsAreReadBack(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := drawDeliveries(t)
-		for _, call := range []bool{false, true} {
-			resumes(t, p, Options{Instances: rapid.IntRange(1, 2).Draw(t, "instances"), CallPerChunk: call})
-		}
-	})
-}
-
 // TestSinkCopiesKeepsCopiesApart: the first copied chunk may go to in[1] directly, and the
 // second may be read at in[2] instead. Both together would be one copy of in[0] and in[2]
 // to in[1] and in[2], which overwrites its own source.

@@ -108,7 +108,7 @@ func TestFewAttemptsOnGrids(t *testing.T) {
 			t.Fatal(err)
 		}
 		prog := newProgram(gridAllGather(side), o)
-		res, err := prog.compile(0, skip)
+		res, err := prog.compile(skip)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestLookingAheadTakesFewerAttempts(t *testing.T) {
 			t.Fatal(err)
 		}
 		prog := newProgram(gridAllGather(6), o)
-		if _, err := prog.compile(0, skip); err != nil {
+		if _, err := prog.compile(skip); err != nil {
 			t.Fatal(err)
 		}
 		return prog.cycleBreaks

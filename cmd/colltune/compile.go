@@ -23,17 +23,14 @@ func compileCommand() *cobra.Command {
 		Use:   "compile PROGRAM -t TOPOLOGY [-c COLLECTIVE]",
 		Short: "Compile a family or a .star file for a system, and verify the result",
 		Long: `compile traces an algorithm for a system, compiles it and verifies the result.
-PROGRAM is a family's name, a .star file, or a dump. Parameters that -p does not set
-have their defaults. Holes, such as a ring's order or a choice of NICs, are filled
+PROGRAM is a family's name or a .star file. Parameters that -p does not set have their
+defaults. Holes, such as a ring's order or a choice of NICs, are filled
 for the system if the family does not fit it without.
 
   colltune compile ring -t dgx-1 -c allreduce -p channels=4 --out ring.json
   colltune compile mine.star -t ring:4 --to msccl-xml --protocol LL
   colltune compile hierarchical -t dgx-a100 --nodes 2 -c allreduce --to mscclpp-json
-  colltune compile all-pairs -t dgx-a100 -c allreduce --dump-after ` + lastPass() + `
-
-The output of --dump-after, of any pass but the last, is a PROGRAM too: compile
-continues from a file of it whose name ends in ` + dumpSuffix + `.`,
+  colltune compile all-pairs -t dgx-a100 -c allreduce --dump-after emit`,
 		Args:              exactArgs("the PROGRAM"),
 		RunE:              func(cmd *cobra.Command, args []string) error { return compileProgram(cmd, args[0]) },
 		ValidArgsFunction: firstArg(completeFamily),
@@ -52,7 +49,7 @@ continues from a file of it whose name ends in ` + dumpSuffix + `.`,
 	return cmd
 }
 
-// compileProgram compiles PROGRAM: a family, a .star file or a dump.
+// compileProgram compiles PROGRAM: a family or a .star file.
 func compileProgram(cmd *cobra.Command, name string) error {
 	if err := checkTargetFlags(cmd); err != nil {
 		return err
@@ -60,9 +57,6 @@ func compileProgram(cmd *cobra.Command, name string) error {
 	t, err := topology(cmd)
 	if err != nil {
 		return err
-	}
-	if strings.HasSuffix(name, dumpSuffix) {
-		return compileDump(cmd, t, name)
 	}
 	if err := checkSolver(flagValue(cmd, "solver")); err != nil {
 		return err
@@ -91,14 +85,12 @@ func compileProgram(cmd *cobra.Command, name string) error {
 		return err
 	}
 	comment := strings.TrimSpace(fmt.Sprintf("%s on %s %s", coll, t.Name, params))
-	return compileAndWrite(cmd, t, name, comment, o, func(o compiler.Options) (*compiler.Result, error) {
-		return compiler.Compile(traced, o)
-	})
+	return compileAndWrite(cmd, t, name, comment, o, traced)
 }
 
-// compileAndWrite runs the compiler through compile, verifies the result and writes it.
-// name is PROGRAM, for errors; comment goes into the result.
-func compileAndWrite(cmd *cobra.Command, t *topologies.Topology, name, comment string, o compiler.Options, compile func(compiler.Options) (*compiler.Result, error)) error {
+// compileAndWrite compiles a program, verifies the result and writes it. name is PROGRAM,
+// for errors; comment goes into the result.
+func compileAndWrite(cmd *cobra.Command, t *topologies.Topology, name, comment string, o compiler.Options, traced *lang.Program) error {
 	dumps, err := passOptions(cmd, &o)
 	if err != nil {
 		return err
@@ -106,15 +98,12 @@ func compileAndWrite(cmd *cobra.Command, t *topologies.Topology, name, comment s
 	if o.Slots, err = slotsOf(cmd, t); err != nil {
 		return err
 	}
-	r, err := compile(o)
+	r, err := compiler.Compile(traced, o)
 	if err != nil {
 		return usagef("%s on %s: %w", name, t.Name, err)
 	}
-	if n := r.Program.Ranks(); n != len(t.Ranks) {
-		return usagef("%s is for %d ranks, %s has %d", name, n, t.Name, len(t.Ranks))
-	}
 	printPassTimes(cmd, r.Times)
-	if err := verify.Check(r.Program, verify.Options{Slots: slotsToVerify(cmd, o, strings.HasSuffix(name, dumpSuffix)), Linked: t.Linked}).Err(); err != nil {
+	if err := verify.Check(r.Program, verify.Options{Slots: slotsToVerify(o), Linked: t.Linked}).Err(); err != nil {
 		return &wrongError{fmt.Errorf("%s on %s: %w", name, t.Name, err)}
 	}
 	r.Program.Comment = comment

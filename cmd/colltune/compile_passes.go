@@ -15,16 +15,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// dumpSuffix is the suffix of a PROGRAM that is the output of --dump-after.
-const dumpSuffix = ".dump"
-
-// maxDump is the largest dump, in bytes.
-const maxDump = 1 << 30
-
 // passFlags adds the flags that print or skip passes of the compiler.
 func passFlags(cmd *cobra.Command) {
-	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program as this pass leaves it, which compile reads back from a "+dumpSuffix+" file; the result then goes to --out only")
-	choiceFlag(cmd, "dot", "", "", compiler.Graphs(), "print this graph for Graphviz; the result then goes to --out only")
+	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program as this pass leaves it; the result then goes to --out only")
 	cmd.Flags().StringSlice("disable-pass", nil, "skip the optional passes `NAMES`, separated by commas")
 	_ = cmd.RegisterFlagCompletionFunc("disable-pass", completeList(optionalPasses))
 	cmd.Flags().Bool("blocked", false, "give each instance its own block of the buffers instead of a part of every chunk")
@@ -48,20 +41,14 @@ func optionalPasses() []string {
 	return names
 }
 
-func lastPass() string {
-	names := passNames()
-	return names[len(names)-1]
-}
-
-// dumps collects the output of --dump-after or --dot.
+// dumps collects the output of --dump-after.
 type dumps struct {
-	graph bool
 	texts []string
 	all   bool
 }
 
 // passOptions sets o from the flags of passFlags, and from the limits of the runtime
-// that --runtime names. dumps is nil unless --dump-after or --dot is set.
+// that --runtime names. dumps is nil unless --dump-after is set.
 func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 	o.Disable, _ = cmd.Flags().GetStringSlice("disable-pass")
 	optional := optionalPasses()
@@ -83,20 +70,10 @@ func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 	}
 	o.Blocked, _ = cmd.Flags().GetBool("blocked")
 	o.DumpAfter = flagValue(cmd, "dump-after")
-	d := &dumps{all: o.DumpAfter == "all"}
-	if graph := flagValue(cmd, "dot"); graph != "" {
-		if o.DumpAfter != "" {
-			return nil, usagef("--dot and --dump-after: want one of them")
-		}
-		var err error
-		if o.DumpAfter, err = compiler.GraphPass(graph); err != nil {
-			return nil, usage(err)
-		}
-		d.graph = true
-	}
 	if o.DumpAfter == "" {
 		return nil, nil
 	}
+	d := &dumps{all: o.DumpAfter == "all"}
 	o.Dump = func(pass, text string) {
 		if !d.all {
 			d.texts = d.texts[:0] // keep only the last run of a pass
@@ -125,26 +102,17 @@ func slotsOf(cmd *cobra.Command, t *topologies.Topology) (int, error) {
 }
 
 // slotsToVerify returns the number of slots to verify the program with; 0 (any number)
-// if the pass slots is skipped, or the program comes from a dump, whose slots are not
-// known.
-func slotsToVerify(cmd *cobra.Command, o compiler.Options, dump bool) int {
-	if slices.Contains(o.Disable, "slots") || dump && !typed(cmd, "slots") {
+// if the pass slots is skipped.
+func slotsToVerify(o compiler.Options) int {
+	if slices.Contains(o.Disable, "slots") {
 		return 0
 	}
 	return o.Slots
 }
 
-// write writes the dumps, or the graph.
 func (d *dumps) write(w io.Writer) error {
-	if !d.graph {
-		_, err := io.WriteString(w, strings.Join(d.texts, ""))
-		return err
-	}
-	dump, err := compiler.ParseDump(d.texts[0])
-	if err != nil {
-		return err
-	}
-	return dump.DOT(w)
+	_, err := io.WriteString(w, strings.Join(d.texts, ""))
+	return err
 }
 
 // printPassTimes prints the time of each pass, with --time-passes.
@@ -154,21 +122,4 @@ func printPassTimes(cmd *cobra.Command, times []compiler.PassTime) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%12s  %s\n", p.Elapsed, p.Name)
 		}
 	}
-}
-
-func compileDump(cmd *cobra.Command, t *topologies.Topology, name string) error {
-	for _, own := range []string{"collective", "counts", "param", "root", "placement", "instances", "blocked"} {
-		if typed(cmd, own) {
-			return usagef("--%s: the dump fixes it", own)
-		}
-	}
-	text, err := readFile(cmd.Context(), name, maxDump)
-	if err != nil {
-		return err
-	}
-	d, err := compiler.ParseDump(string(text))
-	if err != nil {
-		return usagef("%s: %w", name, err)
-	}
-	return compileAndWrite(cmd, t, name, name, compiler.Options{}, d.Compile)
 }

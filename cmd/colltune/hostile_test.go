@@ -330,7 +330,7 @@ func TestHostileFiles(t *testing.T) {
 		t.Errorf("topology show:\n%s", out)
 	}
 	for _, f := range []string{template, named, failing, broken} {
-		for _, more := range [][]string{nil, {"--to", "msccl-xml"}, {"--to", "mscclpp-json"}, {"--dump-after", "all"}, {"--dot", "chunk"}} {
+		for _, more := range [][]string{nil, {"--to", "msccl-xml"}, {"--to", "mscclpp-json"}, {"--dump-after", "all"}} {
 			prints(t, append([]string{"compile", f, "-t", "ring:4"}, more...)...)
 		}
 		prints(t, "template", "check", f)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -60,7 +58,6 @@ of the vector forms, of a count of 1.`,
 	choiceFlag(cmd, "solver", "", "auto", solver.Names, "which solver decides queries that bounds do not")
 	cmd.Flags().Duration("timeout", time.Minute, "time limit of a query, bounds included; with --pareto of each query (default with --budget: a twentieth of it)")
 	cmd.Flags().Duration("budget", 0, "with --pareto, time limit of the whole walk (default: none)")
-	cmd.Flags().String("known", "", "routings to try before bounds and solvers: a `FILE` that -o json printed, or a folder of such")
 	cmd.Flags().String("dump", "", "write the query as a formula to `FILE`: .smt2 or .opb")
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print the result")
 	cmd.Flags().String("out", "", "write the routing's program (IR) to `FILE`")
@@ -157,46 +154,9 @@ func synthQuery(cmd *cobra.Command) (q synth.Query, err error) {
 	case cmd.Flags().Changed("dump") || cmd.Flags().Changed("out"):
 		return q, usagef("--dump and --out are for one query: leave out --pareto")
 	}
-	if path := flagValue(cmd, "known"); path != "" {
-		if q.Known, err = knownRoutings(cmd.Context(), path); err != nil {
-			return q, err
-		}
-	}
 	root, _ := cmd.Flags().GetInt("root")
 	q.Collective, err = collective.New(collective.Spec{Name: name, Ranks: n, Chunks: each, Root: root, InPlace: inPlaceOf(cmd, name), Counts: counts})
 	return q, usage(err)
-}
-
-// knownRoutings reads a routing, or every file of a folder that ends in .json.
-func knownRoutings(ctx context.Context, path string) (all []synth.KnownRouting, err error) {
-	names := []string{path}
-	if isFolder(path) {
-		entries, err := os.ReadDir(path)
-		if err != nil {
-			return nil, usage(withoutOp(err))
-		}
-		names = nil
-		for _, e := range entries {
-			if strings.HasSuffix(e.Name(), ".json") {
-				names = append(names, filepath.Join(path, e.Name()))
-			}
-		}
-		if len(names) == 0 {
-			return nil, usagef("--known %s: no .json files", path)
-		}
-	}
-	for _, name := range names {
-		text, err := readFile(ctx, name, synth.MaxKnownFile)
-		if err != nil {
-			return nil, err
-		}
-		k, err := synth.ParseKnown(name, text)
-		if err != nil {
-			return nil, usage(err)
-		}
-		all = append(all, k)
-	}
-	return all, nil
 }
 
 // dumpQuery writes a query's formula, in the format of the file's suffix.

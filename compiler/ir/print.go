@@ -2,11 +2,15 @@ package ir
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
 )
 
-// Print writes the program for people; Parse reads it back:
+// Print writes the program for people:
 //
 //	allreduce over 2 ranks, 2 chunks, in place
 //	protocol LL128
@@ -15,10 +19,10 @@ import (
 //	    0 s    in[0]
 //	    1 rrc  in[1]                 waits 1.0 flagged
 //
-// The line of the protocol is there if the program names one. A place is buffer[first:end] or buffer[first:end:stride]. "waits 1.0" is a
-// wait for step 0 of threadblock 1, and a flagged step is one that another
-// waits for. If an instruction reads and writes the same chunks, they are
-// printed once. The error is that of w.
+// The line of the protocol is there if the program names one. A place is
+// buffer[first:end] or buffer[first:end:stride]. "waits 1.0" is a wait for step 0 of
+// threadblock 1, and a flagged step is one that another waits for. If an instruction reads
+// and writes the same chunks, they are printed once. The error is that of w.
 func Print(w io.Writer, p *Program) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	b.WriteString(Heading(p.Collective))
@@ -49,6 +53,43 @@ func Print(w io.Writer, p *Program) error {
 		}
 	}
 	return b.Flush()
+}
+
+// Heading returns a collective on one line, as Print begins with it. What has no
+// words of its own follows as JSON.
+func Heading(c collective.Spec) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s over %d ranks, %d chunks", c.Name, c.Ranks, c.Chunks)
+	if c.Root != 0 {
+		fmt.Fprintf(&b, ", root %d", c.Root)
+	}
+	if c.InPlace {
+		b.WriteString(", in place")
+	}
+	if more := headingRest(c); more != "" {
+		b.WriteString(", with " + more)
+	}
+	return b.String()
+}
+
+// headingRest returns the fields of a Spec that Heading's words do not cover,
+// as JSON.
+func headingRest(c collective.Spec) string {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return ""
+	}
+	rest := map[string]json.RawMessage{}
+	if json.Unmarshal(text, &rest) != nil {
+		return ""
+	}
+	for _, spoken := range [...]string{"name", "ranks", "chunks", "root", "in_place"} {
+		delete(rest, spoken)
+	}
+	if text, err = json.Marshal(rest); err != nil || len(rest) == 0 { // by key, sorted
+		return ""
+	}
+	return string(text)
 }
 
 // String returns the step as Print writes it, without its number.

@@ -46,7 +46,7 @@
 // Files, in an order to read them in:
 //
 //	query       network.go schedule.go query.go symmetry.go
-//	answer      replay.go program.go known_read.go known.go
+//	answer      replay.go program.go known.go
 //	bounds      flow.go demands.go bound.go bound_rate.go bound_cuts.go
 //	encodings   encode_chunks.go encode_flow.go encode_sum.go
 //	solving     budget.go solve.go branch.go branch_prices.go branch_packing.go

@@ -2,24 +2,29 @@ package synth
 
 import (
 	"embed"
+	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/constraints/solver"
 )
 
-// KnownRouting is a routing that was found before, read from a file by ParseKnown. It
-// answers queries of the same collective, ranks and chunks in no fewer steps and rounds, on
-// every system where Replay confirms it; the topology is only for the reader.
-type KnownRouting struct {
-	Path       string // the file it was read from
+// knownRouting is a routing that was found before, as synth -o json prints one. It answers
+// queries of the same collective, ranks and chunks in no fewer steps and rounds, on every
+// system where Replay confirms it; the topology is only for the reader.
+type knownRouting struct {
+	path       string // the file it was read from
 	Topology   string
 	Collective string
 	Ranks      int
 	Chunks     int // as the literature counts them: see ChunksOf
-	Items      []Item
-	Schedule   Schedule
+	Schedule   []struct {
+		Rounds int
+		Sends  []struct {
+			Source, Chunk, From, To int
+			Reduce                  bool
+		}
+	}
 }
 
 // builtin are routings that no method here finds. A file is named after what is in it,
@@ -29,7 +34,7 @@ type KnownRouting struct {
 var builtin embed.FS
 
 // builtinRoutings reads the built-in routings of a collective.
-func builtinRoutings(collective string, ranks, chunks int) (all []KnownRouting, err error) {
+func builtinRoutings(collective string, ranks, chunks int) (all []knownRouting, err error) {
 	files, err := builtin.ReadDir("known")
 	if err != nil {
 		return nil, err
@@ -43,29 +48,25 @@ func builtinRoutings(collective string, ranks, chunks int) (all []KnownRouting, 
 		if err != nil {
 			return nil, err
 		}
-		k, err := ParseKnown(name, text)
-		if err != nil {
-			return nil, err
+		k := knownRouting{path: name}
+		if err := json.Unmarshal(text, &k); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		all = append(all, k)
 	}
 	return all, nil
 }
 
-// findKnown looks for a known routing that answers the query, among the query's own and then
-// among the built-in ones.
+// findKnown looks for a built-in routing that answers the query.
 func (p *problem) findKnown() (a Answer, found bool, err error) {
 	chunks := p.Collective.Chunks * p.perChunk()
 	all, err := builtinRoutings(p.Collective.Name, p.Collective.Ranks, chunks)
 	if err != nil {
 		return Answer{}, false, err
 	}
-	for _, k := range slices.Concat(p.Known, all) {
-		if k.Collective != p.Collective.Name || k.Ranks != p.Collective.Ranks || k.Chunks != chunks {
-			continue
-		}
+	for _, k := range all {
 		if s, ok := p.renumber(k); ok && Replay(p.Query, p.net.unit, p.names(), s) == nil {
-			return Answer{Status: solver.Sat, By: Known, Detail: k.Path, Schedule: s}, true, nil
+			return Answer{Status: solver.Sat, By: Known, Detail: k.path, Schedule: s}, true, nil
 		}
 	}
 	return Answer{}, false, nil
@@ -73,7 +74,7 @@ func (p *problem) findKnown() (a Answer, found bool, err error) {
 
 // renumber returns a known schedule with the problem's numbers of items. It is false if the
 // problem lacks one of them.
-func (p *problem) renumber(k KnownRouting) (Schedule, bool) {
+func (p *problem) renumber(k knownRouting) (Schedule, bool) {
 	number := map[Item]int{}
 	for x, it := range p.names() {
 		number[it] = x
@@ -82,7 +83,7 @@ func (p *problem) renumber(k KnownRouting) (Schedule, bool) {
 	for i, step := range k.Schedule {
 		out[i].Rounds = step.Rounds
 		for _, m := range step.Sends {
-			x, ok := number[k.Items[m.Item]]
+			x, ok := number[Item{m.Source, m.Chunk}]
 			if !ok {
 				return nil, false
 			}

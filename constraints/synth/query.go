@@ -19,7 +19,6 @@ type Query struct {
 	Steps      int
 	Rounds     int             // of all steps together; each step has at least one
 	Unit       units.Bandwidth // bandwidth of one chunk a round; 0 means that of the slowest link any lane uses
-	Known      []KnownRouting  // tried before the built-in ones
 }
 
 // Answer is the outcome of a query.
@@ -124,7 +123,7 @@ func (q Query) problemOn(ctx context.Context, net *network) (*problem, error) {
 // withCollective returns the problem of another collective on the same network, with the
 // same context.
 func (p *problem) withCollective(c collective.Collective, steps, rounds int) (*problem, error) {
-	q := Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: rounds, Unit: p.net.unit, Known: p.Known}
+	q := Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: rounds, Unit: p.net.unit}
 	if err := q.validate(); err != nil {
 		return nil, err
 	}

@@ -10,8 +10,7 @@ import (
 )
 
 // text prints the program in its current form: operations, then instructions,
-// then instructions in threadblocks, then the IR. ParseDump reads all of it
-// back.
+// then instructions in threadblocks, then the IR.
 //
 //		after chunk dag of "pair"
 //		alltoall over 2 ranks, 1 chunks
