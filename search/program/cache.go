@@ -3,6 +3,7 @@ package program
 import (
 	"cmp"
 	"crypto/sha256"
+	"debug/elf"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -62,24 +63,37 @@ func cacheBase(depends string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// thisBuild is the hash of the program that runs, which a search of several systems asks for
-// with each.
+// thisBuild identifies the program that runs.
 var thisBuild = sync.OnceValues(func() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
+	return buildOf(path)
+})
+
+// buildOf is the build ID of a program, with which Go's linker stands for all that it was made
+// of; or else, since not every system's programs have one and it can be left out, a hash of the
+// file, which takes some ten times as long.
+func buildOf(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
+	if program, err := elf.NewFile(f); err == nil {
+		if note := program.Section(".note.go.buildid"); note != nil {
+			if id, err := note.Data(); err == nil && len(id) > 0 {
+				return hex.EncodeToString(id), nil
+			}
+		}
+	}
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-})
+}
 
 // cached returns the value of a key that this run or an earlier one made, or else makes
 // it. load reads it from the campaign, nil if save did not write the entry; make returns

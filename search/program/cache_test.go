@@ -202,3 +202,34 @@ func TestFindsSurviveTheirSummary(t *testing.T) {
 		}
 	}
 }
+
+// A build is told from another: by its build ID where it has one, by its bytes where not.
+func TestBuildOf(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(path string) string {
+		t.Helper()
+		build, err := buildOf(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return build
+	}
+	builds := []string{of(self)}
+	text, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, end := range []string{"", "."} {
+		path := filepath.Join(t.TempDir(), "program")
+		if err := os.WriteFile(path, append(text[:1<<10:1<<10], end...), 0o600); err != nil { // no section of it is there
+			t.Fatal(err)
+		}
+		builds = append(builds, of(path))
+		if slices.Contains(builds[:i+1], builds[i+1]) {
+			t.Errorf("builds %q: want three", builds)
+		}
+	}
+}
