@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/internal/atomicfile"
@@ -179,10 +180,9 @@ func encodeCached(key string, note any, hash string, p *ir.Program) ([]byte, err
 		return nil, nil
 	}
 	var text bytes.Buffer
-	packed, err := gzip.NewWriterLevel(&text, gzip.BestSpeed) // programs repeat themselves so much that it is enough
-	if err != nil {
-		return nil, err
-	}
+	packed := packers.Get().(*gzip.Writer)
+	defer packers.Put(packed)
+	packed.Reset(&text)
 	packed.Comment = cacheSchema
 	if _, err := packed.Write(line); err != nil {
 		return nil, err
@@ -199,6 +199,16 @@ func encodeCached(key string, note any, hash string, p *ir.Program) ([]byte, err
 	err = packed.Close()
 	return text.Bytes(), err
 }
+
+// packers are gzip's writers, whose tables take more time to make than most entries take to
+// pack. Programs repeat themselves so much that the best speed is enough.
+var packers = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic(err)
+	}
+	return w
+}}
 
 // counter counts the bytes that it passes on.
 type counter struct {
