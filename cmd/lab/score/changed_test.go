@@ -200,9 +200,9 @@ func recordOf(c *autotune.Candidate, parameters []string, all []*topologies.Topo
 // and outliers, in 3 % of the trials. With COLLTUNE_LONG=1 on all systems, which takes an
 // hour or two; with COLLTUNE_SPACES=DIR the tables stay there, for lab score.
 func TestModelOnChangedMachines(t *testing.T) {
-	cells, machines := []systemCall{{"dgx-1", 1, "alltoall"}}, 1
+	cells, machines, sizes := []systemCall{{"dgx-1", 1, "alltoall"}}, 1, []int64{1 << 10, 512 << 10, 64 << 20}
 	if os.Getenv("COLLTUNE_LONG") != "" {
-		cells, machines = nil, 5
+		cells, machines, sizes = nil, 5, []int64{1 << 10, 32 << 10, 512 << 10, 4 << 20, 64 << 20, 512 << 20}
 		for _, system := range []systemCall{{"mi300x", 1, ""}, {"dgx-a100", 1, ""}, {"dgx-1", 1, ""}, {"dgx-a100", 2, ""}, {"frontier", 4, ""}} {
 			for _, call := range []string{"alltoall", "allgather", "reducescatter", "allreduce"} {
 				cells = append(cells, systemCall{system.system, system.nodes, call})
@@ -217,7 +217,6 @@ func TestModelOnChangedMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sizes := []int64{1 << 10, 32 << 10, 512 << 10, 4 << 20, 64 << 20, 512 << 20}
 	noises := []float64{0.05, 0.1, 0.2}
 	logs := make([]float64, len(noises)) // of the ratios' geometric means, summed
 	for _, c := range cells {
