@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/colltune/colltune/compiler/collective"
@@ -159,6 +160,23 @@ type LimitError struct {
 // Error names the limit and its value.
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("limit of %s reached (%s): partial results kept", e.Limit, e.Value)
+}
+
+// Spent says of a limit that was reached as asked that it was.
+func (e *LimitError) Spent() string {
+	switch {
+	case e.Limit == "trials" && e.Value == "1":
+		return "the trial asked for is made"
+	case e.Limit == "trials":
+		return fmt.Sprintf("the %s trials asked for are made", e.Value)
+	}
+	value := e.Value // a duration: 3m rather than 3m0s
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(value, zero) {
+			value = value[:len(value)-2]
+		}
+	}
+	return fmt.Sprintf("the budget of %s is spent", value)
 }
 
 // Is makes errors.Is(err, ErrLimit) true for every LimitError.

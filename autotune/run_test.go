@@ -20,6 +20,23 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
+// What is said of a limit that was asked for has its value as one writes it.
+func TestLimitsSpent(t *testing.T) {
+	for want, e := range map[string]LimitError{
+		"the budget of 3m is spent":        {"budget", (3 * time.Minute).String()},
+		"the budget of 2h is spent":        {"budget", (2 * time.Hour).String()},
+		"the budget of 1h10m is spent":     {"budget", (70 * time.Minute).String()},
+		"the budget of 1m30s is spent":     {"budget", (90 * time.Second).String()},
+		"the budget of 20s is spent":       {"budget", (20 * time.Second).String()},
+		"the trial asked for is made":      {"trials", "1"},
+		"the 20 trials asked for are made": {"trials", "20"},
+	} {
+		if got := e.Spent(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // A pruned trial would have won nothing, neither in the table nor in an export to any
 // runtime.
 func TestPrunedIsExhaustive(t *testing.T) {

@@ -144,7 +144,7 @@ func (p *placement) libraryGiven() bool {
 func (p *placement) drafts(ctx context.Context) (all program.Drafted, err error) {
 	o := p.options
 	for i, f := range p.asked {
-		o.Observer.Reach("tracing "+f.Name, i, len(p.asked))
+		o.Observer.Reach("tracing families", i, len(p.asked))
 		some, err := p.Family(ctx, f, p.late(tracing, float64(i+1)/float64(len(p.asked))), p.late(tracing, 1))
 		if err != nil {
 			return program.Drafted{}, err

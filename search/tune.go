@@ -58,7 +58,7 @@ func (s *session) tune(ctx context.Context, space *Space) error {
 	if err != nil && !errors.As(err, &unanswered) {
 		if len(tally.Outlook) > 0 && (errors.Is(err, autotune.ErrLimit) || errors.Is(err, autotune.ErrInterrupted)) {
 			tally.Tuned = summary.Tuned
-			err = errors.Join(err, s.campaign.SetTally(tally)) // what is left uncertain
+			err = cmp.Or(s.campaign.SetTally(tally), err) // what is left uncertain
 		}
 		return err
 	}

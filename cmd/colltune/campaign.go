@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/internal/lazyregexp"
 	"github.com/colltune/colltune/internal/suggest"
 	"github.com/colltune/colltune/results"
@@ -102,14 +103,26 @@ func openCampaigns(cmd *cobra.Command, dirs []string) (all []*results.Campaign, 
 }
 
 // printTable prints the winning table of the measurements so far of a campaign, or of those
-// of a map. schema is the NAME in colltune.NAME/v1.
-func printTable(cmd *cobra.Command, schema string, campaigns ...*results.Campaign) error {
+// of a map, and returns how many rows it has. schema is the NAME in colltune.NAME/v1.
+func printTable(cmd *cobra.Command, schema string, campaigns ...*results.Campaign) (rows int, err error) {
 	t, err := tableOf(cmd.Context(), campaigns, nil)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	t.Schema = "colltune." + schema + "/v1"
-	return writeOut(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
+	return len(t.Rows), writeOut(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
+}
+
+// sayEnd says how a search goes on that ended early and has so many rows: with again. It returns
+// the search's error, or nil where a limit that was asked for has left rows.
+func sayEnd(cmd *cobra.Command, err error, rows int, again string) error {
+	limit := (*autotune.LimitError)(nil)
+	if rows > 0 && errors.As(err, &limit) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s goes on\n", limit.Spent(), again)
+		return nil
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "saved; continue with: %s\n", again)
+	return err
 }
 
 // writeTable opens the campaigns in dirs and calls write with them, their winning table, and

@@ -20,7 +20,7 @@
 //	the tree      main.go exit.go memory.go
 //	input         input.go program_file.go
 //	output        output_text.go output_sheet.go output_stream.go output_file.go
-//	              output.go output_progress.go
+//	              output.go output_job.go output_progress.go
 //	flags         flags.go flags_problem.go flags_trial.go flags_executor.go
 //	              flags_run.go flags_settings.go flags_settings_executor.go
 //	              completion.go

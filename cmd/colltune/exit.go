@@ -35,7 +35,7 @@ const (
 	exitFailed      = 1   // I/O, internal; unwritable, locked
 	exitUsage       = 2   // usage, unknown or missing name or file, or input that can't be parsed
 	exitNothing     = 3   // proved infeasible, or nothing found
-	exitLimit       = 4   // a limit was reached: partial results kept, resumable
+	exitLimit       = 4   // a limit that was not asked for, or one before any result: what there is is kept, resumable
 	exitWrong       = 5   // a program or a measurement failed verification
 	exitLost        = 6   // the executor was lost after retries, or is not available here
 	exitInterrupted = 130 // interrupted, saved

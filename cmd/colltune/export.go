@@ -52,13 +52,10 @@ each number of nodes below PATH.
 			if err != nil {
 				return err
 			}
-			bar := newProgress(cmd.ErrOrStderr())
+			bar := newProgress(cmd.ErrOrStderr(), exportJob(len(all))...)
 			defer bar.done()
 			options := func(c *results.Campaign) (export.Options, error) {
-				o := export.Options{To: to, Runtime: flagValue(cmd, "runtime"), Out: out}
-				if bar.bar != nil { // on a terminal only
-					o.Stage = bar.stage
-				}
+				o := export.Options{To: to, Runtime: flagValue(cmd, "runtime"), Out: out, Stage: bar.onTerminal()}
 				o.SharedGPU, _ = cmd.Flags().GetBool("shared-gpu")
 				o.KeepSlower, _ = cmd.Flags().GetBool("keep-slower")
 				problem, _, err := search.FromPlan(c.Plan())
@@ -94,7 +91,7 @@ each number of nodes below PATH.
 			}
 			var report export.Report
 			if to == dispatcherFormat {
-				report, err = exportDispatcher(cmd, all, out, options)
+				report, err = exportDispatcher(cmd, bar, all, out, options)
 			} else if len(all) > 1 {
 				report, err = export.WriteMap(all, out, options)
 			} else {

@@ -34,7 +34,7 @@ func dispatcherFlags(cmd *cobra.Command) {
 
 // exportDispatcher writes the dispatcher of a map: its file, the programs in a folder for each
 // number of nodes, and the campaigns of short searches, with which the next export goes on.
-func exportDispatcher(cmd *cobra.Command, campaigns []*results.Campaign, out string, options func(*results.Campaign) (export.Options, error)) (export.Report, error) {
+func exportDispatcher(cmd *cobra.Command, bar *progress, campaigns []*results.Campaign, out string, options func(*results.Campaign) (export.Options, error)) (export.Report, error) {
 	report := export.Report{Format: dispatcherFormat, Files: []export.File{}, Losses: []export.Loss{}, Gaps: []export.Gap{}, Notes: []string{}, Warnings: []string{}}
 	d, err := dispatcher.New(campaigns)
 	if err != nil {
@@ -49,16 +49,21 @@ func exportDispatcher(cmd *cobra.Command, campaigns []*results.Campaign, out str
 	if err := results.SortMap(slices.Concat(campaigns, others)); err != nil {
 		return report, usage(err)
 	}
-	bar := newProgress(cmd.ErrOrStderr())
-	defer bar.done()
+	between := d.Middles()
+	if typed(cmd, "nodes") {
+		between, _ = cmd.Flags().GetIntSlice("nodes")
+		slices.Sort(between)
+		between = slices.Compact(between)
+	}
+	bar.job = dispatcherJob(len(campaigns), len(between), len(campaigns[0].Plan().Placements()))
 	o := dispatcher.Observer{Stage: bar.stage, Notice: func(s string) { bar.pause(); fmt.Fprintln(cmd.ErrOrStderr(), s) }}
-	briefs, err := briefSearches(cmd, d, campaigns, out, o)
+	briefs, err := briefSearches(cmd, d, campaigns, between, out, o)
 	if err != nil {
 		return report, err
 	}
 	all := campaigns
 	for _, b := range briefs {
-		c, err := searchBriefly(cmd, d, b, out, o)
+		c, err := searchBriefly(cmd, d, b, out, bar, o)
 		if err != nil {
 			return report, err
 		}
@@ -113,7 +118,7 @@ func exportDispatcher(cmd *cobra.Command, campaigns []*results.Campaign, out str
 // briefSearches prepares the short searches of a dispatcher. Whatever refuses the export, such as
 // another's file in the place of one that it may have to write, does so here, before anything is
 // written.
-func briefSearches(cmd *cobra.Command, d *dispatcher.Dispatcher, campaigns []*results.Campaign, out string, o dispatcher.Observer) (briefs []*dispatcher.Brief, err error) {
+func briefSearches(cmd *cobra.Command, d *dispatcher.Dispatcher, campaigns []*results.Campaign, between []int, out string, o dispatcher.Observer) (briefs []*dispatcher.Brief, err error) {
 	if jobs, _ := cmd.Flags().GetInt("jobs"); jobs < 1 {
 		return nil, usagef("--jobs %d: want at least 1", jobs)
 	}
@@ -124,12 +129,6 @@ func briefSearches(cmd *cobra.Command, d *dispatcher.Dispatcher, campaigns []*re
 		if err := export.Check(results.MapMember(out, c.Plan().Topology.Nodes), c.Plan()); err != nil {
 			return nil, err
 		}
-	}
-	between := d.Middles()
-	if typed(cmd, "nodes") {
-		between, _ = cmd.Flags().GetIntSlice("nodes")
-		slices.Sort(between)
-		between = slices.Compact(between)
 	}
 	for _, nodes := range between {
 		b, err := d.Between(cmd.Context(), nodes, o)
@@ -158,10 +157,13 @@ func briefFolder(out string, nodes int) string {
 }
 
 // searchBriefly makes a short search.
-func searchBriefly(cmd *cobra.Command, d *dispatcher.Dispatcher, b *dispatcher.Brief, out string, o dispatcher.Observer) (*results.Campaign, error) {
+func searchBriefly(cmd *cobra.Command, d *dispatcher.Dispatcher, b *dispatcher.Brief, out string, bar *progress, o dispatcher.Observer) (*results.Campaign, error) {
 	jobs, _ := cmd.Flags().GetInt("jobs")
 	h := host.Options{Memory: memoryLimit(cmd) / 10 * 9, Identity: new(host.Identity)}
 	how := search.Effort{Jobs: jobs, Executors: executor.NewPool(func() (executor.Executor, error) { return host.Start(cmd.Context(), sim.Name, h) })}
+	if bar.bar != nil { // on a terminal only
+		how.Progress = bar.event
+	}
 	c, err := d.Search(cmd.Context(), b, briefFolder(out, b.Nodes), how, o)
 	if closed := how.Executors.Close(); err == nil {
 		err = closed

@@ -90,7 +90,7 @@ func (w *faultWorld) stage(t *testing.T, s *scene) {
 	}
 	r.intact()
 	half := append(slices.Clone(s.search().args), "--trials", fmt.Sprint(s.trials))
-	if got := begin("half").start(half...).wait(); got.code != exitLimit {
+	if got := begin("half").start(half...).wait(); got.code != exitDone {
 		t.Fatalf("half a search: exit code %d\n%s", got.code, got.stderr)
 	}
 }

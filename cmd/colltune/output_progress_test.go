@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -108,6 +109,90 @@ func TestProgressIsWatched(t *testing.T) {
 	if p.stop != nil {
 		t.Error("still watched")
 	}
+}
+
+// A bar is one of the whole job: it never falls, and begins no phase nearly full, whatever comes
+// in whatever order, as under a budget.
+func TestBarNeverFalls(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := newProgress(&bytes.Buffer{}, searchJob(rapid.IntRange(1, 2).Draw(t, "placements"))...)
+		p.interval = 0
+		names := rapid.SampledFrom([]string{tracingPhase.name, compilingPhase.name, estimatingPhase.name, "tracing ring", tuningPhase.name})
+		for range rapid.IntRange(1, 30).Draw(t, "stages") {
+			before := p.share
+			name, of := names.Draw(t, "stage"), rapid.IntRange(0, 9).Draw(t, "of")
+			done := rapid.IntRange(0, of).Draw(t, "done")
+			if name == tuningPhase.name {
+				p.event(autotune.Event{Done: done, Trials: of})
+			} else {
+				p.stage(name, done, of)
+			}
+			if p.share < before || p.share > fullest {
+				t.Fatalf("%s (%d of %d): from %v to %v", name, done, of, before, p.share)
+			}
+		}
+		p.done()
+	})
+	p := newProgress(&bytes.Buffer{}, searchJob(2)...)
+	p.interval = 0
+	for _, step := range []struct {
+		tell     func()
+		from, to float64
+	}{
+		{func() { p.stage("tracing families", 0, 18) }, 0, 0},
+		{func() { p.stage("tracing ring", 40, 40) }, 0, 0},
+		{func() { p.stage("compiling candidates", 4, 621) }, 0.04, 0.06},
+		{func() { p.stage("tracing families", 9, 18) }, 0.29, 0.31},
+		{func() { p.stage("compiling candidates", 621, 621) }, 0.54, 0.56},
+		{func() { p.event(autotune.Event{Bytes: 1 << 10, Cells: 21, Trials: 900}) }, 0.54, 0.56},
+		{func() { p.event(autotune.Event{Bytes: 1 << 30, Cell: 20, Cells: 21, Done: 900, Trials: 900}) }, 0.99, 0.99},
+	} {
+		if step.tell(); p.share < step.from || p.share > step.to {
+			t.Errorf("%s: %v, want %v to %v", p.line, p.share, step.from, step.to)
+		}
+	}
+	p.done()
+}
+
+// A bar's line says what time is left, has room for it, and leaves the last column of a terminal
+// free.
+func TestBarSaysTimeLeft(t *testing.T) {
+	var b bytes.Buffer
+	p := newProgress(&b, searchJob(1)...)
+	p.asBar()
+	p.interval = 0
+	begun := p.begun
+	drawn := func(after time.Duration) string {
+		b.Reset()
+		p.draw(begun.Add(after))
+		lines := strings.Split(strings.TrimRight(b.String(), "\r"), "\r")
+		last := lines[len(lines)-1]
+		if n := utf8.RuneCountInString(last); n >= p.columns() {
+			t.Errorf("%d columns of %d: %q", n, p.columns(), last)
+		}
+		return last
+	}
+	p.last = begun.Add(time.Hour) // draw when asked
+	for _, c := range []struct {
+		tell   func()
+		after  time.Duration
+		budget time.Duration
+		want   string
+	}{
+		{func() { p.stage("tracing families", 0, 18) }, time.Second, 0, "tracing families (0 of 18)   0% |"},
+		{func() {}, 5 * time.Second, 0, "tracing families (0 of 18), 5s so far   0% |"},
+		{func() { p.stage("compiling candidates", 200, 600) }, 10 * time.Second, 0, "compiling candidates (200 of 600), about 50s left  25% |"},
+		{func() { p.stage("compiling candidates", 200, 600) }, 20 * time.Second, 0, "compiling candidates (200 of 6…, about 1m40s left  25% |"},
+		{func() {}, 22 * time.Second, time.Minute, "compiling candidates (200 of 600), about 38s left  36% |"},
+		{func() { p.event(autotune.Event{Bytes: 1 << 10, Cells: 2, Made: 7, Left: 2 * time.Hour}) }, 30 * time.Second, 0, "1K (1 of 2): 7 trials, about 2h0m left"},
+	} {
+		c.tell()
+		p.last, p.budget, p.pending, p.entered = begun, c.budget, true, begun
+		if got := drawn(c.after); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	p.done()
 }
 
 type writerFunc func([]byte) (int, error)

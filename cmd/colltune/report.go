@@ -40,6 +40,12 @@ choosing at each size saves. It needs no network and no script.
 				}
 				return reportTable(cmd, args[0])
 			}
+			bar := newProgress(cmd.ErrOrStderr())
+			defer bar.done()
+			stage := bar.onTerminal()
+			if stage != nil {
+				stage("reading", 0, 1)
+			}
 			var lost error // of winners' programs
 			err := writeTable(cmd, args, func(w io.Writer, all []*results.Campaign, t *table.Table) error {
 				if len(all) > 1 {
@@ -47,7 +53,7 @@ choosing at each size saves. It needs no network and no script.
 					return mapOf(all, t).Write(w)
 				}
 				c := all[0]
-				explain, done := winnersExplained(cmd.Context(), c)
+				explain, done := winnersExplained(cmd.Context(), c, len(t.Ranges), stage)
 				defer done()
 				err := report.Write(w, c, t, explain)
 				lost = checkWinners(c, t.Rows) // afterwards, in case a program is lost meanwhile

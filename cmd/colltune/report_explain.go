@@ -26,7 +26,8 @@ const (
 // winnersExplained returns what explains the winners of a campaign on the simulator, and a
 // function that ends it. It returns nil for other campaigns, and for those of a system that
 // this version reads differently. A winner whose time is another one now has no explanation.
-func winnersExplained(ctx context.Context, c *results.Campaign) (report.Explain, context.CancelFunc) {
+// stage, unless it is nil, is told of each of so many ranges.
+func winnersExplained(ctx context.Context, c *results.Campaign, ranges int, stage func(what string, done, of int)) (report.Explain, context.CancelFunc) {
 	none := func() {}
 	plan := c.Plan()
 	if e, known := c.Executor(); !known || !executor.IsModel(e.Name) || !executor.IsModel(plan.Executor) {
@@ -37,7 +38,12 @@ func winnersExplained(ctx context.Context, c *results.Campaign) (report.Explain,
 		return nil, none
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxExplainedTime)
+	explained := 0
 	return func(row *table.Row, p *ir.Program) *report.Why {
+		if stage != nil {
+			stage("explaining winners", explained, ranges)
+		}
+		explained++
 		proto, err := topologies.ParseProto(row.Protocol)
 		if err != nil || p.Steps() > maxExplainedSteps {
 			return nil

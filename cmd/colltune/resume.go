@@ -73,7 +73,8 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 		if err != nil {
 			return err
 		}
-		return printTable(cmd, "results", c)
+		_, err = printTable(cmd, "results", c)
+		return err
 	}
 	if openErr != nil {
 		return openErr
@@ -144,7 +145,8 @@ func resumeMap(cmd *cobra.Command, dir string, open func(string) (*results.Map, 
 		if err != nil {
 			return err
 		}
-		return printTable(cmd, "results", all...)
+		_, err = printTable(cmd, "results", all...)
+		return err
 	}
 	if openErr != nil {
 		return openErr

@@ -142,23 +142,23 @@ func runCampaign(cmd *cobra.Command, r *searchRequest, c *results.Campaign, effo
 		}
 		return err
 	}
-	if printed := printTable(cmd, schema, c); printed != nil {
-		return errors.Join(err, printed)
-	}
+	rows, printed := printTable(cmd, schema, c)
 	if err != nil {
 		sayUnfinished(cmd, r, summary)
-		say("saved; continue with: %s", resumeWith)
-		return err
+		return errors.Join(sayEnd(cmd, err, rows, resumeWith), printed)
 	}
-	say("campaign: %s", c.Dir())
-	return nil
+	if printed == nil {
+		say("campaign: %s", c.Dir())
+	}
+	return printed
 }
 
 // searchCampaign runs a search to its end, a limit or an interrupt, and says on standard
 // error what became of it.
 func searchCampaign(cmd *cobra.Command, r *searchRequest, c *results.Campaign, effort search.Effort) (autotune.Summary, error) {
 	say := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
-	bar := newProgress(cmd.ErrOrStderr())
+	bar := newProgress(cmd.ErrOrStderr(), searchJob(len(r.plan.Placements()))...)
+	bar.budget = effort.Budget
 	r.options.Jobs = effort.Jobs
 	r.options.Observer.Stage = bar.stage
 	r.options.Observer.Notice = func(s string) { bar.pause(); say("%s", s) }
@@ -215,7 +215,6 @@ func leavesResults(err error) bool {
 // dryRun counts the candidates of a search, or of all numbers of nodes of a map, and foresees
 // what it takes, without a campaign.
 func dryRun(cmd *cobra.Command, all []*searchRequest) error {
-	bar := newProgress(cmd.ErrOrStderr())
 	if name := all[0].options.Executor; !executor.IsModel(name) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "executor %s is not started: its native algorithms are not counted\n", name)
 	}
@@ -234,6 +233,7 @@ func dryRun(cmd *cobra.Command, all []*searchRequest) error {
 	var nothing error
 	for _, r := range all {
 		nodes := r.problem.Topology.Nodes
+		bar := newProgress(cmd.ErrOrStderr(), estimateJob(len(r.plan.Placements()))...)
 		r.options.Jobs, _ = cmd.Flags().GetInt("jobs")
 		r.options.Observer.Stage = bar.stage
 		r.options.Observer.Notice = func(s string) { bar.pause(); fmt.Fprintln(cmd.ErrOrStderr(), s) }

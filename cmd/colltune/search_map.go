@@ -74,7 +74,6 @@ func sayResumable(cmd *cobra.Command, dir, flags string) {
 // run searches to the end, a limit of the whole map or an interrupt, and prints the joined
 // table of the measurements so far.
 func (m *mapSearch) run(cmd *cobra.Command) error {
-	say := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
 	remembered := true
 	for _, one := range m.members {
 		remembered = rememberExecutor(cmd, one.campaign) && remembered
@@ -86,15 +85,14 @@ func (m *mapSearch) run(cmd *cobra.Command) error {
 		sayResumable(cmd, m.dir, flags)
 		return err
 	}
-	if printed := printTable(cmd, m.schema, m.campaigns()...); printed != nil {
-		return errors.Join(err, printed)
-	}
+	rows, printed := printTable(cmd, m.schema, m.campaigns()...)
 	if err != nil {
-		say("saved; continue with: colltune resume %s%s", safe.Path(m.dir), flags)
-		return err
+		return errors.Join(sayEnd(cmd, err, rows, "colltune resume "+safe.Path(m.dir)+flags), printed)
 	}
-	say("map: %s", m.dir)
-	return nil
+	if printed == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "map: %s\n", m.dir)
+	}
+	return printed
 }
 
 // search searches the members in turn. Of a limit, each has an equal share of what those

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
@@ -327,6 +328,7 @@ func synthFrontier(cmd *cobra.Command, s *solver.Pool, q synth.Query) error {
 		}
 	}
 	ctx, cancel := cmd.Context(), context.CancelFunc(func() {})
+	spent := (*autotune.LimitError)(nil)
 	budget, _ := cmd.Flags().GetDuration("budget")
 	if budget > 0 {
 		ctx, cancel = context.WithTimeout(ctx, budget)
@@ -348,7 +350,7 @@ func synthFrontier(cmd *cobra.Command, s *solver.Pool, q synth.Query) error {
 	case errors.As(err, &none):
 		return &nothingError{err}
 	case errors.Is(err, context.DeadlineExceeded):
-		err = &limitError{fmt.Errorf("%s on %s: the walk reached its --budget of %v: there may be more points", q.Collective.Name, q.Topology.Name, budget)}
+		spent, err = &autotune.LimitError{Limit: "budget", Value: budget.String()}, nil
 	case err != nil && !errors.Is(err, context.Canceled):
 		return err
 	}
@@ -359,7 +361,8 @@ func synthFrontier(cmd *cobra.Command, s *solver.Pool, q synth.Query) error {
 		UnitGBps   float64      `json:"unit_gbps"`
 		Bound      string       `json:"rounds_per_chunk_bound"`
 		Points     []synthPoint `json:"points"`
-	}{Topology: q.Topology.Name, Collective: q.Collective.Name, Ranks: q.Collective.Ranks, Bound: least.RatString(), Points: []synthPoint{}}
+		Finished   bool         `json:"finished"` // the budget sufficed
+	}{Topology: q.Topology.Name, Collective: q.Collective.Name, Ranks: q.Collective.Ranks, Bound: least.RatString(), Points: []synthPoint{}, Finished: spent == nil && err == nil}
 	t := sheet{columns: []column{number("chunks"), number("steps"), number("rounds"), number("rounds/chunk"), text("by"), number("seconds"), text("proof")}}
 	for _, p := range points {
 		d.UnitGBps = p.Unit.GBps()
@@ -373,8 +376,13 @@ func synthFrontier(cmd *cobra.Command, s *solver.Pool, q synth.Query) error {
 	if out := writeResult(cmd, cmd.OutOrStdout(), "synth", d, t); out != nil || err != nil {
 		return errors.Join(out, err)
 	}
-	if len(points) == 0 {
+	switch {
+	case len(points) == 0 && spent != nil:
+		return &limitError{fmt.Errorf("%s on %s: no routing found: %s", d.Collective, d.Topology, spent.Spent())}
+	case len(points) == 0:
 		return &limitError{fmt.Errorf("%s on %s: no routing found within the limits", d.Collective, d.Topology)}
+	case spent != nil:
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s; there may be more points\n", spent.Spent())
 	}
 	return nil
 }

@@ -85,6 +85,7 @@ func (c *chooser) ends() ([]int64, error) {
 		}
 	}
 	for i, m := range open {
+		c.stage(Timing, i, len(open))
 		switch {
 		case m == nil:
 			continue

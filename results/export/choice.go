@@ -24,6 +24,7 @@ type chooser struct {
 	refuses  func(*table.Measured) (string, error) // why it would not run something; "" where it would
 	clock    Clock                                 // between sizes; nil: nothing is
 	slower   bool                                  // export what is slower than the library, too
+	stage    func(what string, done, of int)
 
 	places []table.Cell
 	all    map[table.Cell][]table.Measured
@@ -50,7 +51,7 @@ func newChooser(c *results.Campaign, o Options, name string, r reader, refuses f
 	if name == mscclpp.Name { // peers read and write each other's buffers
 		winners.WithoutCopies()
 	}
-	return &chooser{campaign: c, name: name, reader: r, refuses: refuses, clock: o.Clock, slower: o.KeepSlower,
+	return &chooser{campaign: c, name: name, reader: r, refuses: refuses, clock: o.Clock, slower: o.KeepSlower, stage: o.reach,
 		places: table.Cells(c.Plan()), all: all, table: winners, rows: winners.ByCell()}, nil
 }
 
@@ -182,6 +183,7 @@ func (c *chooser) pick() error {
 	offered := make([][]*table.Measured, len(places))
 	c.why, c.gaps = make([]string, len(places)), make([]Reason, len(places))
 	for i, at := range c.places {
+		c.stage(Choosing, i, len(places))
 		places[i] = Place{Bytes: at.Bytes, Placement: at.Placement}
 		for j := range c.all[at] { // best first
 			m := &c.all[at][j]

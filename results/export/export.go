@@ -48,6 +48,20 @@ type Options struct {
 	Stage func(what string, done, of int)
 }
 
+// The stages of an export of programs, in their order.
+const (
+	Choosing = "choosing files"
+	Timing   = "timing files between sizes"
+	Writing  = "writing files"
+)
+
+// reach tells of n steps of a stage that are done.
+func (o *Options) reach(what string, done, of int) {
+	if o.Stage != nil {
+		o.Stage(what, done, of)
+	}
+}
+
 // Report lists the files of an export, and the sizes at which they are slower than the
 // winner.
 type Report struct {

@@ -49,7 +49,7 @@ func exportIR(c *results.Campaign, o Options, report *Report) error {
 		return err
 	}
 	plan := c.Plan()
-	e := &irExport{campaign: c, plan: plan, report: report, folder: newFolder(o.Out, plan, `(?:\d+-.*\.ir|ranges)\.json`)}
+	e := &irExport{campaign: c, plan: plan, report: report, stage: o.reach, folder: newFolder(o.Out, plan, `(?:\d+-.*\.ir|ranges)\.json`)}
 	for _, placement := range plan.Placements() {
 		if err := e.placed(placement, served); err != nil {
 			return err
@@ -66,6 +66,7 @@ type irExport struct {
 	plan     results.Plan
 	folder   *folder
 	report   *Report
+	stage    func(what string, done, of int)
 }
 
 // rangesDocument is that file: it says which program is for which sizes.
@@ -94,6 +95,7 @@ func (e *irExport) placed(placement string, served []servedRange) error {
 	}
 	document.Provenance = provenance(e.campaign, all)
 	for i := range served {
+		e.stage(Writing, i, len(served))
 		s := &served[i]
 		name, known := files[s.Program]
 		if !known {

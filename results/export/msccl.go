@@ -89,7 +89,8 @@ func (e *xmlExport) write(o Options, served []servedRange, report *Report) error
 	var names []string
 	called := namesFor(e.plan)
 	corrupt := "" // a fault of the runtime's kernels for these files
-	for _, s := range served {
+	for i, s := range served {
+		o.reach(Writing, i, len(served))
 		p, err := e.program(s.Program)
 		if err != nil {
 			return err

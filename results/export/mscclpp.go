@@ -12,7 +12,6 @@ import (
 	"github.com/colltune/colltune/compiler/mscclpp"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/internal/safe"
-	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
 )
@@ -22,10 +21,7 @@ import (
 // it is one-sided, and its tiles are the passes of a pipeline. So it is verified
 // as a plan, and its times are those of the program that it was made from.
 func exportPlans(c *results.Campaign, o Options, report *Report) error {
-	e := &planExport{programs: programs{campaign: c}, plan: c.Plan(), node: o.Node, stage: o.Stage, verdicts: map[fileKey]planVerdict{}}
-	if e.stage == nil {
-		e.stage = func(string, int, int) {}
-	}
+	e := &planExport{programs: programs{campaign: c}, plan: c.Plan(), node: o.Node, verdicts: map[fileKey]planVerdict{}}
 	if why := e.lacks(); why != "" {
 		return fmt.Errorf("%s: %w", why, ErrNothingFits)
 	}
@@ -37,14 +33,13 @@ func exportPlans(c *results.Campaign, o Options, report *Report) error {
 	if err != nil {
 		return err
 	}
-	return e.write(o.Out, served, report)
+	return e.write(o, served, report)
 }
 
 type planExport struct {
 	programs
 	plan     results.Plan
 	node     func(rank int) int
-	stage    func(what string, done, of int)
 	verdicts map[fileKey]planVerdict
 }
 
@@ -74,8 +69,6 @@ func (e *planExport) refuses(m *table.Measured) (string, error) {
 	of := planReader{}.fileKey(m.Trial)
 	verdict, asked := e.verdicts[of]
 	if !asked {
-		cells := table.Cells(e.plan)
-		e.stage("verifying plans for "+units.Bytes(m.Bytes).String(), slices.Index(cells, table.Cell{Placement: m.Placement, Bytes: m.Bytes}), len(cells))
 		plan, err := e.lower(m, "plan", 0, 0)
 		var refused *notPlanned
 		switch {
@@ -141,11 +134,11 @@ func judge(v *mscclpp.Verdict) error {
 }
 
 // write writes the files and completes the report.
-func (e *planExport) write(out string, served []servedRange, report *Report) error {
-	f := newFolder(out, e.plan, `\d+-.*\.plan\.json`)
+func (e *planExport) write(o Options, served []servedRange, report *Report) error {
+	f := newFolder(o.Out, e.plan, `\d+-.*\.plan\.json`)
 	called := namesFor(e.plan)
 	for i, s := range served {
-		e.stage("verifying and writing plans", i, len(served))
+		o.reach(Writing, i, len(served))
 		name := called.next(&s) // the runtime tells plans apart by their names
 		plan, err := e.lower(&s.Measured, name, s.min, s.max)
 		if err != nil {
@@ -172,7 +165,7 @@ func (e *planExport) write(out string, served []servedRange, report *Report) err
 		"to load one, in Python, on every rank: plan = mscclpp.ExecutionPlan(FILE, rank), then mscclpp.Executor(communicator).execute(rank, send_buff, recv_buff, send_bytes, recv_bytes, dtype, plan, stream)",
 		"a plan refuses sizes that are not in its range or no multiple of its granularity: choose by size before",
 	}
-	if try := e.try(out, report.Files[0]); try != "" {
+	if try := e.try(o.Out, report.Files[0]); try != "" {
 		report.Load = append(report.Load, "to try the first, in MSCCL++'s sources: "+try)
 	}
 	return nil
