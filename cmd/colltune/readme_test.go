@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,11 +17,7 @@ import (
 	"github.com/colltune/colltune/templates"
 )
 
-var updateReadme = flag.Bool("update-readme", false, "write the tables of README.md anew")
-
-// shown is a table in README.md: a comment with the command that prints it and the
-// columns that the page has of it, and the table's lines.
-var shown = regexp.MustCompile(`<!-- (search [^\n|]*) \| ([^\n]*) -->\n((?:\|[^\n]*\n)+)`)
+var updateReadme = flag.Bool("update-readme", false, "write the output and the picture of README.md anew")
 
 // columnsOf are some columns of a table in Markdown, the first that text has.
 func columnsOf(t *testing.T, text string, names []string) string {
@@ -51,68 +49,73 @@ func columnsOf(t *testing.T, text string, names []string) string {
 	return b.String()
 }
 
-// TestReadmeShowsOutput runs the commands whose output README.md shows.
-func TestReadmeShowsOutput(t *testing.T) {
-	const file = "../../README.md"
-	text, err := os.ReadFile(file)
+// asked is a row of README.md's table of questions, with its command.
+var asked = regexp.MustCompile("(?m)^\\|.*`colltune ([^`]*)` \\|$")
+
+// TestReadme runs README.md's commands, in their order, in a folder that has the repository's
+// docs, and holds the page and its picture to what they print. Each ends with exit code 0.
+func TestReadme(t *testing.T) {
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if families := fmt.Sprintf("%d families", len(templates.Builtin())); !bytes.Contains(text, []byte(families)) {
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	if families := fmt.Sprintf("%d families", len(templates.Builtin())); !strings.Contains(page, families) {
 		t.Errorf("README.md does not say that there are %s", families)
 	}
-	tables := 0
-	now := shown.ReplaceAllFunc(text, func(block []byte) []byte {
-		tables++
-		m := shown.FindSubmatch(block)
-		var out bytes.Buffer
-		args := append(strings.Fields(string(m[1])), "--campaign", filepath.Join(t.TempDir(), "campaign"))
-		if code := Main(args, strings.NewReader(""), &out, io.Discard); code != exitDone {
-			t.Fatalf("%s: exit code %d", m[1], code)
-		}
-		return []byte("<!-- " + string(m[1]) + " | " + string(m[2]) + " -->\n" + columnsOf(t, out.String(), strings.Split(string(m[2]), ", ")))
-	})
-	switch {
-	case tables == 0:
-		t.Error("README.md shows no table")
-	case bytes.Equal(text, now):
-	case *updateReadme:
-		if err := os.WriteFile(file, now, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	default:
-		t.Errorf("README.md shows other tables than are printed now (go test -update-readme writes them anew):\n%s", now)
-	}
-}
-
-// TestReadmeInThreeCommands runs the paths of README.md's three commands, each in its order,
-// on files made for the test. Searches are shortened: to a size, and to rings.
-func TestReadmeInThreeCommands(t *testing.T) {
-	page, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, part, _ := strings.Cut(string(page), "\n## In three commands\n")
-	part, _, _ = strings.Cut(part, "\n## ")
-	examples := examplesOf(inFences(part))
-	if len(examples) != 9 {
-		t.Fatalf("%d commands: want three for each of three paths", len(examples))
-	}
 	dir := t.TempDir()
-	prepare(t, dir)
-	for _, own := range []string{"tuned", "campaigns"} { // the paths make their own
-		if err := os.RemoveAll(filepath.Join(dir, own)); err != nil {
+	for _, folder := range []string{"samples", "tutorial"} {
+		if err := os.CopyFS(filepath.Join(dir, "docs", folder), os.DirFS(filepath.Join(root, "docs", folder))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Chdir(dir)
-	for _, e := range examples {
-		if e.args[0] == "search" {
-			e.args = append(e.args, "-b", "64K", "-e", "64K", "--family", "ring", "-p", "channels=1", "--instances", "1", "--protocol", "LL")
+	now, blocks, outputs := readAloud(t, "README.md", page)
+	if blocks < 3 || outputs < 3 {
+		t.Errorf("%d blocks of commands and %d of output: too few to be all of them", blocks, outputs)
+	}
+	holdTo(t, filepath.Join(root, "README.md"), now, *updateReadme, "update-readme")
+	var out bytes.Buffer
+	if code := Main([]string{"results", "alltoall", "-o", "json"}, strings.NewReader(""), &out, &out); code != exitDone {
+		t.Fatalf("no campaign for the picture: %s", &out)
+	}
+	var results pictureTable
+	if err := json.Unmarshal(out.Bytes(), &results); err != nil {
+		t.Fatal(err)
+	}
+	picture, err := results.picture()
+	if err != nil {
+		t.Fatal(err)
+	}
+	holdTo(t, filepath.Join(root, "docs", "alltoall.svg"), picture, *updateReadme, "update-readme")
+	questions := asked.FindAllStringSubmatch(page, -1)
+	if len(questions) < 5 {
+		t.Errorf("%d questions with a command", len(questions))
+	}
+	for _, q := range questions {
+		if err := (example{args: strings.Fields(q[1])}).read(t.Context()); err != nil {
+			t.Errorf("colltune %s: %v", q[1], err)
 		}
-		var told bytes.Buffer
-		if code := Main(e.args, strings.NewReader(""), io.Discard, &told); code != exitDone {
-			t.Errorf("colltune %s: exit code %d: %s", strings.Join(e.args, " "), code, &told)
+	}
+}
+
+// holdTo compares a file with the text that it should have, or writes that.
+func holdTo(t *testing.T, file, want string, write bool, how string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	switch {
+	case err == nil && string(text) == want:
+	case write:
+		if err := os.WriteFile(file, []byte(want), 0o666); err != nil {
+			t.Fatal(err)
 		}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		t.Fatal(err)
+	default:
+		t.Errorf("%s is not what is printed now (go test -%s writes it anew):\n%s", filepath.Base(file), how, want)
 	}
 }

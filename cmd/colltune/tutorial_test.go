@@ -18,6 +18,9 @@ var updateTutorial = flag.Bool("update-tutorial", false, "write the output in do
 // columns that the page has of it.
 var tableShown = regexp.MustCompile(`^<!-- ([^|]*) \| (.*) -->$`)
 
+// wholeShown is the comment above a block of text that is all that a command prints.
+var wholeShown = regexp.MustCompile(`^<!-- ([^|]*) -->$`)
+
 var anyNumber = regexp.MustCompile(`[0-9][0-9.]*`)
 
 // TestTutorial runs the page's commands, in its order, and holds it to what they print.
@@ -37,28 +40,25 @@ func TestTutorial(t *testing.T) {
 	}
 	t.Chdir(dir)
 	began := time.Now()
-	now := readAloud(t, string(page))
+	now, blocks, outputs := readAloud(t, "docs/tutorial.md", string(page))
+	if blocks < 7 || outputs < 7 {
+		t.Errorf("%d blocks of commands and %d of output: too few to be all of them", blocks, outputs)
+	}
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("the commands take %v: the page says seconds", took)
 	}
-	switch {
-	case string(page) == now:
-	case *updateTutorial:
-		if err := os.WriteFile(here, []byte(now), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	default:
-		t.Errorf("docs/tutorial.md shows other output than is printed now (go test -update-tutorial writes it anew):\n%s", now)
-	}
+	holdTo(t, here, now, *updateTutorial, "update-tutorial")
 }
 
 // readAloud does what a page shows, from the top: it runs the blocks of commands without a
-// language, and returns the page with what they print in the blocks of text and the tables.
-func readAloud(t *testing.T, page string) string {
+// language, and returns the page with what they print in the blocks of text and the tables, and
+// how many blocks of commands and of output it has. Below a comment with a command, a block of
+// text is all of its output; else it is lines of what the last block of commands prints.
+func readAloud(t *testing.T, name, page string) (now string, blocks, outputs int) {
 	t.Helper()
 	var b strings.Builder
 	var printed []string // by the last block of commands
-	blocks, outputs := 0, 0
+	var whole []string   // by the command in the comment above
 	lines := slices.Collect(strings.Lines(page))
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
@@ -74,9 +74,15 @@ func readAloud(t *testing.T, page string) string {
 				printed = runShown(t, inside)
 			case "text\n":
 				outputs++
-				inside = asPrinted(t, inside, printed)
+				if whole != nil {
+					inside, whole = strings.Join(whole, "\n")+"\n", nil
+				} else {
+					inside = asPrinted(t, name, inside, printed)
+				}
 			}
 			b.WriteString(inside + "```\n")
+		} else if m := wholeShown.FindStringSubmatch(strings.TrimSuffix(line, "\n")); m != nil {
+			whole = runShown(t, "colltune "+m[1])
 		} else if m := tableShown.FindStringSubmatch(strings.TrimSuffix(line, "\n")); m != nil {
 			outputs++
 			for i+1 < len(lines) && lines[i+1][0] == '|' {
@@ -85,10 +91,7 @@ func readAloud(t *testing.T, page string) string {
 			b.WriteString(columnsOf(t, strings.Join(runShown(t, "colltune "+m[1]), "\n"), strings.Split(m[2], ", ")))
 		}
 	}
-	if blocks < 7 || outputs < 7 {
-		t.Errorf("%d blocks of commands and %d of output: too few to be all of them", blocks, outputs)
-	}
-	return b.String()
+	return b.String(), blocks, outputs
 }
 
 // runShown runs the commands of a block, and returns the lines that they print.
@@ -119,7 +122,7 @@ func runShown(t *testing.T, block string) []string {
 
 // asPrinted returns the lines shown as they are printed now: in place of each, the one
 // that differs from it in numbers alone.
-func asPrinted(t *testing.T, shown string, printed []string) string {
+func asPrinted(t *testing.T, name, shown string, printed []string) string {
 	t.Helper()
 	alike := func(line string) string {
 		return strings.Join(strings.Fields(anyNumber.ReplaceAllString(line, "1")), " ")
@@ -132,7 +135,7 @@ func asPrinted(t *testing.T, shown string, printed []string) string {
 			at = slices.IndexFunc(printed, func(now string) bool { return alike(now) == alike(line) })
 		}
 		if at < 0 {
-			t.Fatalf("docs/tutorial.md shows a line that is not printed:\n%s\namong\n%s", line, strings.Join(printed, "\n"))
+			t.Fatalf("%s shows a line that is not printed:\n%s\namong\n%s", name, line, strings.Join(printed, "\n"))
 		}
 		b.WriteString(printed[at] + "\n")
 		printed = printed[at+1:]
