@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/big"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -121,13 +120,11 @@ func printBound(cmd *cobra.Command, t *topologies.Topology, c collective.Collect
 		s.rows[0] = append(s.rows[0], fixed(x))
 	}
 	var reached *float64
-	exactly := ""
-	if b.Reached != nil {
-		x, _ := b.Reached.Float64()
-		x /= 1e9
-		reached, exactly = &x, new(big.Rat).Quo(b.Reached, big.NewRat(1e9, 1)).RatString()
-		s.columns = append(s.columns, text("reached GB/s"))
-		s.rows[0] = append(s.rows[0], exactly)
+	if b.ReachedBps > 0 {
+		x := math.Round(b.ReachedBps/1e3) / 1e6
+		reached = &x
+		s.columns = append(s.columns, number("reached GB/s"))
+		s.rows[0] = append(s.rows[0], fixed(x))
 	}
 	lengths := lengthsOf(t, b)
 	if len(lengths) > 0 && flagValue(cmd, "format") == "table" {
@@ -146,7 +143,6 @@ func printBound(cmd *cobra.Command, t *topologies.Topology, c collective.Collect
 		Lengths    []linkLength `json:"lengths"`
 		Proof      string       `json:"proof"`
 		Composed   *float64     `json:"composed_gbps,omitempty"` // an allreduce as a reducescatter and an allgather
-		Reached    *float64     `json:"reached_gbps,omitempty"`  // the bandwidth of a multicommodity flow
-		ReachedBy  string       `json:"reached,omitempty"`       // the same as a fraction; the bound is tight where it equals exact
-	}{t.Name, c.Name, c.Ranks, b.LatencySteps, b.LatencyUS, algbw, busbw, b.Exact, cut, lengths, b.Proof, composed, reached, exactly}, s)
+		Reached    *float64     `json:"reached_gbps,omitempty"`  // the bandwidth of a multicommodity flow; the bound is tight where they are equal
+	}{t.Name, c.Name, c.Ranks, b.LatencySteps, b.LatencyUS, algbw, busbw, b.Exact, cut, lengths, b.Proof, composed, reached}, s)
 }

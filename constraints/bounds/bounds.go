@@ -34,9 +34,9 @@ type Bound struct {
 	// Cut is the set of ranks, in rising order, whose outgoing capacity is the
 	// bound; nil if the bound is not a cut's.
 	Cut []int
-	// Reached is the bandwidth of a multicommodity flow that was found. If it equals
-	// AlgbwBps, both are optimal. It is nil if none was looked for.
-	Reached *big.Rat
+	// ReachedBps is the bandwidth of a multicommodity flow that was found, but for
+	// rounding. If it equals AlgbwBps, both are optimal. It is 0 if none was looked for.
+	ReachedBps float64
 	// Composed is the bandwidth of an allreduce made of a reducescatter and an
 	// allgather, each at its own bound. It does not bound allreduce, but most
 	// programs do not exceed it. It is nil for other collectives.
@@ -80,7 +80,7 @@ type bandwidthBound struct {
 	algbw   *big.Rat // size a second, in the network's units of capacity
 	cut     []int
 	lengths []int64
-	reached *big.Rat // bandwidth of a flow that was found
+	reached float64 // bandwidth of a flow that was found; 0: none was looked for
 	proof   string
 }
 
@@ -186,9 +186,7 @@ func Of(ctx context.Context, t *topologies.Topology, c collective.Collective) (b
 func (l *bandwidthBound) ofTotal(ranks int) {
 	all := big.NewRat(int64(ranks), 1)
 	l.algbw = new(big.Rat).Mul(l.algbw, all)
-	if l.reached != nil {
-		l.reached.Mul(l.reached, all)
-	}
+	l.reached *= float64(ranks)
 	l.proof = "of what each rank sends, " + l.proof
 }
 
@@ -196,8 +194,8 @@ func (l *bandwidthBound) ofTotal(ranks int) {
 func (p *problem) fill(b *Bound, l bandwidthBound) {
 	unit := new(big.Rat).SetInt64(p.forward.unit)
 	b.AlgbwBps = new(big.Rat).Mul(l.algbw, unit)
-	if l.reached != nil && !p.forward.roundedUp {
-		b.Reached = l.reached.Mul(l.reached, unit)
+	if !p.forward.roundedUp {
+		b.ReachedBps = l.reached * float64(p.forward.unit)
 	}
 	if p.c.Name == "allreduce" {
 		b.Composed = p.composed()

@@ -22,9 +22,8 @@
 // with its context. The work of each kind is limited; a bound whose limit was met holds,
 // and its Proof says what was not examined.
 //
-// Bound.Reached is the bandwidth of a multicommodity flow for alltoall, alltonext and
-// sendrecv. It is computed in floating point, converted to fractions and added up
-// exactly.
+// Bound.ReachedBps is the bandwidth of a multicommodity flow for alltoall, alltonext and
+// sendrecv, in floating point.
 //
 // It does not find routings, and asks no solver.
 package bounds

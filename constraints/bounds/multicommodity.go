@@ -21,9 +21,8 @@ import (
 // dual values of the links, than the dual value of its source increases the rate; the
 // pricing problem is a shortest-path tree. If there is none, the rate is maximal, and the
 // dual values prove it. The primal solution is a flow, the dual one the best lengths.
-// Both are converted to whole numbers and evaluated exactly: the flow shows what can be
-// achieved (exactflow.go), the lengths what cannot be exceeded (lengths.go). If they are
-// equal, both are optimal.
+// The lengths are converted to whole numbers and evaluated exactly: they show what cannot be
+// exceeded (lengths.go). If the flow achieves that, both are optimal.
 
 const (
 	// maxRows limits the orbits of links and sources, and maxFlowWork the cells of
@@ -50,8 +49,7 @@ type commodities struct {
 	unit     float64    // of time: what the first trees take together
 	length   []float64  // by arc
 	lp       *simplex.Program
-	trees    map[int]tree // by variable of the program
-	searched int          // arcs and vertices that were looked at to find trees
+	searched int // arcs and vertices that were looked at to find trees
 }
 
 // tree is the paths from a source to the ranks it sends to.
@@ -68,7 +66,7 @@ func (p *problem) multicommodity(d demand, part int64, known bandwidthBound, o o
 		return known
 	}
 	o = p.sending(d, o)
-	c := &commodities{p: p, d: d, o: o, paths: newShortestPaths(p.forward), length: make([]float64, len(p.forward.Arcs)), trees: map[int]tree{}}
+	c := &commodities{p: p, d: d, o: o, paths: newShortestPaths(p.forward), length: make([]float64, len(p.forward.Arcs))}
 	c.sumCapacities()
 	needed, _ := new(big.Rat).Quo(big.NewRat(part, 1), known.algbw).Float64()
 	optimal := c.solve(needed)
@@ -77,9 +75,7 @@ func (p *problem) multicommodity(d demand, part int64, known bandwidthBound, o o
 		c.setLengths(0)
 		best.tighten(p.lengthBound(d, part, o, simplex.Integers(c.length, maxLength, 1e-9)))
 	}
-	if time := c.exactTime(); time != nil {
-		best.reached = new(big.Rat).Quo(big.NewRat(part, 1), time)
-	}
+	best.reached = float64(part) / c.time()
 	return best
 }
 
@@ -196,10 +192,7 @@ func (c *commodities) enter(t tree) bool {
 			entries = append(entries, simplex.Entry{Row: e, Value: float64(parts) * c.perPart[e] / c.unit})
 		}
 	}
-	variable, ok := c.lp.Enter(entries)
-	if ok {
-		c.trees[variable] = t
-	}
+	_, ok := c.lp.Enter(entries)
 	return ok
 }
 

@@ -48,12 +48,6 @@ func (p *Program) SetBound(row int, x float64) { p.tableau[row][p.columns+p.rows
 // Maximize adds a variable to the objective, with coefficient 1.
 func (p *Program) Maximize(column int) { p.tableau[p.rows][column] = -1 }
 
-// Slack returns the number of a row's slack variable.
-func (p *Program) Slack(row int) int { return p.columns + row }
-
-// Basis returns the basic variable of each row, which only the program may change.
-func (p *Program) Basis() []int { return p.basis }
-
 // Dual returns the dual value of a row: the change in the objective for each unit
 // added to its bound.
 func (p *Program) Dual(row int) float64 { return max(0, p.tableau[p.rows][p.columns+row]) }

@@ -101,7 +101,7 @@ func TestEnter(t *testing.T) {
 		for s, b := range stock {
 			worth += some.Dual(s) * float64(b)
 		}
-		for _, variable := range some.Basis() {
+		for _, variable := range some.basis {
 			for _, e := range entered[variable] {
 				if e.Row < stocks {
 					used[e.Row] += e.Value * some.Primal(variable)
@@ -112,8 +112,8 @@ func TestEnter(t *testing.T) {
 			t.Errorf("the dual values are worth %v, the objective is %v", worth, some.Objective())
 		}
 		for s, b := range stock {
-			if math.Abs(used[s]+some.Primal(some.Slack(s))-float64(b)) > 1e-9 {
-				t.Errorf("stock %d: %v used and %v left of %d", s, used[s], some.Primal(some.Slack(s)), b)
+			if math.Abs(used[s]+some.Primal(some.columns+s)-float64(b)) > 1e-9 {
+				t.Errorf("stock %d: %v used and %v left of %d", s, used[s], some.Primal(some.columns+s), b)
 			}
 		}
 	})
