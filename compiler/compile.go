@@ -18,10 +18,6 @@ type Options struct {
 	// Instances replicates the whole program: every chunk is divided into that many
 	// parts, and each part travels on channels of its own. 0 means 1.
 	Instances int
-	// Blocked gives every instance a contiguous block of the buffers rather than a
-	// part of every chunk, so that instances never wait for one another even where
-	// references of different lengths meet.
-	Blocked bool
 	// MaxChannels is the largest number of channels the IR may use. 0 means 32,
 	// NCCL's limit for a communicator.
 	MaxChannels int

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/verify"
 )
@@ -35,9 +34,9 @@ func families() map[string]*lang.Program {
 func TestFamiliesComputeTheirCollective(t *testing.T) {
 	for name, p := range families() {
 		for _, o := range []Options{
-			{}, {Instances: 2}, {Instances: 3, MaxChannels: 64}, {Instances: 3, MaxChannels: 64, Blocked: true}, {Slots: 1}, {Slots: 8}, {CallPerChunk: true}, {CallPerChunk: true, Slots: 1},
+			{}, {Instances: 2}, {Instances: 3, MaxChannels: 64}, {Slots: 1}, {Slots: 8}, {CallPerChunk: true}, {CallPerChunk: true, Slots: 1},
 		} {
-			t.Run(fmt.Sprintf("%s/i%d s%d %v %v", name, o.Instances, o.Slots, o.CallPerChunk, o.Blocked), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/i%d s%d %v", name, o.Instances, o.Slots, o.CallPerChunk), func(t *testing.T) {
 				o.CheckEachPass = true
 				res, err := Compile(p, o)
 				if err != nil {
@@ -51,23 +50,6 @@ func TestFamiliesComputeTheirCollective(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// Interleaved instances of a program with references of several lengths wait for one
-// another; blocked ones never do.
-func TestBlockedInstancesNeverMeet(t *testing.T) {
-	waits := func(o Options) (n int) {
-		res, err := Compile(hierarchical(3, 3, 1), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		eachWait(res.Program, func(*ir.Step, int) { n++ })
-		return n
-	}
-	one, blocked, interleaved := waits(Options{}), waits(Options{Instances: 4, Blocked: true}), waits(Options{Instances: 4})
-	if blocked != 4*one || interleaved <= blocked {
-		t.Errorf("%d waits, of 4 instances %d blocked and %d interleaved: want 4 times as many, and more", one, blocked, interleaved)
 	}
 }
 

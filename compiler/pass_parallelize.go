@@ -3,9 +3,6 @@ package compiler
 import (
 	"fmt"
 	"math"
-	"slices"
-
-	"github.com/colltune/colltune/compiler/collective"
 )
 
 // parallelize replicates the operations under parallelize scopes (GC3 5.1). Every
@@ -68,23 +65,14 @@ func parallelize(prog *program) error {
 }
 
 // instances replicates the whole program, giving each instance a part of the
-// chunks.
+// chunks. Every chunk is divided into n parts, and every contiguous reference into
+// n runs of parts, of which instance j moves the one that was written j-th
+// (oldest_first.go). A run of a longer reference has parts of several chunks, so
+// that instances depend on one another wherever references of different lengths
+// meet. Of a strided reference, instance j moves part j of every chunk.
 //
-//	interleaved: every chunk is divided into n parts, and every contiguous reference
-//	into n runs of parts, of which instance j moves the one that was written j-th
-//	(oldest_first.go). A run of a longer reference has parts of several chunks, so
-//	that instances depend on one another wherever references of different lengths
-//	meet. Of a strided reference, instance j moves part j of every chunk.
-//
-//	blocked: every unit of the buffers (package collective), and scratch as a
-//	whole, is divided into n blocks with as many chunks as there were before, and
-//	instance j runs the program in block j. Instances never depend on one another.
-//	A reference across several units is no longer evenly spaced, and is cut.
-//
-//	copy rank 0 in[0:2] → …       interleaved: in[0:2], in[2:4]
+//	copy rank 0 in[0:2] → …       2 instances: in[0:2], in[2:4]
 //	copy rank 0 in[1] → …                      in[2], in[3]
-//	                              blocked:     in[0:2], in[2:4]
-//	                                           in[1], in[3]
 func instances(prog *program) error {
 	n := int32(prog.opt.Instances)
 	if n == 1 {
@@ -93,85 +81,21 @@ func instances(prog *program) error {
 	if prog.opt.Instances > math.MaxInt16 {
 		return fmt.Errorf("instances %d: want at most %d", prog.opt.Instances, math.MaxInt16)
 	}
-	unit, scratch := int32(prog.col.Chunks), slices.Clone(prog.scratch)
 	total := len(prog.ops) * int(n)
 	if err := prog.subdivide(int64(n), total); err != nil {
 		return err
 	}
 	ops := make([]op, 0, total)
-	var runs oldestFirst
-	if !prog.opt.Blocked {
-		runs.writer = newIndexTable(prog, prog.uses(), reads|writes)
-		defer prog.pool.Give(runs.writer.entries)
-	}
+	runs := oldestFirst{writer: newIndexTable(prog, prog.uses(), reads|writes)}
+	defer prog.pool.Give(runs.writer.entries)
 	for _, o := range prog.ops {
-		key := o.instance
-		if !prog.opt.Blocked {
-			first := len(ops)
-			ops = replicate(ops, o, n, n, func(j int32) int32 { return j*prog.scopeInstances + key })
-			runs.add(ops, first)
-			continue
-		}
-		for j := range n {
-			o.instance = j*prog.scopeInstances + key
-			ops = o.inBlock(ops, j, n, unit, scratch)
-		}
-		if len(ops) > maxOps {
-			return fmt.Errorf("more than %d operations", maxOps)
-		}
+		key, first := o.instance, len(ops)
+		ops = replicate(ops, o, n, n, func(j int32) int32 { return j*prog.scopeInstances + key })
+		runs.add(ops, first)
 	}
 	prog.ops = ops
 	prog.instances = n * prog.scopeInstances
 	return nil
-}
-
-// inBlock appends the operations that instance j of n has for o. A contiguous
-// reference is cut into runs that stay within a unit at both ends; a strided one
-// into runs that are evenly spaced.
-func (o op) inBlock(ops []op, j, n, unit int32, scratch []int32) []op {
-	// place is where a chunk lies in block j, and how many chunks follow it in the
-	// same unit.
-	place := func(rank int32, b collective.Buffer, off int32) (at, left int32) {
-		if b == collective.Scratch {
-			return j*scratch[rank] + off, math.MaxInt32
-		}
-		return off/unit*unit*n + j*unit + off%unit, unit - off%unit
-	}
-	if o.strided() {
-		from, to := o.ends()
-		where := func(k int32) (src, dst int32) {
-			src, _ = place(o.src, o.srcBuf, from.nth(k).off)
-			dst, _ = place(o.dst, o.dstBuf, to.nth(k).off)
-			return src, dst
-		}
-		for done := int32(0); done < o.count; {
-			run := o
-			run.srcOff, run.dstOff = where(done)
-			run.count, run.srcStride, run.dstStride = 1, 1, 1
-			for src, dst := run.srcOff, run.dstOff; done+run.count < o.count; run.count++ {
-				nextSrc, nextDst := where(done + run.count)
-				if run.count == 1 {
-					run.srcStride, run.dstStride = nextSrc-src, nextDst-dst
-				}
-				if nextSrc-src != run.srcStride || nextDst-dst != run.dstStride {
-					break
-				}
-				src, dst = nextSrc, nextDst
-			}
-			ops = append(ops, run)
-			done += run.count
-		}
-		return ops
-	}
-	for done := int32(0); done < o.count; {
-		src, srcLeft := place(o.src, o.srcBuf, o.srcOff+done)
-		dst, dstLeft := place(o.dst, o.dstBuf, o.dstOff+done)
-		part := o
-		part.srcOff, part.dstOff, part.count = src, dst, min(o.count-done, srcLeft, dstLeft)
-		ops = append(ops, part)
-		done += part.count
-	}
-	return ops
 }
 
 // replicate appends the instances of o, as many as factor, with chunks divided

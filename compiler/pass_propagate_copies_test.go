@@ -170,11 +170,7 @@ func TestPropagateCopiesChangesNoResult(t *testing.T) {
 		o := Options{
 			Instances: rapid.IntRange(1, 3).Draw(t, "instances"), MaxChannels: 1000, CheckEachPass: true,
 			Slots: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "slots"), CallPerChunk: rapid.Bool().Draw(t, "call per chunk"),
-			Blocked: rapid.Bool().Draw(t, "blocked"),
 			Disable: []string{"coarsen", "sink copies", "propagate copies"}, // the comparison needs whole parts of chunks
-		}
-		if o.Blocked {
-			o.Instances = 1 // so does it
 		}
 		was, is, _, _ := compareWithout(t, p, o)
 		fewer += was.copies - is.copies

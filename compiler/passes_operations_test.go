@@ -93,17 +93,6 @@ var operationCases = []passCase{
 	}, Options{Instances: 2}, []string{
 		"0 copy rank 0 sc[0:9:4] → rank 1 sc[2:7:2]",
 		"1 copy rank 0 sc[1:10:4] → rank 1 sc[3:8:2] instance 1"}},
-	{"instances", "blocked: a strided reference where it stays even", func(b *builder) {
-		b.p.Collective = begin(collective.Spec{Name: "allgather", Ranks: 4, Chunks: 2}).p.Collective
-		b.shuffle(out(0, 1), sc(1, 0), 3, 2, 1) // a chunk of each unit
-		b.shuffle(out(0, 0), sc(2, 0), 3, 3, 1) // 0 of the first, 1 of the second, 0 of the fourth
-	}, Options{Instances: 2, Blocked: true}, []string{
-		"0 copy rank 0 out[1:10:4] → rank 1 sc[0:3]",
-		"1 copy rank 0 out[3:12:4] → rank 1 sc[3:6] instance 1",
-		"2 copy rank 0 out[0:6:5] → rank 2 sc[0:2]",
-		"3 copy rank 0 out[12] → rank 2 sc[2]",
-		"4 copy rank 0 out[2:8:5] → rank 2 sc[3:5] instance 1",
-		"5 copy rank 0 out[14] → rank 2 sc[5] instance 1"}},
 	{"instances", "short and long references", func(b *builder) {
 		b.copy(sc(0, 1), sc(1, 1), 1)
 		b.copy(sc(1, 0), sc(2, 0), 2)
@@ -112,25 +101,6 @@ var operationCases = []passCase{
 		"1 copy rank 0 sc[3] → rank 1 sc[3] instance 1",
 		"2 copy rank 1 sc[0:2] → rank 2 sc[0:2]",
 		"3 copy rank 1 sc[2:4] → rank 2 sc[2:4] instance 1"}},
-
-	{"instances", "blocked: short and long references alike", func(b *builder) {
-		b.copy(sc(0, 1), sc(1, 1), 1)
-		b.copy(sc(1, 0), sc(2, 0), 2)
-	}, Options{Instances: 2, Blocked: true}, []string{
-		"0 copy rank 0 sc[1] → rank 1 sc[1]",
-		"1 copy rank 0 sc[3] → rank 1 sc[3] instance 1",
-		"2 copy rank 1 sc[0:2] → rank 2 sc[0:2]",
-		"3 copy rank 1 sc[2:4] → rank 2 sc[2:4] instance 1"}},
-	{"instances", "blocked: cut between units", func(b *builder) {
-		b.p.Collective = begin(collective.Spec{Name: "allgather", Ranks: 4, Chunks: 2}).p.Collective
-		b.copy(out(0, 1), sc(1, 0), 4)
-	}, Options{Instances: 2, Blocked: true}, []string{
-		"0 copy rank 0 out[1] → rank 1 sc[0]",
-		"1 copy rank 0 out[4:6] → rank 1 sc[1:3]",
-		"2 copy rank 0 out[8] → rank 1 sc[3]",
-		"3 copy rank 0 out[3] → rank 1 sc[4] instance 1",
-		"4 copy rank 0 out[6:8] → rank 1 sc[5:7] instance 1",
-		"5 copy rank 0 out[10] → rank 1 sc[7] instance 1"}},
 
 	{"coarsen", "a shared factor", func(b *builder) {
 		b.p.Collective = b.p.Collective.Times(4)

@@ -216,7 +216,6 @@ func TestRandomRoutings(t *testing.T) {
 			Instances:     rapid.IntRange(1, 3).Draw(t, "instances"),
 			Slots:         rapid.SampledFrom([]int{0, 1, 2, 3, 8}).Draw(t, "slots"),
 			CallPerChunk:  rapid.Bool().Draw(t, "call per chunk"),
-			Blocked:       rapid.Bool().Draw(t, "blocked"),
 			MaxChannels:   rapid.SampledFrom([]int{2, 8, 1000}).Draw(t, "channels"),
 			CheckEachPass: true,
 		}

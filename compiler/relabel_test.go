@@ -102,8 +102,7 @@ func TestRelabelledRanks(t *testing.T) {
 		copy(to, rapid.Permutation(same).Draw(t, "names"))
 		o := Options{
 			Instances: rapid.IntRange(1, 3).Draw(t, "instances"), MaxChannels: 1000,
-			Slots:   rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "slots"),
-			Blocked: rapid.Bool().Draw(t, "blocked"),
+			Slots: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "slots"),
 		}
 		a, err := Compile(p, o)
 		if err != nil {

@@ -20,7 +20,6 @@ func passFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program as this pass leaves it; the result then goes to --out only")
 	cmd.Flags().StringSlice("disable-pass", nil, "skip the optional passes `NAMES`, separated by commas")
 	_ = cmd.RegisterFlagCompletionFunc("disable-pass", completeList(optionalPasses))
-	cmd.Flags().Bool("blocked", false, "give each instance its own block of the buffers instead of a part of every chunk")
 	cmd.Flags().Int("slots", 0, "FIFO slots of a connection that the program may rely on (default: the fewest that a protocol of the system has, at most 2)")
 	cmd.Flags().Bool("time-passes", false, "print how long each pass took, to standard error")
 }
@@ -68,7 +67,6 @@ func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 		}
 		o.Limits, o.MaxChannels, o.MaxThreadblocks = rt.Limits(), rt.MaxChannels, rt.MaxThreadblocks
 	}
-	o.Blocked, _ = cmd.Flags().GetBool("blocked")
 	o.DumpAfter = flagValue(cmd, "dump-after")
 	if o.DumpAfter == "" {
 		return nil, nil
