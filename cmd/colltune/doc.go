@@ -21,7 +21,7 @@
 //	input         input.go program_file.go
 //	output        output_text.go output_sheet.go output_stream.go output_file.go
 //	              output.go output_job.go output_progress.go
-//	flags         flags.go flags_problem.go flags_trial.go flags_executor.go
+//	flags         flags.go flags_problem.go flags_trial.go flags_executor.go flags_help.go
 //	              flags_run.go flags_settings.go flags_settings_executor.go
 //	              completion.go
 //	campaigns     campaign.go search_request.go search.go search_map.go

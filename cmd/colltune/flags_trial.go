@@ -8,14 +8,17 @@ import (
 	"github.com/colltune/colltune/executor/data"
 )
 
-// trialFlags adds the flags of a measurement: repetitions, element type, reduction,
-// seed.
-func trialFlags(cmd *cobra.Command) {
-	cmd.Flags().IntP("iters", "n", 20, "timed iterations of a trial")
-	cmd.Flags().IntP("warmup-iters", "w", 5, "untimed warm-up iterations of a trial")
+// elementFlags adds the flags of what a collective computes with.
+func elementFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "dtype", "", "f32", collective.DTypes(), "element type (nccl-tests' names work too)")
 	cmd.Flags().Lookup("dtype").Value.(*choice).also = dtypesElsewhere()
 	choiceFlag(cmd, "op", "", "sum", data.Operations(), "reduction")
+}
+
+// trialFlags adds the flags of a measurement.
+func trialFlags(cmd *cobra.Command) {
+	cmd.Flags().IntP("iters", "n", 20, "timed iterations of a trial")
+	cmd.Flags().IntP("warmup-iters", "w", 5, "untimed warm-up iterations of a trial")
 	cmd.Flags().Int64("seed", 1, "seed of everything random")
 }
 
@@ -28,7 +31,7 @@ func dtypesElsewhere() map[string]string {
 	return also
 }
 
-// trialOf reads the flags of trialFlags: a trial without program and size.
+// trialOf reads the flags of elementFlags and trialFlags: a trial without program and size.
 func trialOf(cmd *cobra.Command) (executor.Trial, error) {
 	t := executor.Trial{DType: flagValue(cmd, "dtype"), Op: flagValue(cmd, "op")}
 	t.Iters, _ = cmd.Flags().GetInt("iters")

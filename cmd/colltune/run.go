@@ -57,6 +57,7 @@ every two ranks.
 	topologyFlags(cmd)
 	executorFlags(cmd)
 	sizeFlags(cmd)
+	elementFlags(cmd)
 	trialFlags(cmd)
 	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "wire protocol (default: what the file says, else Simple)")
 	cmd.Flags().Var(&size{}, "tile-bytes", "tile size (default: the runtime's own)")

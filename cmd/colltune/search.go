@@ -15,6 +15,7 @@ import (
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/constraints/solver"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/memory"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/units"
@@ -73,6 +74,28 @@ program is faster where it is so of both (docs/verdicts.md).
 			return runCampaign(cmd, all[0], c, effort, "search")
 		},
 	}
+	for _, group := range searchFlags {
+		groupFlags(cmd, group.name, func() { group.add(cmd) })
+	}
+	groupedUsage(cmd, lists.Map(searchFlags, func(g flagGroup) string { return g.name })...)
+	return cmd
+}
+
+// searchFlags are the groups of search's flags, as its help lists them.
+var searchFlags = []flagGroup{
+	{"The problem", problemFlags},
+	{"The candidates", candidateFlags},
+	{"What they are compared with", comparisonFlags},
+	{"How they are measured", func(cmd *cobra.Command) { trialFlags(cmd); runFlags(cmd) }},
+	{"What is kept and printed", func(cmd *cobra.Command) {
+		cmd.Flags().String("campaign", "", "the folder `DIR` to keep the campaign in (default: campaigns/TOPOLOGY-Nx-COLLECTIVE, of a map campaigns/TOPOLOGY-map-COLLECTIVE)")
+		cmd.Flags().Bool("dry-run", false, "count the candidates, and foresee the search's time and memory; compile and measure nothing, write nothing")
+		outputFlags(cmd)
+	}},
+}
+
+// problemFlags adds the flags that say what is searched for.
+func problemFlags(cmd *cobra.Command) {
 	topologyFlag(cmd)
 	cmd.Flags().IntSlice("nodes", nil, "number of nodes (default: as many as the topology says); several, separated by commas, make a map")
 	gpusFlag(cmd)
@@ -81,13 +104,7 @@ program is faster where it is so of both (docs/verdicts.md).
 	rootFlag(cmd)
 	placementFlag(cmd, "in place, out of place or both", "in", "out", "both")
 	sizeFlags(cmd)
-	trialFlags(cmd)
-	candidateFlags(cmd)
-	runFlags(cmd)
-	cmd.Flags().String("campaign", "", "the folder `DIR` to keep the campaign in (default: campaigns/TOPOLOGY-Nx-COLLECTIVE, of a map campaigns/TOPOLOGY-map-COLLECTIVE)")
-	cmd.Flags().Bool("dry-run", false, "count the candidates, and foresee the search's time and memory; compile and measure nothing, write nothing")
-	outputFlags(cmd)
-	return cmd
+	elementFlags(cmd)
 }
 
 // candidateFlags adds the flags that narrow the candidates.
@@ -105,12 +122,16 @@ func candidateFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "fix the wire protocol (default: tuned)")
 	cmd.Flags().Var(&size{}, "tile-bytes", "fix the tile size (default: tuned)")
 	choiceFlag(cmd, "runtime", "", "", export.RuntimeNames(), "try only programs that this runtime would load and run")
-	baselineFlag(cmd)
-	cmd.Flags().StringArray("library", nil, "`NAME=FILE[,CONDITION=VALUE…]`: a library's measurements, as of table build, stand beside the programs, and the fastest is the baseline; may be repeated")
 	choiceFlag(cmd, "strategy", "", "", autotune.Strategies(), "how trials are chosen (default: "+autotune.Bounded+"; "+autotune.MeasuredStrategy+" where times are measured)")
 	cmd.Flags().Var(&percent{autotune.DefaultGain}, "gain", "the strategy model is done with a size when it expects to gain less than this `PERCENT` of its time")
 	cmd.Flags().StringArray("learn-from", nil, "let the strategy model learn from this campaign too, that the same executor measured: its folder `DIR`")
 	choiceFlag(cmd, "solver", "", "auto", solver.Names, "which solver fills the holes of templates")
+}
+
+// comparisonFlags adds the flags that say what the winners are compared with.
+func comparisonFlags(cmd *cobra.Command) {
+	baselineFlag(cmd)
+	cmd.Flags().StringArray("library", nil, "`NAME=FILE[,CONDITION=VALUE…]`: a library's measurements, as of table build, stand beside the programs, and the fastest is the baseline; may be repeated")
 }
 
 // createCampaign makes a request's campaign, or opens the one that is there.
