@@ -218,8 +218,16 @@ func (c *chooser) pick() error {
 				return err
 			}
 		}
-		if len(offered[i]) > 0 && (n < 0 || c.chosen[i].TimeUS > offered[i][0].TimeUS) {
-			c.why[i] = strings.TrimPrefix(c.why[i]+", and "+c.filesText(), ", and ")
+		reason := ""
+		switch {
+		case len(offered[i]) == 0:
+		case n < 0, n > 0 && c.chosen[i].TimeUS > offered[i][0].TimeUS:
+			reason = c.filesText()
+		case c.chosen[i].TimeUS > offered[i][0].TimeUS:
+			reason = "in its file a step over strided chunks is a step for each"
+		}
+		if reason != "" {
+			c.why[i] = strings.TrimPrefix(c.why[i]+", and "+reason, ", and ")
 		}
 		switch m := c.chosen[i]; {
 		case m == nil:
