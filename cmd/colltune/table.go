@@ -148,15 +148,23 @@ func tableShowCommand() *cobra.Command {
 		Short: "Print the fastest library of each range of sizes",
 		Long: `show prints, for each collective and number of ranks, the ranges of sizes over which
 one library is the fastest, how far ahead of the second it is, and what the best single
-library would lose. --sizes prints each size.
+library would lose. --sizes prints each size. -c, --ranks and the others choose calls.
 
   colltune table show times.table
+  colltune table show times.table -c allreduce --ranks 8
   colltune table show times.table --sizes -o csv --out winners.csv`,
 		Args: exactArgs("the file TABLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			q, err := tableFilter(cmd)
+			if err != nil {
+				return err
+			}
 			t, err := readTable(cmd, args[0])
 			if err != nil {
 				return err
+			}
+			if t = t.Select(q); len(t.Rows) == 0 {
+				return usagef("%s: the table has no times under these conditions", args[0])
 			}
 			choices := t.Choices(within.share)
 			s := rangeSheet(t, choices)
@@ -166,6 +174,7 @@ library would lose. --sizes prints each size.
 			return printResult(cmd, "table", tableDocument(t, choices), s)
 		},
 	}
+	callFlags(cmd)
 	withinFlag(cmd, &within)
 	cmd.Flags().Bool("sizes", false, "print each size instead of ranges")
 	outputFlags(cmd)

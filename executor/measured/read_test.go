@@ -89,6 +89,7 @@ func TestRefused(t *testing.T) {
 		{"unknown collective", "x=f", head + "allreduse,8,1024,5\n", "f:2: column collective: unknown collective"},
 		{"a formula", "x=f", head[:len(head)-1] + ",kernel\nallreduce,8,1024,5,=1+1\n", "f:2: column kernel"},
 		{"no ranks", "x=f", "collective,bytes,time_us\nallreduce,1024,5\n", "f:2: ranks is not stated"},
+		{"no ranks and no collective", "x=f", "bytes,time_us\n1024,5\n", "f:2: collective, ranks are not stated: want them in the file, or beside its name, as in --library NAME=FILE,collective=VALUE,ranks=VALUE"},
 		{"no library", "f", head + "allreduce,8,1024,5\n", "f:2: library is not stated"},
 		{"another library", "x=f", head[:len(head)-1] + ",library\nallreduce,8,1024,5,nccl\n", "f:1: has no rows of x: it has nccl"},
 		{"stated otherwise", "x=f,ranks=4", head + "allreduce,8,1024,5\n", "f:2: ranks is 8 here, and stated as 4"},

@@ -334,6 +334,7 @@ func (r *Row) Finish() error {
 			}
 		}
 	}
+	var lacking, stated []string
 	for _, need := range []struct {
 		lacks bool
 		what  string
@@ -342,8 +343,15 @@ func (r *Row) Finish() error {
 		{r.TimeUS == 0, "time_us"}, {r.Library == "", "library"},
 	} {
 		if need.lacks {
-			return fmt.Errorf("%s is not stated: want it in the file, or beside its name, as in --library NAME=FILE,%s=VALUE", need.what, need.what)
+			lacking, stated = append(lacking, need.what), append(stated, ","+need.what+"=VALUE")
 		}
+	}
+	switch len(lacking) {
+	case 0:
+	case 1:
+		return fmt.Errorf("%s is not stated: want it in the file, or beside its name, as in --library NAME=FILE%s", lacking[0], stated[0])
+	default:
+		return fmt.Errorf("%s are not stated: want them in the file, or beside its name, as in --library NAME=FILE%s", strings.Join(lacking, ", "), strings.Join(stated, ""))
 	}
 	if r.LowUS == 0 {
 		r.LowUS = r.TimeUS
