@@ -55,7 +55,7 @@ func listed(s *Space) (all []string) {
 // each time what it has not looked at, has of the whole nothing but what that leaves out,
 // and is the whole in the end.
 func TestEnumerationInParts(t *testing.T) {
-	p, _ := problem{"dgx-1", 1, "allreduce", []int64{1 << 10, 1 << 24}}.resolve(t)
+	p, _ := problem{"dgx-1", 1, "allgather", []int64{1 << 10, 1 << 24}}.resolve(t)
 	p.Both = true
 	o := Options{Executor: "sim", Jobs: 3, Exclude: []string{"multi-level", "synthesised", "hierarchical"}}
 	whole, err := Enumerate(context.Background(), p, o)
@@ -101,7 +101,7 @@ func TestEnumerationInParts(t *testing.T) {
 		if parts == 0 {
 			t.Errorf("by %d: all in one part", step)
 		}
-		if step == 23 && parts < 5 {
+		if step == 47 && parts < 5 {
 			t.Errorf("%d parts, want several", parts)
 		}
 	}

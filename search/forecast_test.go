@@ -63,7 +63,7 @@ func TestForecastIsTheSearch(t *testing.T) {
 // are merged.
 func TestStepsAreTheSimulators(t *testing.T) {
 	single, whole, merged := 0, 0, 0
-	for _, pr := range []problem{{"perlmutter", 4, "allgather", []int64{16 << 20}}, {"frontier", 2, "reducescatter", []int64{16 << 20}}} {
+	for _, pr := range []problem{{"perlmutter", 2, "allgather", []int64{16 << 20}}, {"frontier", 2, "reducescatter", []int64{16 << 20}}} {
 		eachOn(t, pr, Options{Executor: "sim", Solver: "pb", Families: []string{"multi-level"}}, func(p *placement) {
 			chosen, err := p.worthBuilding(t.Context())
 			if err != nil {
