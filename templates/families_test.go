@@ -79,7 +79,7 @@ func requests(coll string, m script.Machine) (all []script.Request) {
 // TestFamiliesTrace traces every family with every set of parameters on every
 // shape where it says it applies; the trace checks the postcondition. For time, large
 // machines take the corners of the grid only; and but for COLLTUNE_LONG=1, those of more
-// than 4 ranks take eight sets of it, others from call to call.
+// than 4 ranks take four sets of it, others from call to call.
 func TestFamiliesTrace(t *testing.T) {
 	for _, f := range Builtin() {
 		for _, c := range f.Collectives {
@@ -97,7 +97,7 @@ func TestFamiliesTrace(t *testing.T) {
 						}
 						stride := 1
 						if m.Ranks() > 4 && !everything() {
-							stride = (len(grid) + 7) / 8
+							stride = (len(grid) + 3) / 4
 						}
 						turn++
 						for i := turn % max(stride, 1); i < len(grid); i += stride {

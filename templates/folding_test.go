@@ -16,7 +16,7 @@ import (
 // TestFoldingChangesNoTime: of every family, the first and the last of its programs take the
 // same time, bit for bit, whether the simulator folds them or not.
 func TestFoldingChangesNoTime(t *testing.T) {
-	for _, s := range []system{{"dgx-a100", nil, 2}, {"mi300x", nil, 1}, {"dgx-1", nil, 1}, {"torus:3x3", nil, 1}} {
+	for _, s := range []system{{"dgx-a100", []int{0, 1, 2, 3}, 2}, {"mi300x", nil, 1}, {"dgx-1", nil, 1}, {"torus:3x3", nil, 1}} {
 		top := s.of(t, s.nodes)
 		m := machineOf(top)
 		for _, f := range Builtin() {

@@ -116,7 +116,10 @@ func TestFrontierTellsWhatIsNotProved(t *testing.T) {
 // is to be found.
 func TestCandidates(t *testing.T) {
 	s := open(t, "auto")
-	for _, name := range []string{"allgather", "allreduce", "alltoall"} {
+	for _, name := range []string{"allgather", "alltoall", "allreduce"} {
+		if name == "allreduce" && os.Getenv("COLLTUNE_LONG") == "" {
+			continue // the same of what is gathered, and its reverse
+		}
 		top := resolve(t, "dgx-1", 0)
 		c, _ := collective.New(collective.Spec{Name: name, Ranks: 8, Chunks: 1, InPlace: collective.DefaultInPlace(name)})
 		var first []Synthesised
