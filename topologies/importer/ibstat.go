@@ -16,19 +16,21 @@ import (
 type adapter struct {
 	name      string
 	bandwidth units.Bandwidth // sum over its ports that are up; 0 if none is
+	ib        bool            // the link layer of one that is up is InfiniBand
 }
 
 var (
 	adapterLine = lazyregexp.New(`^(?:CA|Infiniband device) '([^']+)'`)
 	portLine    = lazyregexp.New(`^(?:Port [0-9]+:|Infiniband device '[^']+' port [0-9]+ status:)$`)
 	rateLine    = lazyregexp.New(`^[Rr]ate:\s+([0-9]+(?:\.[0-9]+)?)(?:\s+Gb/sec.*)?$`)
+	layerLine   = lazyregexp.New(`^(?:Link layer|link_layer):\s+InfiniBand$`)
 	stateLine   = lazyregexp.New(`^[Ss]tate:\s+(?:[0-9]+:\s*)?(\w+)`)
 )
 
 // port is the port whose lines are being read.
 type port struct {
-	up   bool
-	rate units.Bandwidth
+	up, ib bool
+	rate   units.Bandwidth
 }
 
 // readIBStat reads the output of ibstat or ibstatus: each adapter with the rates
@@ -38,7 +40,8 @@ func readIBStat(text []byte) ([]adapter, error) {
 	var now port
 	add := func() {
 		if now.up && len(all) > 0 {
-			all[len(all)-1].bandwidth += now.rate
+			one := &all[len(all)-1]
+			one.bandwidth, one.ib = one.bandwidth+now.rate, one.ib || now.ib
 		}
 		now = port{}
 	}
@@ -63,6 +66,7 @@ func readIBStat(text []byte) ([]adapter, error) {
 		if m := stateLine().FindStringSubmatch(line); m != nil {
 			now.up = strings.EqualFold(m[1], "active")
 		}
+		now.ib = now.ib || layerLine().MatchString(line)
 		if m := rateLine().FindStringSubmatch(line); m != nil {
 			gbps, err := strconv.ParseFloat(m[1], 64)
 			if err != nil || gbps > 1e5 {
@@ -86,8 +90,9 @@ func (m *machine) rated(text []byte) error {
 		return fmt.Errorf("ibstat: %w", err)
 	}
 	var names []string
-	rates := map[string]units.Bandwidth{}
+	rates, ib := map[string]units.Bandwidth{}, map[string]bool{}
 	for _, a := range all {
+		ib[a.name] = ib[a.name] || a.ib
 		if names = append(names, a.name); !slices.Contains(names[:len(names)-1], a.name) {
 			rates[a.name] = a.bandwidth
 		}
@@ -99,6 +104,7 @@ func (m *machine) rated(text []byte) error {
 	m.leaveOut(", as ibstat does not know them", func(d device) bool { return rates[d.id] == 0 })
 	for i := range m.nics {
 		m.nics[i].bandwidth, m.nics[i].from, m.nics[i].guess = rates[m.nics[i].id], "ibstat", ""
+		m.nics[i].ib = ib[m.nics[i].id]
 	}
 	if len(m.nics) == 0 {
 		return fmt.Errorf("ibstat: none of the NICs is up: it has %s", some(names))

@@ -56,7 +56,7 @@ CA 'mlx5_2'
 
 // TestReadIBStat: both programs say the same of the same adapters.
 func TestReadIBStat(t *testing.T) {
-	want := []adapter{{"mlx5_0", 50e9}, {"mlx5_1", 0}, {"mlx5_2", 25e9}}
+	want := []adapter{{"mlx5_0", 50e9, true}, {"mlx5_1", 0, false}, {"mlx5_2", 25e9, false}}
 	for _, text := range []string{ibstat, ibstatus, strings.ReplaceAll(ibstat, "\n", "\r\n")} {
 		if got, err := readIBStat([]byte(text)); err != nil || !slices.Equal(got, want) {
 			t.Errorf("read %v (%v), want %v, of\n%s", got, err, want, text)

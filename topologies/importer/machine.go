@@ -44,6 +44,7 @@ type device struct {
 	from      string          // what gave the bandwidth, if not the text itself
 	guess     string          // what the bandwidth was inferred from; empty if it was not
 	serves    []int           // GPUs of a NIC that --nic added; nil for NICs of the text
+	ib        bool            // InfiniBand, by its PCI class or its ports' link layer
 }
 
 func (d device) name() string { return d.id }

@@ -117,6 +117,9 @@ func pcie(e *element) (units.Bandwidth, error) {
 	return units.Bandwidth(width*lane(e.get("link_speed"))) * 1e9 / 80, err
 }
 
+// infinibandClass is the PCI class of InfiniBand controllers; that of Ethernet's, RoCE's too, is 0200.
+const infinibandClass = "0207"
+
 // pci sorts a PCI device into GPUs, NICs and switches, by its child elements or
 // else by its PCI class.
 func (d *dump) pci(e *element, up *place) error {
@@ -136,7 +139,12 @@ func (d *dump) pci(e *element, up *place) error {
 		}
 		d.gpus = append(d.gpus, gpuElement{device: dev, pci: e, gpu: gpu, order: rank})
 	case e.child("nic") != nil:
-		return d.interfaces(e.child("nic"), up, bandwidth)
+		from := len(d.m.nics)
+		err := d.interfaces(e.child("nic"), up, bandwidth)
+		for i := range d.m.nics[from:] {
+			d.m.nics[from+i].ib = strings.HasPrefix(class, infinibandClass)
+		}
+		return err
 	case strings.HasPrefix(class, "0604"), class == "080100", len(e.children) > 0:
 		p := &place{up: up, bandwidth: bandwidth}
 		for _, c := range e.children {
@@ -153,6 +161,7 @@ func (d *dump) pci(e *element, up *place) error {
 			dev.bandwidth, dev.guess = 100e9/8, "an Elastic Fabric Adapter of AWS's first generation"
 			d.adapters = append(d.adapters, dev.id)
 		}
+		dev.ib = strings.HasPrefix(class, infinibandClass)
 		d.m.nics = append(d.m.nics, dev)
 	case class == "":
 		d.classless = append(d.classless, dev.id)

@@ -42,7 +42,12 @@ func (m *machine) write(o Options) []byte {
 		body.pcie()
 	}
 	if len(m.nics) > 0 {
-		body.table("[fabric]", []string{"latency", quote(fabLatency), "source", quote("inferred to join all nodes alike, as dgx-a100, not measured on this system")}, nil)
+		var named []string
+		source := "inferred to join all nodes alike, as dgx-a100, not measured on this system"
+		if !slices.ContainsFunc(m.nics, func(d device) bool { return !d.ib }) {
+			named, source = []string{"name", quote("infiniband")}, "all NICs are InfiniBand; "+source
+		}
+		body.table("[fabric]", append(named, "latency", quote(fabLatency), "source", quote(source)), nil)
 	}
 	body.table("[protocol]", []string{"like", quote(m.model.like), "source", quote("as " + m.model.like + ": not measured on this system")}, nil)
 
