@@ -177,7 +177,7 @@ func campaignOf(t *testing.T, dir, fault, memory string, args ...string) *exec.C
 	return cmd
 }
 
-var sickSearch = []string{"search", "-t", "fullmesh:4", "-c", "allreduce", "-b", "1K", "-e", "1K", "--protocol", "LL", "--family", "ring,all-pairs,recursive-doubling", "--instances", "1", "--executor", "sick", "--campaign", "c"}
+var sickSearch = []string{"search", "-t", "fullmesh:4", "-c", "allreduce", "-b", "1K", "-e", "1K", "--protocol", "LL", "--family", "ring,all-pairs,recursive-doubling", "--instances", "1", "--channels", "1", "--executor", "sick", "--campaign", "c"}
 
 // ended is the result of a command.
 type ended struct {
