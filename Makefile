@@ -35,12 +35,14 @@ tools: ## compilers that some tests need, where apt installs them without a pass
 test: export RAPID_SEED ?= 1
 # A tenth less processor time, for more memory. Children that judge by what lives set their own.
 test: export GOGC ?= 400
+# As build has it, so that what one of them compiles is there for the other.
+test: export GOFLAGS ?= -trimpath
+# go test vets by its own short list, which takes half of the time; make lint by the whole one.
 # These take longest; they begin first, so that none runs on alone in the end.
 SLOW := ./cmd/colltune ./search ./templates ./executor/cuda ./constraints/synth
 test: setup ## every package, with the ten slowest tests; the solvers' own once more without libz3
-	$(GO) vet ./...
 	@mkdir -p bin
-	$(GO) run $(GOTESTSUM) --format pkgname-and-test-fails --jsonfile bin/tests.json -- -vet=off -p 4 -parallel 4 -timeout 60m $(SLOW) ./...
+	$(GO) run $(GOTESTSUM) --format pkgname-and-test-fails --jsonfile bin/tests.json -- -p 4 -parallel 4 -timeout 60m $(SLOW) ./...
 	@echo "the ten slowest tests:"; $(GO) run $(GOTESTSUM) tool slowest --num 10 --jsonfile bin/tests.json
 	COLLTUNE_Z3=off $(GO) test -vet=off -timeout 60m ./constraints/solver
 	COLLTUNE_Z3=off $(GO) test -vet=off -timeout 60m ./constraints/rings ./constraints/synth ./search ./search/program -run 'BruteForce|DGX1|Frontier|Hole|NoRing|Rings$$|Symmetry|Synthesised'
