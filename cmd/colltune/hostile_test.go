@@ -304,7 +304,7 @@ func TestHostileFiles(t *testing.T) {
 	file("colltune-executor-=evil\x1b[2J\u202e|<img src=x>", "#!/bin/sh\nprintf '\\033[2J\\342\\200\\256 evil\\n' >&2\nexit 1\n", 0o755)
 	plugin := file("colltune-executor-dies", "#!/bin/sh\nprintf '\\033[2J\\342\\200\\256 evil\\n' >&2\nprintf '\\033[2J|\\342\\200\\256\\n'\nexit 1\n", 0o755)
 
-	for _, format := range append(slices.Clone(formats), "svg", "dot") {
+	for _, format := range append(slices.Clone(formats), "svg") {
 		if slices.Contains(formats, format) {
 			must(t, "topology", "check", topology, "-o", format)
 			for _, f := range []string{template, named} {

@@ -165,7 +165,7 @@ type linkRow struct {
 }
 
 // drawers draw a system in the formats that are not sheets.
-var drawers = map[string]func(io.Writer, *topologies.Topology) error{"svg": draw.SVG, "dot": draw.DOT, "table": draw.Text}
+var drawers = map[string]func(io.Writer, *topologies.Topology) error{"svg": draw.SVG, "table": draw.Text}
 
 func topologyShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -206,7 +206,7 @@ entry, as a start for your own.
 		ValidArgsFunction: firstArg(completeTopology),
 	}
 	topologyPartFlags(cmd)
-	choiceFlag(cmd, "format", "o", "table", append(slices.Clone(formats), "svg", "dot", "toml"), "how to print the system")
+	choiceFlag(cmd, "format", "o", "table", append(slices.Clone(formats), "svg", "toml"), "how to print the system")
 	outFlag(cmd)
 	return cmd
 }

@@ -11,7 +11,6 @@
 //	XML comment            XMLComment   ASCII on one line that does not end the comment
 //	JSON                   JSON         the same values; hidden characters as \u escapes
 //	TOML                   TOML         a quoted string of the same value
-//	DOT                    DOT          a quoted string, shown as Line has it
 //	shell                  Shell, Path  one word; as an argument, no option (Path)
 //
 // Hidden characters are those that show nothing or change the direction of text; see

@@ -50,11 +50,6 @@ func TOML(s string) string {
 	return string(append(b, '"'))
 }
 
-// DOT is s as a string of Graphviz's language in double quotes.
-func DOT(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(Line(s)) + `"`
-}
-
 // XMLComment is s as the text of an XML comment: ASCII on one line, without "--".
 // Other characters are spaces.
 func XMLComment(s string) string {
