@@ -34,7 +34,7 @@ func (l *Library) Choose(ctx context.Context, sizes []int64) (Chosen, error) {
 	if err != nil {
 		return Chosen{}, err
 	}
-	c := choosing{Library: l, drafts: map[string]drafted{}, said: map[string]bool{}, without: map[string][]int64{}}
+	c := choosing{Library: l, said: map[string]bool{}, without: map[string][]int64{}}
 	lacking := map[string][]int64{} // sizes without a choice, by reason
 	measured := 0
 	unreached := map[nccl.Registered][]int64{} // sizes at which no more than that state is reached
@@ -86,7 +86,6 @@ func (l *Library) Choose(ctx context.Context, sizes []int64) (Chosen, error) {
 type choosing struct {
 	*Library
 	Chosen
-	drafts  map[string]drafted // by what is run, without the protocol
 	said    map[string]bool    // by family: reasons that were told
 	without map[string][]int64 // sizes where another choice stands in, by reason
 }
@@ -166,13 +165,7 @@ func (c *choosing) first(ctx context.Context, choices []nccl.Choice, bytes int64
 			return nil
 		}
 		name := routingName(choice)
-		t := Time{Bytes: bytes, Name: name + " " + choice.Protocol.String() + standIn, From: s.From,
-			Protocol: choice.Protocol, Tile: choice.TileBytes, StandIn: standIn != "", choice: choice,
-			Release: c.options.Release, Registered: state, Reached: reached, Evidence: nccl.Fitted}
-		if !c.options.Measured {
-			t.ExtraUS, t.LeastUS = choice.ExtraUS, choice.LeastUS
-		}
-		t, why, err := s.time(c, ctx, t)
+		t, why, err := s.time(c, ctx, c.untimed(s, choice, bytes, standIn, state, reached))
 		switch {
 		case err != nil:
 			return err
@@ -193,6 +186,17 @@ func (c *choosing) first(ctx context.Context, choices []nccl.Choice, bytes int64
 		}
 	}
 	return nil
+}
+
+// untimed is what a source of a choice starts from.
+func (c *choosing) untimed(s *source, choice *nccl.Choice, bytes int64, standIn string, state, reached nccl.Registered) Time {
+	t := Time{Bytes: bytes, Name: routingName(choice) + " " + choice.Protocol.String() + standIn, From: s.From,
+		Protocol: choice.Protocol, Tile: choice.TileBytes, StandIn: standIn != "", choice: choice,
+		Release: c.options.Release, Registered: state, Reached: reached, Evidence: nccl.Fitted, CTAs: choice.Blocks}
+	if !c.options.Measured {
+		t.ExtraUS, t.LeastUS = choice.ExtraUS, choice.LeastUS
+	}
+	return t
 }
 
 func texts(sizes []int64) (all []string) {

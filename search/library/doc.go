@@ -24,10 +24,12 @@
 // beside others, as package search does. Where times of the library are given, they are asked
 // before any of these: see From.
 //
+// Settings are what variables make the library run instead, with times as those of its own choices (settings.go).
+//
 // To add a source, add a row to sources (choose.go), its name (From in time.go), a file with what it
 // does, and how a baseline of it is kept (point in search/baselines.go). To add what a
 // release of NCCL or RCCL chooses, see packages nccl and rccl.
 //
 // Files, in an order to read them in:
-// time.go release.go library.go draft.go entries.go steady.go copies.go shipped.go choose.go call.go
+// time.go release.go library.go draft.go entries.go steady.go copies.go shipped.go choose.go settings.go call.go
 package library

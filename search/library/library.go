@@ -39,6 +39,7 @@ type Library struct {
 	options  Options
 	system   *nccl.System // the topology as the release sees it
 	say      func(string)
+	drafts   map[string]drafted          // by what is run, without the protocol
 	steadies map[steadyKey]*sim.Prepared // programs on the first nodes
 	prepared map[*ir.Program]*sim.Prepared
 }
@@ -51,7 +52,7 @@ func New(b *program.Builder, o Options, say func(string)) *Library {
 		o.Release = Newest(LibraryOf(t.Topology))
 	}
 	return &Library{build: b, target: t, options: o, system: o.Release.system(t.Topology), say: say,
-		steadies: map[steadyKey]*sim.Prepared{}, prepared: map[*ir.Program]*sim.Prepared{}}
+		drafts: map[string]drafted{}, steadies: map[steadyKey]*sim.Prepared{}, prepared: map[*ir.Program]*sim.Prepared{}}
 }
 
 // forced narrows the library's choice by the call, with the buffers as called.

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -270,6 +271,95 @@ func TestFindRelease(t *testing.T) {
 		}
 		if named, err := FindRelease(r.String(), "nccl"); err != nil || named != r {
 			t.Errorf("%s: %v, %v: want the release of that name", r, named, err)
+		}
+	}
+}
+
+// Settings are not what the library runs by itself; their times are those of the same programs as the library's own are, and
+// a draft that is there serves for them.
+func TestSettings(t *testing.T) {
+	const bytes = 64 << 20
+	l, _ := on(t, "dgx-a100", 1, "allreduce", Options{})
+	chosen, err := l.Choose(t.Context(), []int64{bytes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, more, err := l.Settings(t.Context(), []int64{1 << 10, bytes}, []nccl.Registered{nccl.None, nccl.Window}, nccl.ChannelCounts, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]*Setting{}
+	for _, s := range all {
+		names[program.CandidateName(s.Algorithm, s.Parameters, 0)] = s
+		for _, x := range s.Times {
+			if x.Name == chosen.Times[0].Name {
+				t.Errorf("%s runs %s, as the library does by itself", s.Algorithm, x.Name)
+			}
+		}
+	}
+	for _, name := range []string{"ring channels=32", "ring channels=16", "tree", "symmetric ctas=4 kernel=AllReduce_RSxLD_AGxST registered=window"} {
+		if names[name] == nil {
+			t.Errorf("no setting %q", name)
+		}
+	}
+	ring := names["ring channels=32"]
+	if ring.At(1<<10, chosen.Times[0].Protocol) != nil {
+		t.Error("a call of 1K fills no 32 channels, and has a setting of as many")
+	}
+	// A draft of that name serves, and nothing else is built for it.
+	of := ring.At(bytes, chosen.Times[0].Protocol)
+	again, fewer, err := l.Settings(t.Context(), []int64{bytes}, []nccl.Registered{nccl.None}, nccl.ChannelCounts, []*program.Draft{of.Draft})
+	if err != nil || slices.Contains(fewer, of.Draft) || !slices.Contains(more, of.Draft) {
+		t.Errorf("%v: its draft is built anew", err)
+	}
+	if i := slices.IndexFunc(again, func(s *Setting) bool { return s.Algorithm == "ring" && s.Channels == 32 }); i < 0 || again[i].At(bytes, of.Protocol).Draft != of.Draft {
+		t.Error("it takes another draft than the one that is there")
+	}
+	made, err := l.build.Build(t.Context(), of.Draft)
+	if err != nil || made.Refusal != nil {
+		t.Fatal(err, made.Refusal)
+	}
+	ring.Take(func(d *program.Draft) *program.Built {
+		if d == of.Draft {
+			return made
+		}
+		return nil // of which no time is known
+	})
+	us, err := ring.At(bytes, of.Protocol).Simulate(t.Context(), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := *of
+	given.Program = made.Program
+	want, err := l.US(t.Context(), &given)
+	if bound := ring.At(bytes, of.Protocol).Bound(4); err != nil || math.Abs(us-want) > 1e-9 || bound > us || bound <= 0 || of.CTAs != 32 {
+		t.Errorf("%v us, bound %v, %d threadblocks: want %v us of 32; %v", us, bound, of.CTAs, want, err)
+	}
+}
+
+// There are none of a kind of call that no variable reaches, nor of sizes of which measured times ship.
+func TestNoSettings(t *testing.T) {
+	for _, c := range []struct {
+		system     string
+		nodes      int
+		collective string
+		bytes      int64
+		options    Options
+	}{
+		{"dgx-a100", 1, "alltoall", 1 << 20, Options{}},
+		{"mi300x", 1, "allreduce", 1 << 20, Options{}},                   // direct access
+		{"frontier", 64, "allreduce", 64 << 20, Options{Shipped: true}},  // measured
+		{"dgx-a100", 32, "allreduce", 256 << 20, Options{Shipped: true}}, // rings are of a steady state
+	} {
+		l, _ := on(t, c.system, c.nodes, c.collective, c.options)
+		all, _, err := l.Settings(t.Context(), []int64{c.bytes}, []nccl.Registered{nccl.None}, nccl.ChannelCounts, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range all {
+			if s.Algorithm != "tree" || c.nodes != 32 {
+				t.Errorf("%s ×%d, %s: %s %v", c.system, c.nodes, c.collective, s.Algorithm, s.Parameters)
+			}
 		}
 	}
 }

@@ -47,6 +47,7 @@ type Time struct {
 	CopiesUS   float64 // of US: what copies into windows and out of them take
 
 	choice *nccl.Choice
+	built  *program.Built // of a setting's from a program
 }
 
 // Of is the library's time in microseconds, given the simulated time of its program.

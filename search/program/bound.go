@@ -49,17 +49,19 @@ func routingBound(p *ir.Program, t *topologies.Topology, elem int64) (Bound, err
 	}, nil
 }
 
-// bound is the strongest bound on a program that holds for the executor.
-func (b *Builder) bound(p *ir.Program) (Bound, error) {
+// bound gives a program the strongest bound that holds for the executor.
+func (b *Builder) bound(made *Built) (err error) {
 	t, elem := b.target.Topology, b.target.ElemBytes()
 	if !b.options.Simulated {
-		return routingBound(p, t, elem)
+		made.Bound, err = routingBound(made.Program, t, elem)
+		return err
 	}
-	prepared, err := sim.Prepare(p, t)
+	prepared, err := sim.Prepare(made.Program, t)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return func(bytes int64, proto topologies.Proto, tile int64) float64 {
+	made.Prepared, made.Bound = prepared, func(bytes int64, proto topologies.Proto, tile int64) float64 {
 		return prepared.LowerBound(sim.Knobs{Bytes: bytes, Protocol: proto, TileBytes: tile, ElemBytes: elem})
-	}, nil
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results/export"
 )
 
@@ -15,7 +16,9 @@ type Built struct {
 	Hash    string
 	Slots   int // of a connection that it needs
 	Bound   Bound
-	Refusal *Refusal
+	// Prepared is the program as the simulator runs it; nil where another executor does.
+	Prepared *sim.Prepared
+	Refusal  *Refusal
 }
 
 // verifyAndBound verifies a program, and refuses one that can't be run. One that is only
@@ -37,8 +40,8 @@ func (b *Builder) verifyAndBound(p *ir.Program, reference bool) (*Built, error) 
 	if refusal != nil {
 		return &Built{Refusal: refusal}, nil
 	}
-	bound, err := b.bound(p)
-	return &Built{Program: p, Hash: p.Hash(), Slots: slots, Bound: bound}, err
+	made := &Built{Program: p, Hash: p.Hash(), Slots: slots}
+	return made, b.bound(made)
 }
 
 // checkSlots refuses a program for which none of the protocols has enough slots.

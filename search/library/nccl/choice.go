@@ -50,6 +50,8 @@ type Choice struct {
 	// Most is how many channels it asks for at most, for the size alone: the communicator has
 	// no more than its own.
 	Most int
+	// Blocks is how many threadblocks of a GPU run it, one a channel; 0 where nothing says it.
+	Blocks int
 	// Kernel is NCCL's name of a kernel for windows, such as AllGather_TmaSTMC, or "copy engine";
 	// "" of general algorithms.
 	Kernel string
@@ -98,24 +100,9 @@ func (s *System) Choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 		return append(slices.Concat(each...), pointToPoint{s}.choice(peers(c.Ranks), bytes, f)), nil
 	}
 	for _, chosen := range s.ranked(call, f) {
-		a, p, channels := rowOf(chosen.Algo, c.Name), chosen.Protocol, chosen.Channels
-		most := channels
-		if s.fork == nil {
-			most = min(channels, compiler.DefaultMaxChannels) // NCCL's loaders take no more of a program
+		if programs := programsOf(s, chosen, call, f); f.leaves(programs) {
+			each = append(each, programs)
 		}
-		programs := a.programs(s, most)
-		if !f.leaves(programs) {
-			continue
-		}
-		for i := range programs {
-			programs[i].Protocol, programs[i].ModelUS = p, chosen.US
-			programs[i].Algorithm, programs[i].Most = a.String(), s.most(a, channels)
-			programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, p, channels, bytes), s.extra(a, call, p, channels, f)
-			if a.clock != nil {
-				programs[i].ClockUS, programs[i].Evidence = a.clock(s, call), a.evidence
-			}
-		}
-		each = append(each, programs)
 	}
 	if len(each) == 0 {
 		return nil, fmt.Errorf("%s: the library has no algorithm for it", c.Name)
@@ -126,6 +113,26 @@ func (s *System) Choices(c collective.Collective, bytes int64, f Forced) ([]Choi
 		}
 	}
 	return slices.Concat(each...), nil
+}
+
+// programsOf are the choices that an algorithm comes to, with as many different routings as there are, then
+// with fewer.
+func programsOf(s *System, chosen Selected, call Call, f Forced) []Choice {
+	a, p, channels := rowOf(chosen.Algo, call.Collective), chosen.Protocol, chosen.Channels
+	most := channels
+	if s.fork == nil {
+		most = min(channels, compiler.DefaultMaxChannels) // NCCL's loaders take no more of a program
+	}
+	programs := a.programs(s, most)
+	for i := range programs {
+		programs[i].Protocol, programs[i].ModelUS = p, chosen.US
+		programs[i].Algorithm, programs[i].Most, programs[i].Blocks = a.String(), s.most(a, channels), channels
+		programs[i].TileBytes, programs[i].ExtraUS = s.tile(a, p, channels, call.Bytes), s.extra(a, call, p, channels, f)
+		if a.clock != nil {
+			programs[i].ClockUS, programs[i].Evidence = a.clock(s, call), a.evidence
+		}
+	}
+	return programs
 }
 
 // ranked are the algorithms of a call that f leaves, the least time first.
@@ -142,7 +149,7 @@ func (s *System) ranked(call Call, f Forced) (all []Selected) {
 			if !f.allows(a.Algo, p, s) {
 				continue
 			}
-			if us := s.fork.Time(a.forFork(), p, call.Collective, call.Bytes); us < best.US {
+			if us := s.us(a, p, call); us < best.US {
 				best.US, best.Protocol = us, p
 			}
 		}
@@ -152,8 +159,7 @@ func (s *System) ranked(call Call, f Forced) (all []Selected) {
 			}
 		}
 		if !math.IsInf(best.US, 1) {
-			channels := s.fork.Channels(a.forFork(), best.Protocol, call.Collective, call.Bytes)
-			best.Channels = fill(channels, s.fork.Threads(), s.tuning.each(a.Algo, best.Protocol), call.Bytes)
+			best.Channels = s.filled(0, a, best.Protocol, call)
 			all = append(all, best)
 		}
 	}

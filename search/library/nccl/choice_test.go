@@ -6,12 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/topotest"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 var resolve = topotest.Resolve
@@ -152,7 +151,7 @@ func TestKnownChoices(t *testing.T) {
 		{"dgx-a100", 1, "sendrecv", 1 << 20, "direct", topologies.Simple, 4, nil},
 	} {
 		got := choose(t, resolve(t, c.topology, c.nodes), c.collective, c.bytes)
-		want := Choice{Family: c.family, Parameters: c.parameters, Protocol: c.protocol, Channels: c.channels, TileBytes: got.TileBytes, Algorithm: got.Algorithm, Most: got.Most, ModelUS: got.ModelUS, ExtraUS: got.ExtraUS, TurnsUS: got.TurnsUS}
+		want := Choice{Family: c.family, Parameters: c.parameters, Protocol: c.protocol, Channels: c.channels, TileBytes: got.TileBytes, Algorithm: got.Algorithm, Most: got.Most, Blocks: got.Blocks, ModelUS: got.ModelUS, ExtraUS: got.ExtraUS, TurnsUS: got.TurnsUS}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s of %d bytes on %d x %s (-want +got):\n%s", c.collective, c.bytes, c.nodes, c.topology, diff)
 		}
@@ -569,6 +568,91 @@ func TestSwitchesReduceTypes(t *testing.T) {
 	}{{"sum", "f32", true}, {"sum", "bf16", true}, {"sum", "i8", false}, {"max", "f16", true}, {"max", "f32", false}, {"prod", "f32", false}, {"avg", "f32", false}} {
 		if got := SwitchesReduce(c.op, c.dtype); got != c.want {
 			t.Errorf("%s of %s: %t", c.op, c.dtype, got)
+		}
+	}
+}
+
+// Settings of each algorithm and protocol that the library takes have as many channels as they say, over all the ways that
+// there are, and no more than the call fills.
+func TestSettings(t *testing.T) {
+	const kib, mib = 1 << 10, 1 << 20
+	for _, c := range []struct {
+		system     string
+		nodes      int
+		collective string
+		bytes      int64
+		algorithm  string
+		protocol   topologies.Proto
+		channels   []int // of settings, the library's own first
+		blocks     []int
+	}{
+		{"dgx-a100", 1, "allreduce", 64 * mib, "ring", topologies.Simple, []int{0, 1, 2, 4, 8, 16, 32}, []int{24, 1, 2, 4, 8, 16, 32}},
+		{"dgx-a100", 1, "allreduce", 128 * kib, "ring", topologies.LL, []int{0, 1, 2}, []int{4, 1, 2}},
+		{"dgx-a100", 1, "allreduce", kib, "ring", topologies.LL, []int{0}, []int{1}},
+		{"dgx-1", 1, "allreduce", 64 * mib, "ring", topologies.Simple, []int{0, 1, 2, 4, 24, 6}, []int{12, 1, 2, 4, 24, 6}},
+		{"dgx-h100", 2, "allreduce", 64 * mib, "tree", topologies.Simple, []int{0, 2, 4, 8, 32}, []int{16, 2, 4, 8, 32}},
+		{"dgx-h100", 1, "allreduce", 64 * mib, "nvls", topologies.Simple, []int{0}, []int{16}},
+		{"l40s-4", 1, "allreduce", 64 * mib, "ring", topologies.LL128, nil, nil}, // over PCIe it may be wrong
+		{"dgx-a100", 1, "alltoall", mib, "", topologies.Simple, nil, nil},
+	} {
+		top := topotest.Resolve(t, c.system, c.nodes)
+		over, err := collective.New(collective.Spec{Name: c.collective, Ranks: len(top.Ranks), Chunks: 1, InPlace: c.collective == "allreduce"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var channels, blocks []int
+		for _, s := range SettingsOf(NewSystem(top, nil, nil), over, c.bytes, Forced{}, ChannelCounts) {
+			if first := &s.Choices[0]; first.Algorithm == c.algorithm && first.Protocol == c.protocol {
+				channels, blocks = append(channels, s.Channels), append(blocks, first.Blocks)
+			}
+		}
+		if !slices.Equal(channels, c.channels) || !slices.Equal(blocks, c.blocks) {
+			t.Errorf("%s ×%d, %s of %d, %s %v: channels %v, want %v; threadblocks %v, want %v", c.system, c.nodes, c.collective, c.bytes, c.algorithm, c.protocol, channels, c.channels, blocks, c.blocks)
+		}
+	}
+}
+
+// A call on windows has its kernels with other threadblocks, of which fewer than the library's own are slower as its model
+// says, whatever the links bound; and copy engines where the release has a model of them.
+func TestWindowSettings(t *testing.T) {
+	for _, c := range []struct {
+		system, collective string
+		bytes              int64
+		engines            bool
+	}{
+		{"dgx-h100", "allreduce", 16 << 20, false},
+		{"dgx-b200", "allgather", 4 << 20, true},
+		{"dgx-h100", "allgather", 4 << 20, false},
+	} {
+		top := topotest.Resolve(t, c.system, 1)
+		over, err := collective.New(collective.Spec{Name: c.collective, Ranks: len(top.Ranks), Chunks: 1, InPlace: c.collective == "allreduce"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, f := NewSystem(top, nil, nil), Forced{Registered: Window, DType: "bf16", ElemBytes: 2}
+		own, err := s.Choices(over, c.bytes, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		engines, fewer, same := false, 0, 0
+		for _, x := range SettingsOf(s, over, c.bytes, f, ChannelCounts) {
+			one := &x.Choices[0]
+			engines = engines || one.Kernel == CopyEngine
+			switch {
+			case one.Evidence != Predicted || one.ClockUS <= 0:
+				t.Errorf("%s: %s of %d CTAs has no predicted time: %+v", c.system, one.Kernel, one.CTAs, one)
+			case one.Kernel == own[0].Kernel && one.CTAs < own[0].CTAs:
+				if fewer++; one.ClockUS <= own[0].ClockUS {
+					t.Errorf("%s: %s takes %v us with %d CTAs and %v with %d", c.system, one.Kernel, one.ClockUS, one.CTAs, own[0].ClockUS, own[0].CTAs)
+				}
+			case one.Kernel == own[0].Kernel && one.CTAs == own[0].CTAs:
+				if same++; one.ClockUS != own[0].ClockUS {
+					t.Errorf("%s: %s ×%d takes %v us as a setting and %v by itself", c.system, one.Kernel, one.CTAs, one.ClockUS, own[0].ClockUS)
+				}
+			}
+		}
+		if engines != c.engines || fewer+same == 0 {
+			t.Errorf("%s %s: copy engines %v, want %v; %d settings with fewer CTAs than %d", c.system, c.collective, engines, c.engines, fewer, own[0].CTAs)
 		}
 	}
 }

@@ -33,6 +33,8 @@
 // A fork of NCCL, such as RCCL (package rccl), sees systems as NCCL does, and chooses by numbers of
 // its own (fork.go).
 //
+// Settings of a call are what variables make of it (settings.go).
+//
 // Left says a choice in the form of NCCL's tuner (left.go), for files that have to name what
 // they leave to NCCL.
 //

@@ -29,7 +29,7 @@ func (t *Tuning) Ranked(c Call, allowed func(Algo, topologies.Proto) bool) (all 
 			}
 		}
 		if !math.IsInf(best.US, 1) {
-			best.Channels, best.Warps = t.fill(a, best.Protocol, c)
+			best.Channels, best.Warps = t.fill(t.Channels, a, best.Protocol, c)
 			all = append(all, best)
 		}
 	}
@@ -42,9 +42,9 @@ func (t *Tuning) Ranked(c Call, allowed func(Algo, topologies.Proto) bool) (all 
 
 const warp = 32 // threads
 
-// fill is how many channels, and warps of each, a call takes.
-func (t *Tuning) fill(a Algo, p topologies.Proto, c Call) (channels, warps int) {
-	channels, most := t.Channels, t.threads(a, p)
+// fill is how many channels of a communicator's, and warps of each, a call takes.
+func (t *Tuning) fill(channels int, a Algo, p topologies.Proto, c Call) (_, warps int) {
+	most := t.threads(a, p)
 	if a == NVLS || a == NVLSTree {
 		return t.nvls.registered(t, c), most / warp
 	}

@@ -19,11 +19,37 @@ type windows struct{ *System }
 // choice is what the library runs for a call on windows, before its general choices, of which it is given the first; ok
 // is false where that runs.
 func (s windows) choice(c collective.Collective, bytes int64, f Forced, general *Choice) (_ Choice, ok bool) {
-	release := symmetric.Of(s.release.Number)
-	if release == nil || s.fork != nil || f.Before222 || !s.linkedToAll() || s.nodes > 1 && s.byPlugin() {
+	release, call, ok := s.asked(c, bytes, f)
+	if !ok {
 		return Choice{}, false
 	}
-	call := symmetric.Call{Collective: c.Name, ElemBytes: cmp.Or(f.ElemBytes, 4), DType: cmp.Or(f.DType, "f32"), Op: cmp.Or(f.Op, "sum"),
+	chosen, ok := release.Choose(s.communicator(), call)
+	if !ok || chosen.IfLL && general.Protocol != topologies.LL {
+		return Choice{}, false
+	}
+	return s.clocked(release, call, chosen, bytes), true
+}
+
+// settings are what variables make the library run for a call on windows.
+func (s windows) settings(c collective.Collective, bytes int64, f Forced) (all []Choice) {
+	release, call, ok := s.asked(c, bytes, f)
+	if !ok {
+		return nil
+	}
+	for _, x := range release.Settings(s.communicator(), call) {
+		all = append(all, s.clocked(release, call, x, bytes))
+	}
+	return all
+}
+
+// asked is the release that a call on windows asks, and the call as it sees that; ok is false where it has no kernels
+// for the system.
+func (s windows) asked(c collective.Collective, bytes int64, f Forced) (release *symmetric.Release, call symmetric.Call, ok bool) {
+	release = symmetric.Of(s.release.Number)
+	if release == nil || s.fork != nil || f.Before222 || !s.linkedToAll() || s.nodes > 1 && s.byPlugin() {
+		return nil, call, false
+	}
+	call = symmetric.Call{Collective: c.Name, ElemBytes: cmp.Or(f.ElemBytes, 4), DType: cmp.Or(f.DType, "f32"), Op: cmp.Or(f.Op, "sum"),
 		InPlace: c.InPlace}
 	parts := int64(1)
 	if c.Name != "allreduce" {
@@ -34,11 +60,12 @@ func (s windows) choice(c collective.Collective, bytes int64, f Forced, general 
 	if c.InPlace { // one buffer is part of the other
 		call.Send, call.Recv = true, true
 	}
-	chosen, ok := release.Choose(s.communicator(), call)
-	if !ok || chosen.IfLL && general.Protocol != topologies.LL {
-		return Choice{}, false
-	}
-	choice := Choice{Family: "symmetric", Kernel: chosen.Kernel, CTAs: chosen.CTAs, Channels: chosen.CTAs, Protocol: topologies.Simple,
+	return release, call, true
+}
+
+// clocked is a choice of a release's for a call of a number of bytes, with its time here.
+func (s windows) clocked(release *symmetric.Release, call symmetric.Call, chosen symmetric.Choice, bytes int64) Choice {
+	choice := Choice{Family: "symmetric", Kernel: chosen.Kernel, CTAs: chosen.CTAs, Channels: chosen.CTAs, Blocks: chosen.CTAs, Protocol: topologies.Simple,
 		Lacks: "its kernels work on windows, for which no program here stands", ModelUS: chosen.US}
 	if chosen.Kernel == "" {
 		choice.Kernel = CopyEngine
@@ -47,9 +74,9 @@ func (s windows) choice(c collective.Collective, bytes int64, f Forced, general 
 		short := call
 		short.Count = 1
 		latency, _ := release.Time(chosen.Kernel, s.communicator(), short, chosen.CTAs)
-		choice.ClockUS, choice.Evidence = max(chosen.US, latency+s.least(c.Name, choice.Kernel, bytes)), Predicted
+		choice.ClockUS, choice.Evidence = max(chosen.US, (latency+s.least(call.Collective, choice.Kernel, bytes))*max(chosen.Longer, 1)), Predicted
 	}
-	return choice, true
+	return choice
 }
 
 // communicator is the system as kernels on windows see it.

@@ -43,6 +43,8 @@ type Choice struct {
 	CTAs   int    // threadblocks; 0 of copy engines
 	// US is what the library's model takes it to last, in microseconds: NVIDIA's numbers. 0: its score is no time.
 	US float64
+	// Longer is how many times as long it takes as with the threadblocks that the library gives the kernel; 0: once.
+	Longer float64
 	// Fitted says that US is of a model that NVIDIA fitted to measured times.
 	Fitted bool
 	// IfLL says that it runs only if the library would choose LL otherwise (a call of which one buffer is in a window).
@@ -70,7 +72,7 @@ func (r *Release) Choose(s System, c Call) (best Choice, ok bool) {
 			continue
 		}
 		least, ok = score, true
-		best = Choice{k.Name, x.ctas, float64(x.us), x.fitted, k.is(ll) && !(c.Send && c.Recv)}
+		best = Choice{Kernel: k.Name, CTAs: x.ctas, US: float64(x.us), Fitted: x.fitted, IfLL: k.is(ll) && !(c.Send && c.Recv)}
 		if k == railRing {
 			best.US = 0
 		}

@@ -16,10 +16,12 @@
 // Invariants: a choice depends on the release, the communicator and the call alone. Numbers are facts of NCCL's
 // sources, which each table names (*.tsv). Rates are in 10^9 B/s unless said (base.tsv: 2^30), times in microseconds.
 //
-// Not modelled: groups of calls, NCCL_SYM_*, NCCL_CTA_POLICY, choices of a call's own (ncclCollConfig_t), memory of the
+// Settings are what NCCL_SYM_KERNEL, NCCL_SYM_CTAS and the policy ZERO make of a call, by the same model.
+//
+// Not modelled: groups of calls, other policies, choices of a call's own (ncclCollConfig_t), memory of the
 // host, 2.27 and 2.28 on GPUs that PCIe joins.
 //
 // To add a release that changes something, add a row to releases (release.go), and rows of its numbers.
 //
-// Files, in an order to read them in: kernels.go choose.go release.go tables.go base.go fitted.go network.go copies.go
+// Files, in an order to read them in: kernels.go choose.go settings.go release.go tables.go base.go fitted.go network.go copies.go
 package symmetric
