@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -44,6 +46,7 @@ func (r *tuner) measure(ctx context.Context, trials []*trial) error {
 		return err
 	}
 	b.recordQuarantined()
+	b.computeSettings(ctx)
 	b.runAll(ctx)
 	switch {
 	case b.journalErr != nil:
@@ -122,7 +125,7 @@ func (b *batch) runAll(ctx context.Context) {
 	var work []executor.Trial
 	p := &b.problem
 	for i, t := range b.pending {
-		if b.quarantined[t] {
+		if b.quarantined[t] || t.Setting != nil {
 			continue
 		}
 		indices = append(indices, i)
@@ -147,6 +150,41 @@ func (b *batch) runAll(ctx context.Context) {
 		}
 		b.journal(done...)
 	})
+}
+
+// computeSettings computes the times of settings.
+func (b *batch) computeSettings(ctx context.Context) {
+	var all errgroup.Group
+	all.SetLimit(max(b.options.Jobs, 1))
+	fates := make([]trialResult, len(b.pending))
+	for i, t := range b.pending {
+		if t.Setting == nil {
+			continue
+		}
+		all.Go(func() error {
+			start := time.Now()
+			us, err := t.Setting.US(ctx, t.record.Bytes, t.proto)
+			f := &fates[i]
+			switch f.record.Seconds = math.Round(time.Since(start).Seconds()*1e6) / 1e6; {
+			case ctx.Err() != nil:
+				f.err = ctx.Err()
+			case err == nil:
+				f.record.Outcome, f.record.TimesUS, f.record.Data = results.OK, []float64{us}, results.NoData
+			default:
+				f.record.Outcome, f.record.Note = results.Failed, note(err.Error())
+			}
+			return nil
+		})
+	}
+	_ = all.Wait() // errors are the trials'
+	var done []int
+	for i, t := range b.pending {
+		if t.Setting != nil && fates[i].err == nil {
+			b.complete(i, fates[i])
+			done = append(done, i)
+		}
+	}
+	b.journal(done...)
 }
 
 // complete fills in a record with the result of its trial.

@@ -206,7 +206,7 @@ func (c *cell) knobs(p *Problem, cand *candidate, proto topologies.Proto) []knob
 	for _, b := range cand.Baseline {
 		if b.Bytes == c.bytes && b.Protocol == proto {
 			tile := b.TileBytes
-			if tile == 0 && cand.Native == nil {
+			if tile == 0 && cand.Program != nil {
 				tile = p.ownTile(proto)
 			}
 			list = append(list, knob{tile, true, true})
@@ -215,7 +215,12 @@ func (c *cell) knobs(p *Problem, cand *candidate, proto topologies.Proto) []knob
 	if cand.Reference || !slices.Contains(cand.allowedProtocols(p), proto) {
 		return list
 	}
-	if cand.Native != nil {
+	if cand.Setting != nil {
+		if _, ok := cand.Setting.At(c.bytes, proto); !ok {
+			return list
+		}
+	}
+	if cand.Program == nil {
 		return append(list, knob{0, false, false})
 	}
 	for _, tile := range p.tiles(proto) {
@@ -230,7 +235,7 @@ func (cand *candidate) record(c *cell, t *trial) results.Trial {
 	if cand.Chooses {
 		proto = results.ProtocolAuto
 	}
-	return results.Trial{
+	r := results.Trial{
 		Bytes: c.bytes, Placement: c.placement,
 		Algorithm: cand.Algorithm, Source: cand.Source, Parameters: cand.Parameters,
 		Channels: cand.Channels, Instances: cand.Instances,
@@ -239,12 +244,17 @@ func (cand *candidate) record(c *cell, t *trial) results.Trial {
 		Threadblocks: cand.threadblocks, Steps: cand.steps,
 		Reference: t.reference,
 	}
+	if cand.Setting != nil {
+		set, _ := cand.Setting.At(c.bytes, t.proto)
+		r.Threadblocks, r.Evidence = set.Threadblocks, set.Evidence
+	}
+	return r
 }
 
 // admit reports whether a trial is to be run. A trial that the problem's runtime would
-// not run is dropped, unless it is a baseline: then it becomes a reference.
+// not run is dropped, unless it is a setting of the runtime's own, or a baseline: then it becomes a reference.
 func (c *cell) admit(t *trial) bool {
-	if t.reference || c.inClass(c.requiredClass, t) {
+	if t.reference || t.Setting != nil || c.inClass(c.requiredClass, t) {
 		return true
 	}
 	t.reference, t.record.Reference = t.baseline, t.baseline

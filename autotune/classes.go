@@ -21,7 +21,10 @@ type class struct {
 // the trials that it would run itself, for the exports. The runtimes judge a program once.
 // One that has no programs for this operation and type has no class.
 func newClasses(elem int64, op, dtype string) []class {
-	classes := []class{{name: "any", doc: "every trial", contains: func(*results.Trial, *ir.Program) bool { return true }}}
+	classes := []class{
+		{name: "any", doc: "every trial", contains: func(*results.Trial, *ir.Program) bool { return true }},
+		{name: "program", doc: "every program, for exports beside the library's settings", contains: func(_ *results.Trial, p *ir.Program) bool { return p != nil }},
+	}
 	known := map[*ir.Program]map[string][]string{} // protocols under which each runtime loads it
 	loads := func(runtime, proto string, p *ir.Program) bool {
 		readers, asked := known[p]

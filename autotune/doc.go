@@ -16,6 +16,8 @@
 // (exhaustive.go is a short one), and its row. All that depends on whether times are exact is
 // a practice, of which practice.go has the two.
 //
+// Settings of the vendor's library compete, too, with times that a model says (Candidate.Setting): no executor runs them.
+//
 // A cell is one size and placement. A trial belongs to one or more classes (classes.go):
 // every trial to "any", and those that a runtime would itself run to that runtime's. Each
 // class has its own incumbent in a cell, the fastest trial so far. Bounded leaves a trial

@@ -46,6 +46,9 @@ func (s *space) prior(ctx context.Context, p *Problem, jobs int) ([][]float64, e
 			case t == nil:
 			case t.Program != nil:
 				programs[t.candidate] = append(programs[t.candidate], point{model.Point{Config: config, Size: size}, t})
+			case t.Setting != nil:
+				t.setBound(t.cell.bytes)
+				times[config][size], some = t.bound, true
 			case t.Prior != nil:
 				times[config][size] = t.Prior(t.cell.bytes, t.proto)
 				some = some || times[config][size] > 0

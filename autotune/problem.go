@@ -2,6 +2,7 @@ package autotune
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -75,6 +76,8 @@ type Candidate struct {
 	Native     *executor.Native
 	Collective collective.Spec
 	Chooses    bool
+	// Setting is of the vendor's library, where Program and Native are nil: a model has its times.
+	Setting *Setting
 	// SlotsNeeded is the number of FIFO slots that each connection must have for the
 	// program to complete, however many calls its steps are split into. Protocols with
 	// fewer are not tried.
@@ -93,6 +96,21 @@ type Candidate struct {
 	// Reference programs are run at their Baseline points only, for comparison: they
 	// can't win, and exclude no other trial.
 	Reference bool
+}
+
+// Setting is what variables make the vendor's library run. No executor runs it: its times are computed, as those of the
+// library's own choice are, and journaled as trials.
+type Setting struct {
+	// At says what there is at a size with a protocol; ok is false where the library runs the same by itself.
+	At func(bytes int64, proto topologies.Proto) (_ Set, ok bool)
+	// US is the time in microseconds, where there is one.
+	US func(ctx context.Context, bytes int64, proto topologies.Proto) (float64, error)
+}
+
+// Set is what is known of a setting at a size before its time is.
+type Set struct {
+	Threadblocks int    // of a GPU; 0: none, or not known
+	Evidence     string // of the time, as results.Evidences
 }
 
 // Point is a size and the knobs a program is run with there.

@@ -8,12 +8,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
@@ -564,5 +566,77 @@ func TestJournalCutMeanwhile(t *testing.T) {
 	_, err := Run(t.Context(), testProblem(), f.candidates(8, true, false), optionsFor(c, e, 1))
 	if err == nil || strings.Count(err.Error(), "something else changed it while the search wrote it") != 1 || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v, want one line that says that the journal was changed", err)
+	}
+}
+
+// setting is a candidate that takes so many microseconds with LL, and asks for no more once it was.
+func setting(name string, us float64, asked *int) Candidate {
+	spec := collective.Spec{Name: "allreduce", Ranks: testRanks, Chunks: 1, InPlace: true}
+	return Candidate{
+		Algorithm: "ring", Source: results.SourceNative, Parameters: map[string]any{"channels": name}, Channels: 4, Instances: 1,
+		Hash: results.NativeHash("ring", map[string]string{"channels": name}, spec), Collective: spec,
+		Bound: func(int64, topologies.Proto, int64) float64 { return us / 2 },
+		Setting: &Setting{
+			At: func(bytes int64, p topologies.Proto) (Set, bool) {
+				return Set{4, results.EvidenceFitted}, p == topologies.LL && bytes > testSizes[0]
+			},
+			US: func(context.Context, int64, topologies.Proto) (float64, error) {
+				*asked++
+				if us < 0 {
+					return 0, errors.New("it has no time")
+				}
+				return us, nil
+			},
+		},
+	}
+}
+
+// A setting's times are computed, and journaled as trials that no executor makes; one that wins does not keep the fastest
+// program from being found. The journal has them for the next run.
+func TestSettingsAreTrials(t *testing.T) {
+	f := field{3}
+	programs := f.candidates(6, true, true)
+	alone := newCampaign(t, "in")
+	tuned(t, alone, programs, optionsFor(alone, fakeOf(f), 2))
+
+	c, e, asked, failed := newCampaign(t, "in"), fakeOf(f), 0, 0
+	candidates := append(slices.Clone(programs), setting("fast", 1, &asked), setting("slow", 1e9, &asked), setting("none", -1, &failed))
+	_, first := tuned(t, c, candidates, optionsFor(c, e, 1))
+	calls := e.total()
+	winners, err := table.Build(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range winners.Rows {
+		won := r.Source == results.SourceNative
+		if won != (r.Bytes > testSizes[0]) || won && (r.TimeUS != 1 || *r.Threadblocks != 4 || r.SettingEvidence != results.EvidenceFitted) {
+			t.Errorf("%d bytes: %s of source %s in %v us, evidence %q", r.Bytes, r.Algorithm, r.Source, r.TimeUS, r.SettingEvidence)
+		}
+	}
+	fastest := func(c *results.Campaign) (times []float64) {
+		t.Helper()
+		built, err := table.Programs(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range built.Rows {
+			times = append(times, r.TimeUS)
+		}
+		return times
+	}
+	if a, b := fastest(alone), fastest(c); !slices.Equal(a, b) {
+		t.Errorf("the fastest programs take %v us, and beside settings %v", a, b)
+	}
+	for _, x := range c.Trials() {
+		if x.IsSetting() && (x.Outcome == results.OK) != (x.Parameters["channels"] != "none") || x.IsSetting() && x.Outcome == results.OK && x.Data != results.NoData {
+			t.Errorf("trial of %v: %s, data %s", x.Parameters, x.Outcome, x.Data)
+		}
+	}
+	if n := len(testSizes) - 1; asked != n || failed == 0 || first.Failed != failed {
+		t.Errorf("asked for %d times, want %d of the fast one alone; %d without one, %d failed", asked, n, failed, first.Failed)
+	}
+	before := failed
+	if _, again := tuned(t, c, candidates, optionsFor(c, e, 2)); asked != len(testSizes)-1 || e.total() != calls || again.Trials != failed-before {
+		t.Errorf("the next run made %d trials, asked for %d times, and ran %d programs more", again.Trials, asked, e.total()-calls)
 	}
 }

@@ -31,5 +31,8 @@ func NativeHash(algorithm string, settings map[string]string, spec collective.Sp
 	return hex.EncodeToString(sum[:])
 }
 
-// IsNative reports whether a trial ran a native algorithm.
+// IsNative reports whether a trial ran a native algorithm, or is a setting.
 func (t *Trial) IsNative() bool { return t.Source == SourceNative }
+
+// IsSetting reports whether a trial is of a setting of the vendor's library, whose time a model says.
+func (t *Trial) IsSetting() bool { return t.Evidence != "" }

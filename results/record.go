@@ -167,6 +167,7 @@ type Trial struct {
 	Repeat       int            `json:"repeat,omitempty"`
 	Attempt      int            `json:"attempt,omitempty"`   // number of earlier attempts without a result
 	Reference    bool           `json:"reference,omitempty"` // run for comparison only; it cannot win
+	Evidence     string         `json:"evidence,omitempty"`  // of a model's time of the library's setting, one of Evidences; empty of what ran
 	Outcome      Outcome        `json:"outcome"`
 	TimesUS      []float64      `json:"times_us,omitempty"` // an ok or wrong trial's, one an iteration
 	Data         Data           `json:"data,omitempty"`     // whether the executor checked the result; empty in older journals
@@ -280,6 +281,8 @@ func (t *Trial) check() error {
 		return fmt.Errorf("placement %.80q: want in or out", t.Placement)
 	case !slices.Contains(topologies.ProtocolNames(), t.Protocol) && !(t.IsNative() && t.Protocol == ProtocolAuto):
 		return fmt.Errorf("protocol %.80q: want LL, LL128 or Simple", t.Protocol)
+	case t.Evidence != "" && (!t.IsNative() || !slices.Contains(Evidences(), t.Evidence)):
+		return fmt.Errorf("evidence %.80q of source %.80q: want one of %v of %s", t.Evidence, t.Source, Evidences(), SourceNative)
 	case t.TileBytes < 1 && !(t.IsNative() && t.TileBytes == 0):
 		return fmt.Errorf("tile_bytes %d: want at least 1", t.TileBytes)
 	case t.LoopChunks < 1:

@@ -107,13 +107,16 @@ func (o *Options) check(p *Problem) (asked []*templates.Family, err error) {
 	if err := o.checkRegistered(p.Collective); err != nil {
 		return nil, err
 	}
+	if err := o.checkLibrary(p.Topology); err != nil {
+		return nil, err
+	}
 	all, asked, err := o.families()
 	if err != nil {
 		return nil, err
 	}
 	asked = templates.ForCollective(asked, p.Collective)
 	natives := o.natives(p.Collective)
-	if len(asked) == 0 && len(o.constructions(p.Collective)) == 0 && len(natives) == 0 && !o.unknown() {
+	if len(asked) == 0 && len(o.constructions(p.Collective)) == 0 && len(natives) == 0 && !o.unknown() && !o.triesSettings(p.Topology) {
 		return nil, noFamily(all, p)
 	}
 	var names []string

@@ -16,6 +16,7 @@ type worth struct {
 	library         *library.Library
 	times           []library.Time          // of the library
 	timeless        map[*program.Draft]bool // refused, and nothing else gives their times
+	settled         settled                 // the library's settings
 }
 
 // order is the order in which drafts are built. If there may not be time for all, those for

@@ -33,6 +33,6 @@
 //	request       options.go routings.go runtimeprotocols.go problem.go capabilities.go
 //	              baselinefile.go release.go library_given.go earlier.go plan.go families.go check.go
 //	candidates    abandon.go budget.go space.go placement.go baselines.go shortlist.go collect.go
-//	              nativeprior.go natives.go enumerate.go forecast.go estimates.go
+//	              nativeprior.go natives.go settings.go enumerate.go forecast.go estimates.go
 //	search        session.go tune.go run.go shares.go clock.go
 package search

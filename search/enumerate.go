@@ -81,12 +81,13 @@ func (p *placement) programs(ctx context.Context) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
+	drafts := slices.Concat(chosen.Drafts, chosen.settled.drafts)
 	if p.expired != nil { // drafts will be built in the order of their estimates
-		if err := p.Summarize(ctx, chosen.Drafts, true); err != nil {
+		if err := p.Summarize(ctx, drafts, true); err != nil {
 			return nil, err
 		}
 	}
-	built, err := p.BuildAll(ctx, chosen.Drafts, p.order(chosen.Drafts), p.of, p.late(building, 1))
+	built, err := p.BuildAll(ctx, drafts, p.order(drafts), p.of, p.late(building, 1))
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +107,7 @@ func (p *placement) programs(ctx context.Context) (*Space, error) {
 		}
 	}
 	space.add(p.collect(chosen, built))
+	space.add(p.settings(chosen.settled, drafts, built))
 	return space, nil
 }
 
@@ -131,6 +133,9 @@ func (p *placement) worthBuilding(ctx context.Context) (w worth, err error) {
 	w.library = library.New(p.Builder, p.options.libraryOptions(p.problem.Topology), p.options.Observer.Say)
 	chosen, err := w.library.Choose(ctx, p.problem.Sizes)
 	w.Drafts, w.times = append(w.Drafts, chosen.Drafts...), chosen.Times
+	if err == nil {
+		w.settled, err = p.settle(ctx, w.library, w.Drafts)
+	}
 	return w, err
 }
 

@@ -34,7 +34,7 @@ func (o *Options) families() (all, asked []*templates.Family, err error) {
 	all = append(templates.Builtin(), own...)
 	named := func(names []string) (some []*templates.Family, err error) {
 		for _, name := range names {
-			if program.IsConstruction(name) {
+			if program.IsConstruction(name) || isLibrary(name) {
 				continue
 			}
 			f, err := templates.Find(all, name, "")

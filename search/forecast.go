@@ -114,7 +114,8 @@ func (p *placement) foresee(ctx context.Context, f *Forecast, all *workload) err
 			left = append(left, d)
 		}
 	}
-	all.built = append(all.built, left...)
+	f.Candidates += len(chosen.settled.all)
+	all.built = append(append(all.built, left...), chosen.settled.drafts...)
 	var trials []trial
 	for _, bytes := range p.problem.Sizes {
 		trials = append(trials, p.likelyTrials(left, bytes)...)

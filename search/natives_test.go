@@ -7,12 +7,13 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/library/nccl"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
+	"pgregory.net/rapid"
 )
 
 // Every combination is there once, the defaults first; beyond the limit, every
@@ -191,5 +192,83 @@ func TestExecutorIsDescribed(t *testing.T) {
 	}
 	if !o.isNative("spiral") {
 		t.Error("what the executor has of its own is not known")
+	}
+}
+
+// Settings are tried where trials are simulated on a machine that there may be, and flags don't ask for programs.
+func TestWhereSettingsAreTried(t *testing.T) {
+	for _, c := range []struct {
+		name, system string
+		options      Options
+		want         bool
+	}{
+		{"by default", "dgx-a100", Options{}, true},
+		{"of a generator", "ring:4", Options{}, false},
+		{"measured", "dgx-a100", Options{Executor: "cpu"}, false},
+		{"of another family", "dgx-a100", Options{Families: []string{"ring"}}, false},
+		{"by name", "dgx-a100", Options{Families: []string{"ring", "nccl"}}, true},
+		{"excluded", "dgx-a100", Options{Exclude: []string{"nccl"}}, false},
+		{"beside an excluded family", "dgx-a100", Options{Exclude: []string{"ring"}}, true},
+		{"instances", "dgx-a100", Options{Instances: 2}, false},
+		{"tile", "dgx-a100", Options{TileBytes: 4096}, false},
+		{"parameter", "dgx-a100", Options{Parameters: map[string]string{"rings": "1"}}, false},
+		{"routing", "dgx-a100", Options{Routings: []string{"ring"}}, false},
+		{"channels", "dgx-a100", Options{Channels: 4}, true},
+		{"protocol", "dgx-a100", Options{Protocols: []topologies.Proto{topologies.LL}}, true},
+		{"another runtime", "dgx-a100", Options{Runtime: "msccl"}, false},
+		{"of RCCL as MSCCL's", "mi300x", Options{Runtime: "mscclpp"}, false},
+		{"of RCCL as its own", "mi300x", Options{Runtime: "rccl"}, true},
+		{"a campaign from before", "dgx-a100", Options{Unregistered: true}, false},
+	} {
+		if got := c.options.triesSettings(topotest.Resolve(t, c.system, 1)); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// --registered, --protocol and --channels narrow them: kernels for windows are there where windows may be asked for, and have
+// neither channels nor a protocol.
+func TestSettingsAreNarrowed(t *testing.T) {
+	none, window := nccl.None, nccl.Window
+	for _, c := range []struct {
+		name             string
+		options          Options
+		windows, general bool
+		channels         []int
+	}{
+		{"best", Options{}, true, true, nil},
+		{"none", Options{Registered: &none}, false, true, nil},
+		{"window", Options{Registered: &window}, true, false, nil},
+		{"protocol", Options{Protocols: []topologies.Proto{topologies.LL}}, false, true, nil},
+		{"channels", Options{Channels: 12}, false, true, []int{12}},
+	} {
+		c.options.Families = []string{"nccl"}
+		p := Problem{Topology: topotest.Resolve(t, "dgx-a100", 1), Call: collective.Call{Collective: "allreduce", Op: "sum", DType: "f32"}, InPlace: true, Sizes: []int64{64 << 20}}
+		space, err := Enumerate(t.Context(), p, c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		windows, general := false, false
+		var channels []int
+		for i := range space.Candidates {
+			x := &space.Candidates[i]
+			if x.Setting == nil {
+				continue
+			}
+			if windows, general = windows || x.Algorithm == "symmetric", general || x.Algorithm == "ring"; x.Source != results.SourceNative || x.Reference {
+				t.Errorf("%s: %s of source %s", c.name, x.Algorithm, x.Source)
+			}
+			if x.Algorithm == "ring" && !slices.Contains(channels, x.Channels) {
+				channels = append(channels, x.Channels)
+			}
+			for _, proto := range x.Protocols {
+				if !slices.Contains(c.options.Protocols, proto) {
+					t.Errorf("%s: %s with %v", c.name, x.Algorithm, proto)
+				}
+			}
+		}
+		if windows != c.windows || general != c.general || c.channels != nil && !slices.Equal(channels, c.channels) {
+			t.Errorf("%s: kernels for windows %v, want %v; algorithms %v, want %v, over %v channels", c.name, windows, c.windows, general, c.general, channels)
+		}
 	}
 }

@@ -19,6 +19,7 @@ const (
 type blueprint struct {
 	name, runtime, arch string
 	noFiles             bool // the library does without its MSCCL files
+	generated           bool
 
 	kinds  []nodePlan
 	order  []int // the kind of each node; if there are more nodes, it begins again

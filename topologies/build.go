@@ -25,7 +25,7 @@ type layout struct {
 // cannot reach another.
 func (b *blueprint) build(gpus []int) (*Topology, error) {
 	l := &layout{b: b, gpus: gpus, Topology: &Topology{
-		Name: b.name, Nodes: b.nodes, Runtime: b.runtime, Arch: b.arch, CPU: b.cpu(), NICPath: b.nicPath(), NoMSCCLFiles: b.noFiles,
+		Name: b.name, Nodes: b.nodes, Runtime: b.runtime, Arch: b.arch, CPU: b.cpu(), NICPath: b.nicPath(), NoMSCCLFiles: b.noFiles, Generated: b.generated,
 		Protocols: b.protocols,
 	}}
 	if gpus != nil {

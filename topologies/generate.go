@@ -135,7 +135,7 @@ func generate(kind, rest string) (*blueprint, error) {
 			return nil, err
 		}
 	}
-	b := &blueprint{name: kind + ":" + shape + w.speedName(), runtime: "nccl", arch: "ampere", nodes: 1, order: []int{0}}
+	b := &blueprint{name: kind + ":" + shape + w.speedName(), runtime: "nccl", arch: "ampere", generated: true, nodes: 1, order: []int{0}}
 	if b.protocols, err = defaultProtocols(); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,9 @@ type Topology struct {
 	// NoMSCCLFiles says that the vendor's library does without the MSCCL files that it ships
 	// and would take before its own algorithms: RCCL, on some systems.
 	NoMSCCLFiles bool
-	Protocols    [3]Protocol // indexed by Proto
+	// Generated says that a generator made it: no vendor's library was made for such a machine.
+	Generated bool
+	Protocols [3]Protocol // indexed by Proto
 
 	forwarded map[[2]int]Path // see Forwarding
 	lazy      derived         // computed on first use
@@ -36,7 +38,7 @@ type Topology struct {
 func (t *Topology) Clone() *Topology {
 	return &Topology{
 		Name: t.Name, Nodes: t.Nodes, Ranks: slices.Clone(t.Ranks), Vertices: slices.Clone(t.Vertices), Edges: slices.Clone(t.Edges),
-		Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, NoMSCCLFiles: t.NoMSCCLFiles, Protocols: t.Protocols,
+		Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, NICPath: t.NICPath, NoMSCCLFiles: t.NoMSCCLFiles, Generated: t.Generated, Protocols: t.Protocols,
 	}
 }
 

@@ -109,10 +109,10 @@ func problemFlags(cmd *cobra.Command) {
 
 // candidateFlags adds the flags that narrow the candidates.
 func candidateFlags(cmd *cobra.Command) {
-	cmd.Flags().StringSlice("family", nil, "search only the families `NAMES`, separated by commas")
+	cmd.Flags().StringSlice("family", nil, "search only the families `NAMES`, separated by commas; nccl, rccl: settings of the system's library")
 	cmd.Flags().StringSlice("exclude", nil, "leave out the families `NAMES`, separated by commas")
 	for _, name := range []string{"family", "exclude"} {
-		_ = cmd.RegisterFlagCompletionFunc(name, completeList(familyNames))
+		_ = cmd.RegisterFlagCompletionFunc(name, completeList(func() []string { return append(familyNames(), "nccl", "rccl") }))
 	}
 	cmd.Flags().StringArray("routing", nil, "search only this `ROUTING`: a family and its parameters, as 'ring channels=4 rings=4'; may be repeated")
 	cmd.Flags().StringArray("template", nil, "also the families of this `FILE.star`, or of all files in a folder")

@@ -138,18 +138,35 @@ func (c *chooser) filesText() string {
 
 func (c *chooser) report(r *Report) {
 	r.Summary = &Summary{Evidence: evidenceText(c.table)}
+	c.noteSettings(r)
 	for i, at := range c.places {
 		m := c.chosen[i]
 		if m == nil {
 			r.leave(at, c.gaps[i], c.why[i])
 			continue
 		}
-		winner := c.all[at][slices.IndexFunc(c.all[at], table.Measured.Competes)]
+		winner := c.all[at][slices.IndexFunc(c.all[at], c.rows[at].Is)]
 		r.addLoss(at, winner.Title(), winner.TimeUS, m.Title(), m.TimeUS, c.why[i])
 		row := c.rows[at].Instead(m)
 		r.Summary.serve(&row)
 		if library, us := row.Library(); us > 0 && slower(m.TimeUS, us) {
 			r.note(fmt.Sprintf("at %s [%s] takes %.1f %% longer than the library [%s], and is kept as asked", units.Bytes(at.Bytes).String(), m.Title(), (m.TimeUS/us-1)*100, library))
+		}
+	}
+}
+
+// noteSettings says where a setting of the library's wins, and how it is set.
+func (c *chooser) noteSettings(r *Report) {
+	at := map[string][]string{} // sizes, by setting
+	for _, place := range c.places {
+		if row := c.rows[place]; row != nil && row.SettingEvidence != "" {
+			line := row.SettingLine()
+			at[line] = append(at[line], units.Bytes(place.Bytes).String())
+		}
+	}
+	for _, line := range c.table.SettingLines() {
+		if sizes := at[line]; len(sizes) > 0 {
+			r.note(fmt.Sprintf("at %s a setting of the library's wins over all programs, and no file: %s", strings.Join(sizes, " "), line))
 		}
 	}
 }

@@ -187,7 +187,7 @@ const symmetricKernels = "NCCL's symmetric kernels were measured: they need buff
 
 // isSymmetric reports whether a trial timed a symmetric kernel of NCCL's.
 func isSymmetric(t results.Trial) bool {
-	return t.IsNative() && t.Algorithm == "symmetric" && t.Outcome == results.OK
+	return t.IsNative() && !t.IsSetting() && t.Algorithm == "symmetric" && t.Outcome == results.OK
 }
 
 func (r *Report) warn(place string) {

@@ -21,7 +21,7 @@ type irReader struct{}
 
 func (irReader) Runs(t *results.Trial, _ int64) string {
 	if t.IsNative() {
-		return noProgram
+		return lacksProgram(t)
 	}
 	return ""
 }

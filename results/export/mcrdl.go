@@ -42,7 +42,7 @@ func exportMCRDL(c *results.Campaign, o Options, report *Report) error {
 	if err != nil {
 		return err
 	}
-	built, err := table.Build(c)
+	built, err := table.Programs(c)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func exportMCRDL(c *results.Campaign, o Options, report *Report) error {
 		}
 		row.bytes = at.Bytes
 		if winner != nil && row.time > winner.TimeUS {
-			first := all[at][slices.IndexFunc(all[at], table.Measured.Competes)]
+			first := all[at][slices.IndexFunc(all[at], winner.Is)]
 			report.addLoss(at, first.Title(), winner.TimeUS, row.library, row.time, why)
 		}
 		if len(others) > 0 {
@@ -129,7 +129,7 @@ func (e *xmlExport) backend(all []table.Measured, others []mcrdlRow, executor st
 	for i := range all { // best first
 		m := &all[i]
 		switch {
-		case m.Reference:
+		case m.Reference, m.IsSetting():
 		case m.IsNative():
 			take(executor, m.TimeUS, m.Evidence)
 		case row.library == "" || m.TimeUS < row.time:

@@ -127,8 +127,19 @@ func operation(s collective.Spec, op string) string {
 	return "sum"
 }
 
-// noProgram is why a native algorithm is not exported.
-const noProgram = "it is an algorithm of the library's own, and has no program"
+// Why a native algorithm or a setting is not exported.
+const (
+	noProgram     = "it is an algorithm of the library's own, and has no program"
+	noneOfSetting = "the winner is a setting of the library's own, and has no program"
+)
+
+// lacksProgram is that of a trial without a program.
+func lacksProgram(t *results.Trial) string {
+	if t.IsSetting() {
+		return noneOfSetting
+	}
+	return noProgram
+}
 
 // xmlReader is a runtime that reads MSCCL XML. It runs a program only where the
 // program's chunks divide the call's elements, and always with its own tile.
@@ -145,7 +156,7 @@ func xmlReaders() (all []xmlReader) {
 
 func (r xmlReader) Runs(t *results.Trial, elem int64) string {
 	if t.IsNative() {
-		return noProgram
+		return lacksProgram(t)
 	}
 	if t.Bytes%t.Granularity != 0 {
 		return fmt.Sprintf("its %d chunks do not divide %d elements", t.LoopChunks, t.Bytes/elem)
@@ -231,7 +242,7 @@ var planTypes = []string{"bf16", "f16", "f32", "i32", "u32", "u8"}
 func (r planReader) Runs(t *results.Trial, _ int64) string {
 	switch {
 	case t.IsNative():
-		return noProgram
+		return lacksProgram(t)
 	case !slices.Contains(mscclpp.Protocols(), t.Protocol):
 		return fmt.Sprintf("protocol %s: plans have %s", t.Protocol, strings.Join(mscclpp.Protocols(), " and "))
 	case t.Bytes%(int64(t.LoopChunks)*mscclpp.Alignment) != 0:

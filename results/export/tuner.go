@@ -91,6 +91,8 @@ func (tunerReader) granularity(*results.Trial) int64 { return 1 }
 // tunerLacks returns the reason for which no row can name a configuration; "" if one can.
 func tunerLacks(m *table.Measured) string {
 	switch {
+	case m.IsSetting():
+		return "it is a model's time of the library's setting, and none that was measured"
 	case !m.IsNative():
 		return "no row of NCCL's tuner can name a program"
 	case m.Algorithm == "auto" && len(m.Parameters) == 0:

@@ -19,18 +19,18 @@ type Model struct {
 // nothing measured supports.
 func (m *Model) Program(c Call) (i Interval, lacks string) {
 	c.Clock = Instructions
-	return m.of(c)
+	return m.Of(c)
 }
 
 // Library returns the same of a call that the vendor's library makes, by the name of its time.
 func (m *Model) Library(name, collective string, bytes int64) (i Interval, lacks string) {
-	return m.of(LibraryCall(name, collective, bytes))
+	return m.Of(LibraryCall(name, collective, bytes))
 }
 
-// of is Look for what no measurement judges. From 1 MiB over PCIe rings tell nothing of programs
+// Of is Look for what no measurement judges. From 1 MiB over PCIe rings tell nothing of programs
 // that go up and down: with L40S left out, its forced trees of 16 MiB and more take 1.2 times what
 // is simulated, and 5 of 8 lie inside. Only trees of the same generation do.
-func (m *Model) of(c Call) (Interval, string) {
+func (m *Model) Of(c Call) (Interval, string) {
 	e, i, lacks := m.Look(c)
 	if lacks == "" && c.UpAndDown && e.Link == "PCIe" && e.large() && (e.Work != upAndDown || e.Arch != m.System.Arch) {
 		return Interval{}, m.System.Zones(c)[0].String()

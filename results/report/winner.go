@@ -129,6 +129,11 @@ func newWinner(c *results.Campaign, r *table.Range, number int, trials map[confi
 	w := winner{Number: number, Title: clip(r.Algorithm, nameRoom), Parameters: parametersText(r.Parameters)}
 	if r.Source == results.SourceNative {
 		w.Missing = "An algorithm of the executor's own, of which only the name and settings are known."
+		if set := r.Setting(); set != "" {
+			w.Missing = "A setting of the library's own, whose time a model says."
+			w.Details = []detail{{"set by", clip(set, noteRoom), false}}
+			return w
+		}
 		if r.Channels > 0 {
 			w.Details = append(w.Details, detail{"channels", strconv.Itoa(r.Channels), false})
 		}
@@ -189,7 +194,7 @@ func exportCommands(t *table.Table, winners []winner) (commands []string) {
 	}
 	native, programs := false, false
 	for i := range t.Ranges {
-		native = native || t.Ranges[i].Source == results.SourceNative
+		native = native || t.Ranges[i].Source == results.SourceNative && t.Ranges[i].Setting() == ""
 		programs = programs || t.Ranges[i].Source != results.SourceNative
 	}
 	if native {

@@ -52,6 +52,9 @@ func (r *Row) addBands(m *intervals.Model) {
 	}
 	program, lacks := m.Program(intervals.Call{Protocol: r.Protocol, Collective: r.Collective, Bytes: r.Bytes,
 		UpAndDown: m.UpAndDown != nil && m.UpAndDown(r.program)})
+	if r.isSetting() {
+		program, lacks = r.settingInterval(m)
+	}
 	if lacks == "" {
 		band := program.Scale(r.TimeUS)
 		r.TimeBandUS = &band

@@ -58,7 +58,7 @@ func standingOf(b *results.Baseline, ms []Measured) *standing {
 	for i := range ms {
 		if m := &ms[i]; b.TimeUS == 0 && m.is(b) {
 			s.us, s.behind = m.TimeUS+b.ExtraUS, m.Evidence
-			if m.Threadblocks > 0 {
+			if m.Threadblocks > 0 && b.Threadblocks == 0 {
 				s.threadblocks = &m.Threadblocks
 			}
 		}
@@ -115,7 +115,7 @@ func (r *Row) stand(called, best *standing) {
 	r.called, r.best = called, best
 	r.Baseline, r.BaselineTimeUS, r.Speedup, r.BaselineChecked, r.LeaveToLibrary = nil, nil, nil, nil, false
 	r.BaselineRelease, r.BaselineRegistered, r.BaselineEvidence, r.BaselineThreadblocks, r.BaselineCopiesUS, r.AsCalled = nil, nil, nil, nil, nil, nil
-	r.BaselineBestChannelsUS = nil
+	r.BaselineBestChannelsUS, r.Variables = nil, r.variables()
 	text := func(s string) *string {
 		if s == "" {
 			return nil
@@ -135,7 +135,8 @@ func (r *Row) stand(called, best *standing) {
 		r.BaselineCopiesUS = &b.CopiesUS
 	}
 	algorithm, rest, _ := strings.Cut(b.Name, " ") // ring of ring ×24 LL
-	if r.Algorithm == algorithm && strings.HasSuffix(" "+rest, " "+r.Protocol) && r.Source != results.SourceNative {
+	same := r.Algorithm == algorithm && r.Source != results.SourceNative || r.isSetting() && slices.Contains(libraryFamilies[r.Algorithm], algorithm)
+	if same && strings.HasSuffix(" "+rest, " "+r.Protocol) {
 		r.BaselineBestChannelsUS = &r.TimeUS
 	}
 	if c := called; c != nil && c != b {

@@ -234,9 +234,9 @@ func (t *Table) footer() []string {
 	}
 	line += fmt.Sprintf("; trials: %d, of which %d failed", t.Campaign.Trials, t.Campaign.Failed)
 	if !t.Campaign.Finished {
-		return []string{"the search is not finished", line}
+		return append(t.SettingLines(), "the search is not finished", line)
 	}
-	return []string{line}
+	return append(t.SettingLines(), line)
 }
 
 // placements reports whether the table has rows of more than one placement.

@@ -174,6 +174,9 @@ func (m *Measured) Title() string {
 	if p := briefParameters(m.Parameters); p != "" {
 		name += " " + p
 	}
+	if m.IsSetting() {
+		name = "the library's " + name
+	}
 	if m.IsNative() {
 		return name + " " + m.Protocol
 	}

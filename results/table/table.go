@@ -64,6 +64,10 @@ type Row struct {
 	// BaselineBestChannelsUS is the time of the baseline's algorithm and protocol with the best
 	// channels; null where another wins, as then a search need not try all.
 	BaselineBestChannelsUS *float64 `json:"baseline_best_channels_us"`
+	// Of a winner that is a setting of the library's own: what supports its time, which is a model's, and the environment
+	// variables that set it. Absent of others.
+	SettingEvidence string   `json:"evidence,omitempty"`
+	Variables       []string `json:"variables,omitempty"`
 	// AsCalled is the library with the buffers as called; absent where that is the baseline.
 	AsCalled *AsCalled `json:"as_called,omitempty"`
 	// LeaveToLibrary reports whether the library is faster than every program that was
@@ -125,8 +129,10 @@ type Range struct {
 	Granularity int64          `json:"granularity_bytes"`
 	Checked     *bool          `json:"checked"` // as a row's, of all its sizes
 	// LeaveToLibrary is a row's, of all its sizes.
-	LeaveToLibrary bool `json:"leave_to_library"`
+	LeaveToLibrary bool     `json:"leave_to_library"`
+	Variables      []string `json:"variables,omitempty"` // a row's
 
+	setting  string // how the library's setting is set; empty of others
 	program  string
 	evidence Evidence
 }
@@ -155,7 +161,12 @@ type Spent struct {
 
 // Build makes the winning table of a campaign's trials so far. Sizes without a time have
 // no row. The error is about a collective that this build does not know.
-func Build(c *results.Campaign) (*Table, error) {
+func Build(c *results.Campaign) (*Table, error) { return build(c, true) }
+
+// Programs is Build without the library's settings: of what files may hold.
+func Programs(c *results.Campaign) (*Table, error) { return build(c, false) }
+
+func build(c *results.Campaign, settings bool) (*Table, error) {
 	plan := c.Plan()
 	col, err := collective.OfName(plan.Spec(plan.Topology.Ranks, 1, false))
 	if err != nil {
@@ -177,17 +188,18 @@ func Build(c *results.Campaign) (*Table, error) {
 		t.Campaign.Drift = driftOf(best, points)
 	}
 	for _, at := range Cells(plan) {
-		if i := slices.IndexFunc(best[at], Measured.Competes); i >= 0 {
-			row := newRow(plan, at, &best[at][i])
+		ms := withoutIdle(best[at], points[at], named, settings)
+		if i := slices.IndexFunc(ms, Measured.Competes); i >= 0 {
+			row := newRow(plan, at, &ms[i])
 			if t.Campaign.SharedGPUs == nil {
 				busBW := row.AlgBW * col.BusFactor()
 				row.BusBW = &busBW
 			}
 			row.Executor, row.place = executor.Name, t.place
 			row.named = named
-			row.compare(points[at], best[at])
+			row.compare(points[at], ms)
 			if !executor.Deterministic {
-				row.Repeats = repeatsOf(best[at], i, points[at].Baseline)
+				row.Repeats = repeatsOf(ms, i, points[at].Baseline)
 			}
 			row.Libraries = points[at].Libraries
 			row.addBands(t.model)
@@ -264,7 +276,7 @@ func newRow(plan results.Plan, at Cell, w *Measured) Row {
 	if w.IsNative() {
 		row.IR = ""
 	}
-	row.Threadblocks = threadblocksOf(w.Trial)
+	row.Threadblocks, row.SettingEvidence = threadblocksOf(w.Trial), w.Trial.Evidence
 	if row.Parameters == nil {
 		row.Parameters = map[string]any{}
 	}
@@ -298,6 +310,7 @@ func (t *Table) WithoutCopies() {
 func (r Row) Instead(m *Measured) Row {
 	r.Algorithm, r.Source, r.Parameters, r.Channels, r.Instances = m.Algorithm, m.Source, m.Parameters, m.Channels, m.Instances
 	r.Protocol, r.TileBytes, r.IR, r.Granularity, r.Threadblocks = m.Protocol, m.TileBytes, m.Program, m.Granularity, threadblocksOf(m.Trial)
+	r.SettingEvidence = m.Trial.Evidence
 	r.AlgBW *= r.TimeUS / m.TimeUS
 	r.TimeUS, r.TimeCIUS, r.evidence, r.Checked, r.program = m.TimeUS, m.CIUS, m.Evidence, m.IsChecked(), m.Program
 	if r.BoundUS != nil {
@@ -306,6 +319,11 @@ func (r Row) Instead(m *Measured) Row {
 	r.stand(r.called, r.best)
 	r.addBands(r.model)
 	return r
+}
+
+// Is reports whether a configuration is the row's winner.
+func (r *Row) Is(m Measured) bool {
+	return m.Program == r.program && m.Protocol == r.Protocol && m.TileBytes == r.TileBytes
 }
 
 // SameTime is the relative difference up to which a program and the library count as
@@ -369,7 +387,7 @@ func ranges(rows []Row, all []Cell) []Range {
 	var last Cell
 	for _, r := range rows {
 		at := Cell{r.Placement, r.Bytes}
-		if n := len(out); n > 0 && after[last] == at && out[n-1].program == r.program && out[n-1].Protocol == r.Protocol && out[n-1].TileBytes == r.TileBytes && out[n-1].LeaveToLibrary == r.LeaveToLibrary {
+		if n := len(out); n > 0 && after[last] == at && out[n-1].program == r.program && out[n-1].Protocol == r.Protocol && out[n-1].TileBytes == r.TileBytes && out[n-1].LeaveToLibrary == r.LeaveToLibrary && slices.Equal(out[n-1].Variables, r.Variables) {
 			out[n-1].MaxBytes = ends[at]
 			out[n-1].evidence = out[n-1].evidence.Plus(r.evidence)
 			out[n-1].Checked = out[n-1].evidence.IsChecked()
@@ -377,8 +395,11 @@ func ranges(rows []Row, all []Cell) []Range {
 			out = append(out, Range{
 				MinBytes: r.Bytes, MaxBytes: ends[at], Placement: r.Placement,
 				Algorithm: r.Algorithm, Source: r.Source, Parameters: r.Parameters, Channels: r.Channels, Instances: r.Instances,
-				Protocol: r.Protocol, TileBytes: r.TileBytes, IR: r.IR, Granularity: r.Granularity, Checked: r.Checked, LeaveToLibrary: r.LeaveToLibrary, program: r.program, evidence: r.evidence,
+				Protocol: r.Protocol, TileBytes: r.TileBytes, IR: r.IR, Granularity: r.Granularity, Checked: r.Checked, LeaveToLibrary: r.LeaveToLibrary, Variables: r.Variables, program: r.program, evidence: r.evidence,
 			})
+			if r.isSetting() {
+				out[len(out)-1].setting = r.SettingLine()
+			}
 		}
 		last = at
 	}

@@ -76,7 +76,8 @@ func (r *Row) Verdict() string {
 	is := func(v *string, word string) bool { return v != nil && *v == word }
 	called, best := r.called, r.best
 	mark := func(word string, s *standing) string {
-		if s != nil && s.KnownEvidence() == results.EvidencePredicted && (word == Surely || word == SurelyNot) {
+		predicted := r.SettingEvidence == results.EvidencePredicted || s != nil && s.KnownEvidence() == results.EvidencePredicted
+		if predicted && (word == Surely || word == SurelyNot) {
 			return word + " (predicted)"
 		}
 		return word
@@ -95,7 +96,7 @@ func (r *Row) Verdict() string {
 		case state == "":
 			state = "as called"
 		}
-		if called.KnownEvidence() == results.EvidencePredicted {
+		if called.KnownEvidence() == results.EvidencePredicted || r.SettingEvidence == results.EvidencePredicted {
 			state += ", predicted"
 		}
 		return Surely + " (" + state + ")"

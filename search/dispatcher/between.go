@@ -78,7 +78,7 @@ func (d *Dispatcher) Search(ctx context.Context, b *Brief, dir string, how searc
 		}
 		return nil, fmt.Errorf("%s: %w", of, err)
 	}
-	t, err := table.Build(c)
+	t, err := table.Programs(c)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

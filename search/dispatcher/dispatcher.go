@@ -74,7 +74,7 @@ func New(campaigns []*results.Campaign) (*Dispatcher, error) {
 	}
 	d := &Dispatcher{campaigns: campaigns, simulated: true, rows: map[int][]Row{}, estimates: map[int]times{}}
 	for _, c := range campaigns {
-		t, err := table.Build(c)
+		t, err := table.Programs(c)
 		if err != nil {
 			return nil, err
 		}

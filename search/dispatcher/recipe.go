@@ -40,7 +40,7 @@ func measuredTimes(c *results.Campaign) times {
 	all := times{}
 	for at, ms := range table.Measurements(c.Trials()) {
 		for i := range ms {
-			if m := &ms[i]; m.Competes() {
+			if m := &ms[i]; m.Competes() && !m.IsSetting() {
 				all.add(at, recipeOf(m.Trial), m.TimeUS)
 			}
 		}

@@ -100,7 +100,7 @@ func (d *Dispatcher) judgeAll(ctx context.Context, campaigns []*results.Campaign
 
 // judge returns the points of a campaign. The map's own rows of its number of nodes do not count.
 func (d *Dispatcher) judge(ctx context.Context, c *results.Campaign, o Observer) (points []Judged, err error) {
-	t, err := table.Build(c)
+	t, err := table.Programs(c)
 	if err != nil {
 		return nil, err
 	}

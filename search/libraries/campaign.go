@@ -16,7 +16,7 @@ import (
 // algorithm as the kernel. Times of the simulator are marked as such, and have the interval
 // that measurements give them, where there is one.
 func ReadCampaign(s measured.Source, c *results.Campaign) ([]measured.Row, error) {
-	built, err := table.Build(c)
+	built, err := table.Programs(c)
 	if err != nil {
 		return nil, err
 	}
