@@ -72,8 +72,8 @@ func (o *accuracyOptions) run(ctx context.Context) error {
 	}
 	if o.rows {
 		for _, v := range verdicts {
-			fmt.Printf("%s,%s,%d,%d,%s,%s,%d,%.6g,%.6g,%.3f,%s,%.3f,%.3f,%t\n", v.Set, v.Collective, v.Nodes, v.GPUs, v.Algo, v.Proto, v.Bytes,
-				v.TimeUS, v.SimulatedUS, v.TimeUS/v.SimulatedUS, strings.ReplaceAll(v.Name, ",", ";"), v.Interval.Low, v.Interval.High, v.Inside)
+			fmt.Printf("%s,%s,%d,%d,%s,%s,%d,%.6g,%.6g,%.3f,%s,%.3f,%.3f,%t,%t,%s,%s\n", v.Set, v.Collective, v.Nodes, v.GPUs, v.Algo, v.Proto, v.Bytes,
+				v.TimeUS, v.SimulatedUS, v.TimeUS/v.SimulatedUS, strings.ReplaceAll(v.Name, ",", ";"), v.Interval.Low, v.Interval.High, v.Inside, v.InPlace, v.DType, v.Version)
 		}
 	}
 	if o.rows {
@@ -82,6 +82,7 @@ func (o *accuracyOptions) run(ctx context.Context) error {
 		}
 	}
 	fmt.Print(accuracy.Sheet(verdicts, unused))
+	fmt.Print(accuracy.LimitTables(m, compared))
 	if o.update && study != nil {
 		if table, err = updateAccuracy(m, study, compared); err != nil {
 			return err

@@ -66,9 +66,9 @@ func (e *Entry) unsupported() string {
 func (e *Entry) tooWide(i Interval) bool { return i.High > e.mostWide()*i.Low }
 
 // MostWider is how many times as wide the interval may be and still say something. Below 1 it
-// says too little as it is.
+// says too little as it is. It leaves room for the digits that Write rounds to.
 func (e *Entry) MostWider() float64 {
-	return math.Log(e.mostWide()) / math.Log(e.High/e.Low) * (1 - 1e-9)
+	return math.Log(e.mostWide()/1.0011) / math.Log(e.High/e.Low)
 }
 
 // Table has the zones that rows were measured of, in order.

@@ -9,8 +9,8 @@ import (
 )
 
 // busy is how many neighbours of a chain a call still keeps busy when the next one starts:
-// fitted to broadcasts and reductions over 3 to 8 A100.
-const busy = 3
+// fitted to broadcasts over 3 to 8 A100 (SXM4).
+const busy = 2
 
 // backToBack returns the time from one call of a chain to the next, in microseconds, where
 // each follows the other without a wait; alone is that of a single call. A rank begins its

@@ -29,5 +29,6 @@
 //	manifest.go rows.go            data sets, and their rows
 //	compare.go byhand.go           what ran at each row, simulated
 //	backtoback.go                  calls that follow without a wait
-//	estimate.go judge.go page.go   intervals of rows, and against them, and the page
+//	estimate.go judge.go           intervals of rows, and against them
+//	limits.go page.go             what limits errors, and the page
 package accuracy

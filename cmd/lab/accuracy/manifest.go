@@ -57,6 +57,7 @@ type Rule struct {
 	Algo       string   `toml:"algo"` // pattern of path.Match
 	Proto      string   `toml:"proto"`
 	Collective []string `toml:"collective"`
+	Nodes      []int    `toml:"nodes"`
 	GPUs       []int    `toml:"gpus"`
 	From       string   `toml:"from"`  // size
 	Below      string   `toml:"below"` // size
@@ -175,6 +176,7 @@ func (s *Set) whyNot(r *Row) string {
 		}
 		if algo && (w.Proto == "" || strings.EqualFold(w.Proto, r.Proto)) &&
 			(len(w.Collective) == 0 || slices.Contains(w.Collective, r.Collective)) &&
+			(len(w.Nodes) == 0 || slices.Contains(w.Nodes, r.Nodes)) &&
 			(len(w.GPUs) == 0 || slices.Contains(w.GPUs, r.GPUs)) &&
 			r.Bytes >= int64(w.from) && (w.Below == "" || r.Bytes < int64(w.below)) {
 			return w.Why

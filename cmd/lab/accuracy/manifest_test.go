@@ -43,6 +43,9 @@ gpus = [5]
 from = "1K"
 below = "2K"
 why = "window"
+[[set.without]]
+nodes = [8, 64]
+why = "slow"
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +62,8 @@ why = "window"
 		{Row{Collective: "alltoall", GPUs: 5, Bytes: 2048}, ""},
 		{Row{Collective: "alltoall", GPUs: 4, Bytes: 1024}, ""},
 		{Row{Collective: "allgather", GPUs: 5, Bytes: 1024}, ""},
+		{Row{Nodes: 64, Bytes: 8}, "slow"},
+		{Row{Nodes: 4, Bytes: 8}, ""},
 	} {
 		if got := s.whyNot(&tc.row); got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.row, got, tc.want)

@@ -57,6 +57,8 @@ func Page(m *Manifest, s *Study) string {
 		topology := s.Topology[strings.LastIndexAny(s.Topology, `/\`)+1:]
 		fmt.Fprintf(&b, "| %s: %s | `%s` | %d | %.0f %% | %.0f %% |\n", s.Source, s.Machine, strings.TrimSuffix(topology, ".toml"), c.Rows, 100*c.MedianError(), 100*c.Share())
 	}
+	b.WriteString("\n" + limitsText)
+	b.WriteString(LimitTables(m, s.rows))
 	b.WriteString("\n| not used | because |\n|---|---|\n")
 	for _, s := range m.Sets {
 		for _, r := range s.Without {
@@ -65,6 +67,8 @@ func Page(m *Manifest, s *Study) string {
 	}
 	return b.String()
 }
+
+const limitsText = "What errors are asked to be small from, and what limits them. Errors are |simulated ÷ measured − 1|. *Rows repeat within* and *machines alike within* are the 95th percentiles of the errors that are left when each call has the time in the middle: of its rows on one machine (in and out of place, types of the same bytes, repetitions), and of the machines that are simulated alike. No model that knows what was called, and on what, has smaller ones.\n"
 
 // text describes the rows that a rule selects.
 func (r *Rule) text() string {
@@ -77,6 +81,9 @@ func (r *Rule) text() string {
 	add("`%s`", r.Algo)
 	add("%s", r.Proto)
 	add("%s", strings.Join(r.Collective, ", "))
+	if len(r.Nodes) > 0 {
+		add("%s nodes", strings.Trim(fmt.Sprint(r.Nodes), "[]"))
+	}
 	if len(r.GPUs) > 0 {
 		add("%s GPUs", strings.Trim(fmt.Sprint(r.GPUs), "[]"))
 	}

@@ -231,7 +231,9 @@ func TestExtra(t *testing.T) {
 	}{
 		{"dgx-a100", "allreduce", true, 1 << 20, Forced{}, 0},
 		{"dgx-a100", "allreduce", true, 1 << 20, old, 23 * 1.15}, // LL over 24 channels
-		{"dgx-a100", "allreduce", true, 1 << 30, old, 0},         // Simple
+		// Simple: the links, which 24 channels of 20 ÷ 1.2 GB/s fill 5/3 times over, are not full before
+		// three fifths of them have started; and 13 of 14 steps are 2 us shorter.
+		{"dgx-a100", "allreduce", true, 1 << 30, old, 23*1.15*3/5/2 - 13*2},
 		// A copy of 1 GiB ÷ (8 · 24) in 683 passes of 8 KiB and three tiles of 2 MiB.
 		{"dgx-a100", "allgather", false, 1 << 30, Forced{}, -(683*0.35 + 3*0.5)},
 		{"dgx-a100", "allgather", true, 1 << 30, Forced{}, 0},
@@ -240,10 +242,15 @@ func TestExtra(t *testing.T) {
 		// of a channel's part that is received after the other, at 20 GB/s.
 		{"dgx-a100", "alltoall", false, 8 << 20, Forced{}, 6*0.5 + 2*0.5 - 4 - 3.5 + (128<<10)/20e3},
 		{"dgx-a100", "alltoall", false, 64 << 20, Forced{}, 6*0.5 + 2*0.5},
-		// 86 calls of 512 KiB, each a slice less; 7 ranks wait for half a call more.
-		{"dgx-a100", "broadcast", true, 1 << 30, Forced{BackToBack: true}, -86 * 4},
-		{"dgx-a100", "broadcast", true, 1 << 30, Forced{}, -86*4 + 7*1.2*(256<<10)/20e3},
-		{"dgx-a100", "broadcast", true, 24 << 17, Forced{}, -4 + 7*1.2*(64<<10)/20e3}, // a call of 128 KiB
+		// 86 calls of 512 KiB, each a slice less, and the other hidden behind other channels; 7 ranks
+		// wait for half a call more.
+		{"dgx-a100", "broadcast", true, 1 << 30, Forced{BackToBack: true}, -86 * 8},
+		{"dgx-a100", "broadcast", true, 1 << 30, Forced{}, -86*8 + 7*1.2*(256<<10)/20e3},
+		{"dgx-a100", "broadcast", true, 24 << 17, Forced{}, -8 + 7*1.2*(64<<10)/20e3}, // a call of 128 KiB
+		// The last channel starts 23 · 1.15 us late, and then has its own part to do.
+		{"dgx-a100", "broadcast", true, 24 << 17, old, -8 + 7*1.2*(64<<10)/20e3 + 23*1.15 + 1.2*(128<<10)/20e3 - (24<<17)/240e3},
+		// Two channels a link are too few to hide a slice: 12 of them, 86 MiB each.
+		{"dgx-1", "broadcast", true, 12 * 86 << 20, Forced{BackToBack: true}, -172 * 1.8},
 	} {
 		top := resolve(t, c.topology, 1)
 		of, err := collective.New(collective.Spec{Name: c.collective, Ranks: 8, Chunks: 1, InPlace: c.inPlace})

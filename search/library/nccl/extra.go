@@ -9,12 +9,6 @@ import (
 
 // What a call of the library takes beyond the same instructions, run as a program.
 const (
-	// channelExtra is what each channel but one adds to a call of LL or LL128 with NCCL
-	// before 2.22, in microseconds: fitted to all-reduces over 4 and 8 A100, 64 KiB to
-	// 1 MiB, where calls of 2.8 to 2.18 (ABCI, NDv4, SXM4) grow by 1.0 to 1.3 us a channel.
-	// Those of 2.27 do not: since 2.22 channels share the description of their work, in the
-	// kernel's arguments.
-	channelExtra = 1.15
 	// peerExtra is what each peer of the node but one adds to sends and receives, and
 	// doubleExtra what each doubling of a peer's channels does, in microseconds: fitted to
 	// all-to-alls over 2, 4 and 8 A100, H200 and B200 up to 4 MiB (NCCL 2.23 to 2.29).
@@ -28,6 +22,17 @@ const (
 	partsLeast = 12
 	partLeast  = 5.4
 )
+
+// channelExtra is what each channel but one adds to a call with NCCL before 2.22, in
+// microseconds: fitted to all-reduces with LL and LL128 over 4 and 8 A100, 64 KiB to 1 MiB, where
+// calls of 2.8 to 2.18 (ABCI, NDv4, SXM4) grow by 1.0 to 1.3 us a channel. Those of 2.27 do not:
+// since 2.22 channels share the description of their work, in the kernel's arguments.
+const channelExtra = 1.15
+
+// earlierStep is how much sooner than today each step of a ring with Simple but the first came with
+// NCCL before 2.22, in microseconds: fitted to all-reduces and all-gathers over 3 to 8 A100 (SXM4) from
+// 1.5 MiB, and judged on NDv4's, which come from 4.7 to 3.2 %. V100's constants are of that time.
+var earlierStep = map[generation]float64{ampere: 2}
 
 // sliceHop is what a hop of one slice of Simple takes beyond its bytes over NVLink, in
 // microseconds, where a program's takes 14.5, 8.5 and 12: fitted to all-to-alls of 64 KiB to
@@ -49,8 +54,11 @@ func (s *System) extra(a *algorithm, c Call, p topologies.Proto, channels int, f
 		return s.fork.Extra(p)
 	}
 	us := 0.
-	if f.Before222 && p != topologies.Simple {
-		us += channelExtra * float64(channels-1)
+	if f.Before222 {
+		us += s.lateStarts(c, p, channels)
+		if a.Algo == Ring && !a.chain && p == topologies.Simple && s.nodes == 1 {
+			us -= earlierStep[s.arch.generation] * float64(s.tuning.steps(c.Collective)-1)
+		}
 	}
 	if parts := copiedParts[c.Collective]; parts != nil && !c.InPlace {
 		us -= copyUS(s.t.Protocols[p], float64(c.Bytes)/float64(parts(s.n)*channels))
@@ -62,6 +70,33 @@ func (s *System) extra(a *algorithm, c Call, p topologies.Proto, channels int, f
 		us -= s.treeSaves(p)
 	}
 	return us
+}
+
+// lateStarts is what a call of rings, chains or trees takes more with NCCL before 2.22, whose channels
+// start one after another. With Simple the first of them already move bytes: where all together
+// would fill a GPU's links, what shows is that the links are not full before enough of them have
+// started, or the last one's own work where that takes longer.
+func (s *System) lateStarts(c Call, p topologies.Proto, channels int) float64 {
+	late := channelExtra * float64(channels-1)
+	if p != topologies.Simple {
+		return late
+	}
+	if s.nodes > 1 { // NICs are full with a few
+		return 0
+	}
+	simple := &s.t.Protocols[p]
+	rate := min(simple.SendRate, simple.RecvRate).PerMicro()
+	if rate == 0 {
+		return late
+	}
+	rate /= simple.Fused * 1000 // GB/s
+	full := rate * float64(channels) / s.graph.egress
+	if full <= 1 {
+		return late
+	}
+	moved := float64(c.Bytes) * float64(s.tuning.steps(c.Collective)) / float64(s.n) // out of a GPU
+	alone, shared := moved/(1000*rate*float64(channels)), moved/(1000*s.graph.egress)
+	return max(late+alone-shared, late/full/2)
 }
 
 // sliceHops is how many hops a call passes one after another, of what has one slice a call where a
@@ -79,16 +114,25 @@ func (s *System) sliceHops(a *algorithm) int {
 
 // oneSlice is what hops of Simple take more, in microseconds, as each of their calls is one
 // slice there: fewer slices, but a rank passes on nothing before it has a whole call. Where calls
-// follow back to back, that shows in none but the first.
+// follow back to back, that shows in none but the first. Where channels together fill a GPU's links,
+// others move bytes while one pays for its slice, so that it does not show; simulated channels do
+// all at the same time. (Two channels a link, as over 8 V100, are too few for that.)
 func (s *System) oneSlice(bytes int64, channels int, tile int64, hops int, backToBack bool) float64 {
 	p := &s.t.Protocols[topologies.Simple]
 	each := float64(bytes) / float64(channels)
-	us := -math.Ceil(each/float64(tile)) * float64(p.SendSlice)
-	if rate := min(p.SendRate, p.RecvRate).PerMicro(); rate > 0 && !backToBack {
-		half := min(each, float64(tile)) / 2
-		us += float64(hops) * p.Fused * half / rate
+	call, slice := min(each, float64(tile)), float64(p.SendSlice)
+	saved, us := slice, 0.
+	if rate := min(p.SendRate, p.RecvRate).PerMicro(); rate > 0 {
+		own := p.Fused * call / rate
+		if s.graph.same && s.nvlink && s.nodes == 1 {
+			shared := call * float64(channels) / (1000 * s.graph.egress)
+			saved += min(max(shared-own, 0), slice)
+		}
+		if !backToBack {
+			us = float64(hops) * own / 2
+		}
 	}
-	return us
+	return us - math.Ceil(each/float64(tile))*saved
 }
 
 // treeSaves is what a tree over nodes takes less, in microseconds. A program's ranks wait

@@ -156,13 +156,13 @@ func (s *System) nvlsClock(c Call) float64 {
 	t := s.tuning
 	heads, rate := float64(t.NVLS.Channels), nvlsRates[t.generation()]
 	loop := float64(t.nvls.channels) * heads * float64(t.nvlsChunk(c.Bytes))
-	byteUS := (1 + 1/heads) / (1000 * rate.gbps)
-	if t.Nodes > 1 {
+	stage := heads*rate.chunkUS + loop*(1+1/heads)/(1000*rate.gbps)
+	if t.Nodes > 1 { // counted of whole calls, what chunks cost included
 		across := float64(t.bandwidth(NVLSTree, topologies.Simple, "allreduce"))
-		byteUS = math.Max(byteUS, 1/(1000*across))
+		stage = max(stage, loop/(1000*across))
 	}
 	stages := float64(c.Bytes)/loop + 2
-	return nvlsLaunch + 2*math.Log2(float64(t.Nodes))*nvlsTreeAcross + stages*(heads*rate.chunkUS+loop*byteUS)
+	return nvlsLaunch + 2*math.Log2(float64(t.Nodes))*nvlsTreeAcross + stages*stage
 }
 
 // nvlsChunk is what a channel gives a head at a time, in bytes: less where the call is
