@@ -149,7 +149,7 @@ func (s *System) ranked(call Call, f Forced) (all []Selected) {
 			if !f.allows(a.Algo, p, s) {
 				continue
 			}
-			if us := s.us(a, p, call); us < best.US {
+			if us := (settable{s}).us(a, p, call); us < best.US {
 				best.US, best.Protocol = us, p
 			}
 		}
@@ -159,7 +159,7 @@ func (s *System) ranked(call Call, f Forced) (all []Selected) {
 			}
 		}
 		if !math.IsInf(best.US, 1) {
-			best.Channels = s.filled(0, a, best.Protocol, call)
+			best.Channels = settable{s}.filled(0, a, best.Protocol, call)
 			all = append(all, best)
 		}
 	}

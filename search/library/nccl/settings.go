@@ -46,13 +46,13 @@ func SettingsOf(s *System, c collective.Collective, bytes int64, f Forced, chann
 			continue
 		}
 		for _, p := range topologies.AllProtocols {
-			us := s.us(a, p, call)
+			us := settable{s}.us(a, p, call)
 			if !f.allows(a.Algo, p, s) || math.IsInf(us, 1) {
 				continue
 			}
 			var seen []int // channels
 			for _, n := range slices.Concat([]int{0}, channels, (settable{s}).copied(a)) {
-				filled := s.filled(n, a, p, call)
+				filled := settable{s}.filled(n, a, p, call)
 				if slices.Contains(seen, filled) || n > 0 && a.clock != nil { // closed forms are of the library's own
 					continue
 				}
@@ -67,7 +67,7 @@ func SettingsOf(s *System, c collective.Collective, bytes int64, f Forced, chann
 	return all
 }
 
-// settable is a system whose number of channels is set.
+// settable is a system that is asked for an algorithm, a protocol or a number of channels.
 type settable struct{ *System }
 
 // even reports whether a program's channels are so many as asked for, over all the ways that there are for as many.
@@ -81,7 +81,7 @@ func (s settable) even(a *algorithm, c *Choice, channels int) bool {
 
 // us is the library's own estimate of a call with an algorithm and a protocol, in microseconds; infinite where it has
 // none.
-func (s *System) us(a *algorithm, p topologies.Proto, c Call) float64 {
+func (s settable) us(a *algorithm, p topologies.Proto, c Call) float64 {
 	if s.fork != nil {
 		return s.fork.Time(a.forFork(), p, c.Collective, c.Bytes)
 	}
@@ -101,7 +101,7 @@ func (s settable) copied(a *algorithm) (all []int) {
 }
 
 // filled is how many channels of n a call takes, 0 being those of the communicator.
-func (s *System) filled(n int, a *algorithm, p topologies.Proto, c Call) int {
+func (s settable) filled(n int, a *algorithm, p topologies.Proto, c Call) int {
 	if s.fork != nil {
 		if n == 0 {
 			n = s.fork.Channels(a.forFork(), p, c.Collective, c.Bytes)
