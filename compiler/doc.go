@@ -26,6 +26,8 @@
 //   - chain: a message and the fused instructions that pass it on, rank by rank;
 //   - instance: one replica of the program, or of a parallelize scope;
 //   - cell: one chunk of one buffer of one rank, numbered over the whole program;
+//   - web: values in scratch that must keep their relative positions, as webs of
+//     live ranges do in register allocation;
 //   - tile: the part of a large message that a runtime processes at a time.
 //
 // Invariants, which hold after every pass and are checked between passes if

@@ -10,7 +10,9 @@ import (
 )
 
 // longestChain returns the number of instructions, fused ones as one, wait for
-// one another at most, before any is handed to a threadblock.
+// one another at most, before any is handed to a threadblock. Scratch is as the
+// program has it: a value that goes elsewhere leaves its place to others, which
+// wait for different ones then.
 func longestChain(t interface{ Fatal(...any) }, p *lang.Program, o Options) int32 {
 	skip, err := o.complete()
 	if err != nil {
@@ -18,7 +20,7 @@ func longestChain(t interface{ Fatal(...any) }, p *lang.Program, o Options) int3
 	}
 	prog := newProgram(p, o)
 	for _, pass := range passes[:passIndex("channels")] {
-		if skip[pass.Name] {
+		if pass.Name == "scratch" || skip[pass.Name] {
 			continue
 		}
 		if err := pass.run(prog); err != nil {

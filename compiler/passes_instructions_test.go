@@ -2,6 +2,15 @@ package compiler
 
 // instructionCases are the cases of the passes from chunk dag to synchronise.
 var instructionCases = []passCase{
+	{"scratch", "an operand keeps a place of its own", func(b *builder) {
+		b.copy(in(0, 0), sc(1, 2), 1)
+		b.reduce(sc(1, 2), in(0, 0), 1)
+		b.copy(sc(1, 2), sc(1, 4), 1)
+		b.copy(sc(1, 4), sc(2, 0), 1)
+	}, Options{}, []string{
+		"0 copy rank 0 in[0] → rank 1 sc[0]",
+		"1 reduce rank 0 in[0] → rank 1 sc[1] with sc[0] after | 0",
+		"2 copy rank 1 sc[1] → rank 2 sc[0] after 1 |"}},
 	{"chunk dag", "an operand away from the destination", func(b *builder) {
 		b.copy(in(3, 0), out(1, 0), 1)
 		b.copy(out(1, 0), sc(1, 0), 1)
@@ -36,6 +45,49 @@ var instructionCases = []passCase{
 		"2 copy rank 1 sc[1] → rank 2 sc[0] after 1 |",
 		"3 copy rank 1 sc[2:4] → rank 3 sc[0:2] after 0 1 |",
 		"4 copy rank 0 sc[4:6] → rank 1 sc[0:4:3] after | 0 3"}},
+
+	{"scratch", "reused after the last access", func(b *builder) {
+		b.copy(in(0, 0), sc(1, 0), 1)
+		b.copy(sc(1, 0), sc(0, 0), 1)
+		b.copy(sc(0, 0), sc(1, 1), 1) // after the answer: sc[0] is free
+	}, Options{}, []string{
+		"0 copy rank 0 in[0] → rank 1 sc[0]",
+		"1 copy rank 1 sc[0] → rank 0 sc[0] after 0 |",
+		"2 copy rank 0 sc[0] → rank 1 sc[0] after 1 | 1"}},
+	{"scratch", "not reused if nothing orders the accesses", func(b *builder) {
+		b.copy(in(0, 0), sc(1, 0), 1)
+		b.copy(sc(1, 0), out(2, 0), 1)
+		b.copy(in(0, 0), sc(1, 1), 1)
+	}, Options{}, []string{
+		"0 copy rank 0 in[0] → rank 1 sc[0]",
+		"1 copy rank 1 sc[0] → rank 2 out[0] after 0 | result",
+		"2 copy rank 0 in[0] → rank 1 sc[1]"}},
+	{"scratch", "values move together over unused chunks", func(b *builder) {
+		b.copy(in(0, 0), sc(1, 4), 1)
+		b.copy(in(2, 0), sc(1, 5), 1)
+		b.copy(sc(1, 4), sc(0, 0), 2)
+	}, Options{}, []string{
+		"0 copy rank 0 in[0] → rank 1 sc[0]",
+		"1 copy rank 2 in[0] → rank 1 sc[1]",
+		"2 copy rank 1 sc[0:2] → rank 0 sc[0:2] after 0 1 |"}},
+	{"scratch", "a value of unknown origin stays", func(b *builder) {
+		b.copy(sc(1, 2), out(0, 0), 1)
+		b.copy(sc(0, 0), sc(1, 5), 3)
+	}, Options{}, []string{
+		"0 copy rank 1 sc[2] → rank 0 out[0]",
+		"1 copy rank 0 sc[0:3] → rank 1 sc[3:6]"}},
+	{"scratch", "a reduction extends its operand's live range", func(b *builder) {
+		b.copy(in(0, 0), sc(1, 0), 1)
+		b.reduce(sc(1, 0), in(0, 0), 1)
+		b.copy(sc(1, 0), sc(0, 0), 1)
+		b.copy(sc(0, 0), sc(1, 1), 1)
+		b.reduce(sc(1, 1), in(2, 0), 1)
+	}, Options{}, []string{
+		"0 copy rank 0 in[0] → rank 1 sc[0]",
+		"1 reduce rank 0 in[0] → rank 1 sc[0] after | 0",
+		"2 copy rank 1 sc[0] → rank 0 sc[0] after 1 |",
+		"3 copy rank 0 sc[0] → rank 1 sc[0] after 2 | 2",
+		"4 reduce rank 2 in[0] → rank 1 sc[0] after | 3"}},
 
 	{"instructions", "places are local (defect B)", func(b *builder) {
 		b.reduce(sc(1, 3), sc(0, 0), 1)
@@ -104,7 +156,7 @@ var instructionCases = []passCase{
 	{"fuse rcs", "remote place ignored (defect A)", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 5), 1)
 		b.copy(sc(1, 5), sc(2, 2), 1)
-	}, Options{}, []string{
+	}, Options{Disable: []string{"scratch"}}, []string{
 		"0 s    rank 0 sc[0] → 1",
 		"1+2 rcs  rank 1 sc[5] ← 0 → 2",
 		"3 r    rank 2 sc[2] ← 1"}},
@@ -330,11 +382,11 @@ var instructionCases = []passCase{
 		"  1+2 rcs  rank 1 sc[0] ← 0 → 2 ch 0 depth 1 of 2 at 4",
 		"rank 1 tb 1 → 3 ch 0",
 		"  4 s    rank 1 sc[2] → 3 ch 0 depth 0 of 2 at 1",
-		"  6 cpy  rank 1 sc[3] ⇒ sc[4] depth 0 of 0 at 3",
+		"  6 cpy  rank 1 sc[3] ⇒ sc[1] depth 0 of 0 at 3",
 		"rank 2 tb 0 ← 1 ch 0",
 		"  3 r    rank 2 sc[0] ← 1 ch 0 depth 2 of 2 at 7",
 		"rank 2 tb 1 ← 3 ch 0",
-		"  9 r    rank 2 sc[2] ← 3 ch 0 depth 1 of 1 at 6",
+		"  9 r    rank 2 sc[1] ← 3 ch 0 depth 1 of 1 at 6",
 		"rank 3 tb 0 ← 1 ch 0",
 		"  5 r    rank 3 sc[0] ← 1 ch 0 depth 1 of 2 at 5",
 		"  7 cpy  rank 3 sc[0] ⇒ sc[1] depth 2 of 2 after 5 at 8",

@@ -116,6 +116,14 @@ func (o *op) overlaps() bool {
 	return o.local() && src != dst && src.intersects(dst) || o.withStride != 0 && o.with().intersects(dst)
 }
 
+// withScratch reports whether the operand of a reduction is in scratch and not at
+// its destination.
+func (o *op) withScratch() bool { return o.withStride > 0 && o.withBuf == collective.Scratch }
+
+// overwrites reports whether the operation writes its destination without
+// reading it.
+func (o *op) overwrites() bool { return !o.reduce || o.withStride > 0 }
+
 // chunks are evenly spaced chunks of a rank's buffer: off, off+stride, …
 type chunks struct {
 	buf                collective.Buffer
