@@ -30,7 +30,7 @@ func TestModelOnMI300X(t *testing.T) {
 	}
 	for _, noPrior := range []bool{true, false} {
 		most := map[bool]float64{true: 6, false: 4}[noPrior]
-		o := Options{Strategies: named(t, "model", "descent", "halving"), Seeds: seedsOf(4), Seed: 1, Trials: 12, NoPrior: noPrior, Jobs: 2}
+		o := Options{Strategies: named(t, "model", "descent", "halving"), Seeds: seedsOf(2), Seed: 1, Trials: 12, NoPrior: noPrior, Jobs: 2}
 		s, err := Play(context.Background(), &table.Spaces[0], o)
 		if err != nil {
 			t.Fatal(err)
