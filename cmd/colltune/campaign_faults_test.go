@@ -138,7 +138,7 @@ func (s *sick) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 		}
 		_ = os.WriteFile(filepath.Join(os.Getenv("COLLTUNE_EXECUTOR_STATE"), "child"), []byte(strconv.Itoa(c.Process.Pid)), 0o600)
 	case "exceeds-its-memory": // three times its cap; a busy host sees it late, so that it stops there
-		kept := make([]byte, 900<<20)
+		kept := make([]byte, 600<<20)
 		for i := 0; i < len(kept); i += 4096 {
 			kept[i] = 1
 		}
@@ -245,7 +245,7 @@ func TestCampaignsSurviveFaults(t *testing.T) {
 		{fault: "wrong-elements", outcome: "wrong", says: "3 elements wrong", want: rest},
 		{fault: "wrong-version-once", outcome: "crashed", says: "exit status 7", want: rest},
 		{fault: "garbled-handshake-once", outcome: "crashed", says: "exit status 7", want: rest},
-		{fault: "exceeds-its-memory", memory: "300M", outcome: "crashed", says: "its cap is 300M", want: rest},
+		{fault: "exceeds-its-memory", memory: "200M", outcome: "crashed", says: "its cap is 200M", want: rest},
 		{fault: "loses-its-device", outcome: "crashed", says: "illegal address: device lost", want: rest},
 		{fault: "floods-its-output", outcome: "ok", want: all},
 		{fault: "leaves-a-child", outcome: "ok", want: all},
