@@ -46,7 +46,7 @@ const pictureStyle = `<style>
 
 // picture draws the table as SVG.
 func (p *pictureTable) picture() (string, error) {
-	most := 1.0
+	least, most, note := 0.8, 1.0, "simulated; shaded: where nine of ten measurements would lie"
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		if r.Speedup == nil || r.Release != p.Rows[0].Release {
@@ -54,19 +54,20 @@ func (p *pictureTable) picture() (string, error) {
 		}
 		most = max(most, *r.Speedup)
 		if r.Band != nil {
-			most = max(most, r.Band[1])
+			least, most = min(least, r.Band[0]), max(most, r.Band[1])
+		} else if !strings.HasSuffix(note, "says") {
+			note += "; hollow and dashed: nothing measured says"
 		}
 	}
 	if len(p.Rows) < 2 {
 		return "", fmt.Errorf("%d rows make no curve", len(p.Rows))
 	}
-	const least = 0.8
 	first, last := p.Rows[0].Bytes, p.Rows[len(p.Rows)-1].Bytes
 	x := func(bytes int64) float64 {
 		return pictureLeft + plotWide*math.Log(float64(bytes)/float64(first))/math.Log(float64(last)/float64(first))
 	}
 	y := func(speedup float64) float64 {
-		return pictureTop + plotHigh*(1-math.Log(max(speedup, least)/least)/math.Log(most/least))
+		return pictureTop + plotHigh*(1-math.Log(speedup/least)/math.Log(most/least))
 	}
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -77,7 +78,7 @@ func (p *pictureTable) picture() (string, error) {
 	b.WriteString(pictureStyle)
 	say(`<rect class="back" width="%d" height="%d" rx="8"/>`, pictureWide, pictureHigh)
 	say(`<text class="title" x="%d" y="26">%s</text>`, 20, title)
-	say(`<text class="faint" x="%d" y="46">simulated; shaded: where nine of ten measurements would lie; hollow and dashed: nothing measured says</text>`, 20)
+	say(`<text class="faint" x="%d" y="46">%s</text>`, 20, note)
 	for _, at := range []float64{1, 2, 4, 8, 16, 32} {
 		if at > most {
 			break
