@@ -159,7 +159,11 @@ func TestRunawayCollective(t *testing.T) {
 		`input = 1, output = 1 << 20, want = lambda topo, rank, i: [(r, 0) for r in range(1 << 22)]`,
 	} {
 		src := fmt.Sprintf("%s\ncollective(name = \"allgather-x\", %s)\nfamily(name = \"x\", collectives = [\"allgather-x\"])\ndef program(topo, p):\n    pass\n", bombFunctions, c)
-		tpl, err := loadApart("x.star", []byte(src), Options{}, patient)
+		l := patient
+		if strings.Contains(c, "tuples") {
+			l = little // nothing stops a hash but the end of its process
+		}
+		tpl, err := loadApart("x.star", []byte(src), Options{}, l)
 		if err != nil {
 			t.Fatal(err)
 		}
