@@ -64,8 +64,13 @@ func (b *byBound) next(ctx context.Context) ([]*trial, error) {
 				return first, nil
 			}
 		}
-		// Incumbents only get faster, so a trial that is hopeless remains so, and one
-		// pass is enough.
+		// Incumbents only get faster. But a trial that is about as fast may win where it is lighter, and a
+		// later incumbent may be heavier than the one beside which it was hopeless.
+		if c.next == len(c.trials) {
+			if again := slices.IndexFunc(c.trials, func(t *trial) bool { return !t.done && !c.hopeless(t) }); again >= 0 {
+				c.next = again
+			}
+		}
 		if c.next < len(c.trials) && b.left > 0 {
 			var batch []*trial
 			batch, c.next = c.batch(c.next, b.left)

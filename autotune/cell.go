@@ -22,7 +22,7 @@ type cell struct {
 	placement     string
 	trials        []*trial // once sorted by bound, then in the order of newCell
 	classes       []class
-	best          []*trial // the incumbent of each class; nil while there is none
+	best          []*trial // the incumbent of each class, its fastest trial; nil while there is none
 	requiredClass int      // the class that a trial must belong to
 	unbounded     bool     // bounds exclude nothing; they only order the trials
 	before        *cell    // of the same placement, a size below; nil at the least size
@@ -273,15 +273,28 @@ func (c *cell) inClass(class int, t *trial) bool {
 	return t.memberOf[class] == isMember
 }
 
-// hopeless reports whether a trial can win none of its classes: its bound is above the
-// time of every incumbent. With an equal bound it could still win the tie.
+// hopeless reports whether a trial can win none of its classes.
 func (c *cell) hopeless(t *trial) bool {
-	for i, best := range c.best {
-		if (best == nil || c.unbounded || t.bound <= best.time) && c.inClass(i, t) {
+	for i := range c.classes {
+		if c.mayWin(i, t) && c.inClass(i, t) {
 			return false
 		}
 	}
 	return true
+}
+
+// mayWin reports whether a trial's bound lets it win a class that it belongs to: it is no more than the
+// incumbent's time, where with an equal bound it could still win the tie, or about that, and the trial is
+// lighter: so the table, which takes the lightest of those that are about as fast, misses none.
+func (c *cell) mayWin(class int, t *trial) bool {
+	best := c.best[class]
+	if best == nil || c.unbounded || t.bound <= best.time {
+		return true
+	}
+	if best.threadblocks < 1 || !table.AboutAsFast(t.bound, best.time) {
+		return false
+	}
+	return table.Lighter(&t.record, &best.record) < 0
 }
 
 // faster orders trials that have a time like the winning table.

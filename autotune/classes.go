@@ -1,11 +1,13 @@
 package autotune
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/export"
+	"github.com/colltune/colltune/results/table"
 )
 
 // class is a set of trials of which the fastest must be found.
@@ -17,8 +19,9 @@ type class struct {
 	runtime *export.Runtime
 }
 
-// newClasses makes the classes: all trials, for the winning table, and for every runtime
-// the trials that it would run itself, for the exports. The runtimes judge a program once.
+// newClasses makes the classes: all trials, for the winning table, for every runtime the trials that it
+// would run itself, for the exports, and for every one of table.Caps those that take no more SMs, for the
+// front of time against SMs. The runtimes judge a program once.
 // One that has no programs for this operation and type has no class.
 func newClasses(elem int64, op, dtype string) []class {
 	classes := []class{
@@ -41,7 +44,11 @@ func newClasses(elem int64, op, dtype string) []class {
 		runnable := func(t *results.Trial, p *ir.Program) bool {
 			return runtime.Runs(t, elem) == "" && loads(runtime.Name, t.Protocol, p)
 		}
-		classes = append(classes, class{runtime.Name, "what " + runtime.Name + " would load and run", runnable, &runtime})
+		classes = append(classes, class{name: runtime.Name, doc: "what " + runtime.Name + " would load and run", contains: runnable, runtime: &runtime})
+	}
+	for _, most := range table.Caps {
+		fits := func(t *results.Trial, _ *ir.Program) bool { return table.Fits(t, most) && !t.IsSetting() }
+		classes = append(classes, class{name: fmt.Sprintf("%d SMs", most), doc: fmt.Sprintf("programs that take at most %d SMs", most), contains: fits})
 	}
 	return classes
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 )
 
 // Where times are measured, the fastest of many trials is partly the luckiest. So the
@@ -86,7 +87,8 @@ func (c *cell) unconfirmed() (all []*trial) {
 	return all
 }
 
-// rivals returns the runner-up and the baseline, where they are there and have a time.
+// rivals returns the runner-up, the baseline, and the lightest trial that may win by being about as fast,
+// where they are there and have a time.
 func (c *cell) rivals(best *trial) (all []*trial) {
 	var second *trial
 	for _, t := range c.trials {
@@ -103,7 +105,24 @@ func (c *cell) rivals(best *trial) (all []*trial) {
 	if second != nil && !slices.Contains(all, second) {
 		all = append(all, second)
 	}
+	if light := c.lightest(best); light != best && !slices.Contains(all, light) {
+		all = append(all, light)
+	}
 	return all
+}
+
+// lightest returns the lightest trial that is about as fast as the incumbent and not told from it yet.
+func (c *cell) lightest(best *trial) *trial {
+	light := best
+	for _, t := range c.trials {
+		if t == best || best.threadblocks < 1 || !t.competes() || !table.AboutAsFast(t.time, best.time) || told(best, t) {
+			continue
+		}
+		if cmp.Or(table.Lighter(&t.record, &light.record), faster(t, light)) < 0 && c.inClass(c.requiredClass, t) {
+			light = t
+		}
+	}
+	return light
 }
 
 // told reports whether two trials differ (results.Apart), after both were measured more

@@ -19,10 +19,11 @@
 // Settings of the vendor's library compete, too, with times that a model says (Candidate.Setting): no executor runs them.
 //
 // A cell is one size and placement. A trial belongs to one or more classes (classes.go):
-// every trial to "any", and those that a runtime would itself run to that runtime's. Each
-// class has its own incumbent in a cell, the fastest trial so far. Bounded leaves a trial
-// out only if it can win in no class, so that both the winning table and every export have
-// the fastest program. The model looks for the winning table's winners alone, and an export
+// every trial to "any", those that a runtime would itself run to that runtime's, and those of few
+// SMs to that of so many. Each class has its own incumbent in a cell, the fastest trial so far.
+// Bounded leaves a trial out only if it can win in no class, by being the fastest or about as fast
+// on fewer SMs, so that the winning table, every export and the front of time against SMs have
+// their winners. The model looks for the winning table's winners alone, and an export
 // takes the fastest of what was measured.
 //
 // Invariants: which trials are made does not depend on the number of jobs; what is chosen

@@ -196,21 +196,23 @@ func tuned(t testing.TB, c *results.Campaign, candidates []Candidate, o Options)
 	return tableOf(t, c, false), summary
 }
 
-// tableOf is a campaign's table as JSON, its seconds left out; and without
-// what pruning may change, where answer is set.
+// tableOf is a campaign's table as JSON, and that of each number of SMs of which the winner is found,
+// their seconds left out; and without what pruning may change, where answer is set.
 func tableOf(t testing.TB, c *results.Campaign, answer bool) string {
 	t.Helper()
-	winners, err := table.Build(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	winners.Campaign.Seconds = 0
-	if answer {
-		winners.Campaign, winners.Candidates = table.Spent{}, table.Candidates{}
-	}
 	var b bytes.Buffer
-	if err := winners.Write(&b, "json"); err != nil {
-		t.Fatal(err)
+	for _, sms := range append([]int{0}, table.Caps...) {
+		winners, err := table.BuildWithin(c, sms)
+		if err != nil {
+			t.Fatal(err)
+		}
+		winners.Campaign.Seconds = 0
+		if answer {
+			winners.Campaign, winners.Candidates = table.Spent{}, table.Candidates{}
+		}
+		if err := winners.Write(&b, "json"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return b.String()
 }

@@ -76,6 +76,9 @@ type Result struct {
 	// SlotsSplit also suffices for anything in between. Both are 0 if pass slots
 	// is disabled.
 	Slots, SlotsSplit int
+	// Needs is how many threadblocks a rank would have at most without MaxThreadblocks: a limit
+	// of as many changes nothing.
+	Needs int
 }
 
 // Compile lowers p to IR (GC3 sections 4 and 5). The result is not verified:
@@ -161,7 +164,7 @@ func (prog *program) compile(skip map[string]bool) (*Result, error) {
 		return nil, err
 	}
 	res.Program, res.Split = prog.out, prog.splits
-	res.Slots, res.SlotsSplit = prog.slotsWhole, prog.slotsSplit
+	res.Slots, res.SlotsSplit, res.Needs = prog.slotsWhole, prog.slotsSplit, prog.needs
 	if len(prog.ops) > manyOps {
 		*prog = program{}
 		runtime.GC() // the verifier or simulator, which come next, can use the passes' memory

@@ -26,6 +26,10 @@ import (
 func threadblocks(prog *program) error {
 	putTB, getTB := prog.createThreadblocks()
 	prog.sortThreadblocks(putTB, getTB)
+	prog.needs = 0
+	for r := range prog.col.Ranks {
+		prog.needs = max(prog.needs, int(prog.gpuTBs[r+1]-prog.gpuTBs[r]))
+	}
 	if most := prog.opt.MaxThreadblocks; most > 0 {
 		if err := prog.mergeToLimit(int32(most)); err != nil {
 			return err
@@ -289,12 +293,13 @@ func (prog *program) byUse() func(a, b *threadblock) int {
 // ordered for a call for each chunk (pass slots), one rank's send before the other's.
 func (prog *program) mergeToLimit(most int32) error {
 	kept, byUse := prog.tbs[:0], prog.byUse()
+	var many *TooManyThreadblocks // of the rank that needs most
 	for r := range prog.col.Ranks {
 		own := prog.tbs[prog.gpuTBs[r]:prog.gpuTBs[r+1]]
 		slices.SortFunc(own, func(a, b threadblock) int { return byUse(&a, &b) })
 		over := mergeSendRecv(own, int32(len(own))-most)
-		if over > 0 {
-			return &TooManyThreadblocks{Rank: r, Needs: int(most + over), Most: int(most)}
+		if over > 0 && (many == nil || int(most+over) > many.Needs) {
+			many = &TooManyThreadblocks{Rank: r, Needs: int(most + over), Most: int(most)}
 		}
 		for _, tb := range own {
 			if tb.rank != none {
@@ -303,6 +308,9 @@ func (prog *program) mergeToLimit(most int32) error {
 		}
 	}
 	prog.tbs = kept
+	if many != nil {
+		return many
+	}
 	return nil
 }
 

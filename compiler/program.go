@@ -44,6 +44,7 @@ type program struct {
 	splits        int
 	tbs           []threadblock
 	gpuTBs        []int32 // by rank: its first threadblock in tbs; with one more entry at the end
+	needs         int     // threadblocks of the busiest rank before any are merged
 	tbOf, posOf   []int32 // by instruction: its threadblock in tbs, and its step in it
 	waits         csr     // by instruction: instructions of other threadblocks it must wait for explicitly
 	slotsWhole    int     // slots that a connection needs if each step is one call

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/search/library"
 	"github.com/colltune/colltune/search/program"
 )
@@ -73,6 +74,9 @@ func (p *placement) collect(chosen worth, all []*program.Built) *Space {
 			if chosen.timeless[d] {
 				p.options.Observer.Say(fmt.Sprintf("baseline %s cannot be run: %s: %s", d, b.Refusal.Reason, b.Refusal.Detail))
 			}
+			if b.Refusal.Reason == program.Threadblocks && !d.Reference {
+				space.needs(table.SMs(b.Needs))
+			}
 			if !d.Reference {
 				refuse(d, b.Refusal.Reason, b.Refusal.Detail)
 			}
@@ -120,7 +124,7 @@ func (p *placement) candidate(d *program.Draft, b *program.Built) autotune.Candi
 	return autotune.Candidate{
 		Algorithm:   d.Name,
 		Source:      d.Source,
-		Parameters:  program.Set(d.Params),
+		Parameters:  d.Parameters(b),
 		Channels:    b.Program.Channels() / max(d.Instances, 1),
 		Instances:   d.Instances,
 		Program:     b.Program,

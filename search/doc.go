@@ -26,13 +26,13 @@
 // library says. Package results/table compares each winner with it.
 //
 // Refusals: package program, of what is drafted and built; shortlist.go, of drafts that are not
-// compiled; collect.go, of equal programs.
+// compiled; capped.go, of what is made for fewer SMs; collect.go, of equal programs.
 //
 // Files, in an order to read them in:
 //
 //	request       options.go routings.go runtimeprotocols.go problem.go capabilities.go
 //	              baselinefile.go release.go library_given.go earlier.go plan.go families.go check.go
 //	candidates    abandon.go budget.go space.go placement.go baselines.go shortlist.go collect.go
-//	              nativeprior.go natives.go settings.go enumerate.go forecast.go estimates.go
+//	              nativeprior.go natives.go settings.go capped.go enumerate.go forecast.go estimates.go
 //	search        session.go tune.go run.go shares.go clock.go
 package search

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/search/library"
 	"github.com/colltune/colltune/search/program"
@@ -91,6 +92,11 @@ func (p *placement) programs(ctx context.Context) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
+	own := built[:len(chosen.Drafts):len(chosen.Drafts)] // without those of settings
+	capped, more, err := p.capped(ctx, chosen.Drafts, own)
+	if err != nil {
+		return nil, err
+	}
 	for i, d := range chosen.Drafts {
 		if d.Compared && built[i] != nil && built[i].Refusal != nil {
 			left, err := chosen.library.Instead(ctx, chosen.times, d)
@@ -100,13 +106,15 @@ func (p *placement) programs(ctx context.Context) (*Space, error) {
 			chosen.timeless[d] = left > 0
 		}
 	}
+	chosen.Drafts, own = append(chosen.Drafts, capped.Drafts...), append(own, more...)
+	chosen.Refusals = append(chosen.Refusals, capped.Refusals...)
 	space := &Space{Refusals: chosen.Refusals, unexplored: chosen.Unexplored}
 	for _, t := range chosen.times {
 		if t.US > 0 || t.From == library.Unclocked {
 			space.baselines = append(space.baselines, baseline{Time: t, inPlace: p.problem.InPlace})
 		}
 	}
-	space.add(p.collect(chosen, built))
+	space.add(p.collect(chosen, own))
 	space.add(p.settings(chosen.settled, drafts, built))
 	return space, nil
 }
@@ -175,9 +183,10 @@ func (p *placement) routed(drafts []*program.Draft) (asked []*program.Draft, err
 		return drafts, nil
 	}
 	var others []string
+	wanted := lists.Map(o.Routings, unlimited)
 	for _, d := range drafts {
 		name := Routing(d.Name, d.Params)
-		if slices.Contains(o.Routings, name) {
+		if slices.Contains(wanted, name) {
 			asked = append(asked, d)
 		} else if !slices.Contains(others, name) {
 			others = append(others, name)

@@ -21,7 +21,7 @@ func ExampleRun() {
 		fmt.Println(err)
 	}
 	// Output:
-	// 1024 bytes: all-pairs ×32 LL
+	// 1024 bytes: all-pairs ×1 LL
 	// 67108864 bytes: ring ×8 Simple
 }
 

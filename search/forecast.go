@@ -22,7 +22,7 @@ import (
 type Forecast struct {
 	Enumerated int               // candidates, refused ones included
 	Refusals   []program.Refusal // of those that need not be compiled to be refused
-	Candidates int               // the others: each is tuned, unless compiling it refuses it
+	Candidates int               // the others: each is tuned, unless compiling it refuses it. For fewer SMs there will be more
 	References int               // programs for comparison only
 	Seconds    *float64          // of the whole search on this machine; nil where trials are not simulated, or chosen by other than their bounds
 	Memory     int64             // most bytes at a time, of the search and its executors
@@ -201,7 +201,7 @@ func (p *placement) countSteps(ctx context.Context, drafts []*program.Draft) (ma
 			return nil
 		}
 		s, _ := sampleOf(sampled[i])
-		compiled, err := p.Lower(ctx, traced, sampled[i], s.instances, false)
+		compiled, _, err := p.Lower(ctx, traced, sampled[i], s.instances, false)
 		if err != nil {
 			return ctx.Err()
 		}

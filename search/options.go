@@ -25,6 +25,7 @@ type Options struct {
 	Instances          int                // fixes the number of instances; 0: tuned
 	Protocols          []topologies.Proto // none: all
 	TileBytes          int64              // fixes the tile, in bytes; 0: tuned
+	MaxSMs             int                // SMs of a GPU that a program may take; 0: all
 	Runtime            string             // only programs that this runtime would load and run
 	Strategy           string             // which trial is made next, one of autotune.Strategies; empty: the executor's
 	Gain               float64            // a strategy is done with a size where it expects less than this part of its time; 0: autotune.DefaultGain
@@ -72,7 +73,7 @@ func (o *Options) simulates() bool { return o.Executor == "" || executor.IsModel
 func (o *Options) building(cache *program.Cache) program.Options {
 	return program.Options{
 		Families: o.Families, RefuseMissingLinks: o.RefuseMissingLinks, Parameters: o.Parameters, Channels: o.Channels, Instances: o.Instances,
-		Protocols: o.Protocols, TileBytes: o.TileBytes, Runtime: o.Runtime, Simulated: o.simulates(), Memory: program.Memory(o.Memory),
+		Protocols: o.Protocols, TileBytes: o.TileBytes, MaxSMs: o.MaxSMs, Runtime: o.Runtime, Simulated: o.simulates(), Memory: program.Memory(o.Memory),
 		Jobs: o.Jobs, Solver: o.Solver, Timeout: o.Timeout, Cache: cache, Observer: o.Observer,
 	}
 }
@@ -87,5 +88,5 @@ type Template struct {
 // may choose. Its choice is then measured for comparison, and cannot win.
 func (o *Options) narrowed() bool {
 	return len(o.Families)+len(o.Exclude)+len(o.Routings)+len(o.Parameters)+len(o.Protocols) > 0 ||
-		o.Channels > 0 || o.Instances > 0 || o.TileBytes > 0 || o.Runtime != ""
+		o.Channels > 0 || o.Instances > 0 || o.TileBytes > 0 || o.MaxSMs > 0 || o.Runtime != ""
 }

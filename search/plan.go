@@ -67,6 +67,8 @@ var flagTable = []flagRow{
 		o.Protocols = append(o.Protocols, p)
 		return err
 	}},
+	{"max-sms", func(o *Options, _ *Source) []string { return number(o.MaxSMs) },
+		func(o *Options, _ *Source, v string) (err error) { o.MaxSMs, err = strconv.Atoi(v); return err }},
 	{"tile-bytes", func(o *Options, _ *Source) []string { return number(int(o.TileBytes)) },
 		func(o *Options, _ *Source, v string) error {
 			n, err := units.ParseBytes(v)

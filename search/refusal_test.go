@@ -16,7 +16,7 @@ func TestRefusedAll(t *testing.T) {
 			s.Refusals = append(s.Refusals, program.Refusal{Candidate: "ring ×32", Reason: reason, Detail: "at least " + string(reason)})
 		}
 	}
-	err := refusedAll(s)
+	err := refusedAll(s, 0)
 	want := "nothing found: 15 candidates, all refused: threadblocks 5, such as ring ×32: at least threadblocks; " +
 		"compiler-limit 4, such as ring ×32: at least compiler-limit; not-applicable 3, such as ring ×32: at least not-applicable; " +
 		"and 2 other reasons (-v names all); try --instances 1, or other families (no --family), or template show FAMILY for what it needs"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/results/table"
+	"github.com/colltune/colltune/search/program"
 )
 
 // Routing names a routing on any number of nodes: its family or construction, and those of its
@@ -21,6 +22,12 @@ func NormalRouting(text string) string {
 	if len(words) > 1 {
 		slices.Sort(words[1:])
 	}
+	return strings.Join(words, " ")
+}
+
+// unlimited is a routing without the limit of SMs that its program was made for.
+func unlimited(routing string) string {
+	words := slices.DeleteFunc(strings.Fields(routing), func(word string) bool { return strings.HasPrefix(word, program.SMs+"=") })
 	return strings.Join(words, " ")
 }
 

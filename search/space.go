@@ -19,6 +19,7 @@ type Space struct {
 
 	baselines  []baseline // what the vendor's library takes, by size
 	unexplored []program.Unexplored
+	least      int // SMs that the smallest of the programs refused for want of them takes; 0: none
 }
 
 // Enumerated counts the candidates that were looked at: those refused, and those that
@@ -31,6 +32,14 @@ func (s *Space) add(one *Space) {
 	s.Refusals = append(s.Refusals, one.Refusals...)
 	s.baselines = append(s.baselines, one.baselines...)
 	s.unexplored = append(s.unexplored, one.unexplored...)
+	s.needs(one.least)
+}
+
+// needs notes that a program was refused that takes so many SMs.
+func (s *Space) needs(sms int) {
+	if sms > 0 && (s.least == 0 || sms < s.least) {
+		s.least = sms
+	}
 }
 
 // unexploredText names the candidates for which there was no time; empty where there was time

@@ -25,7 +25,7 @@ type leastTime func(bytes int64) float64
 // tune tries a space's candidates.
 func (s *session) tune(ctx context.Context, space *Space) error {
 	if space.contenders() == 0 {
-		return refusedAll(space)
+		return refusedAll(space, s.options.MaxSMs)
 	}
 	p := s.problem
 	least, err := s.least(ctx, &p)
@@ -169,8 +169,8 @@ func (s *session) trialsAtOnce(space *Space) int {
 }
 
 // refusedAll is the error of a space without candidates: the three commonest reasons, each
-// with its first refusal, and what to try.
-func refusedAll(s *Space) error {
+// with its first refusal, and what to try. sms is the limit of the search; 0: none.
+func refusedAll(s *Space, sms int) error {
 	count := program.ByReason(s.Refusals)
 	var why, try []string
 	for i, reason := range program.Reasons(count) {
@@ -183,6 +183,9 @@ func refusedAll(s *Space) error {
 		if remedy := program.Reason(reason).Remedy(); remedy != "" && !slices.Contains(try, remedy) {
 			try = append(try, remedy)
 		}
+	}
+	if sms > 0 && s.least > 0 {
+		try = append([]string{fmt.Sprintf("--max-sms %d, the least that would do", s.least)}, try...)
 	}
 	text := fmt.Sprintf("%s, all refused: %s", units.Count(len(s.Refusals), "candidate"), strings.Join(why, "; "))
 	if len(try) > 0 {

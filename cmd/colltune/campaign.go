@@ -105,7 +105,7 @@ func openCampaigns(cmd *cobra.Command, dirs []string) (all []*results.Campaign, 
 // printTable prints the winning table of the measurements so far of a campaign, or of those
 // of a map, and returns how many rows it has. schema is the NAME in colltune.NAME/v1.
 func printTable(cmd *cobra.Command, schema string, campaigns ...*results.Campaign) (rows int, err error) {
-	t, err := tableOf(cmd.Context(), campaigns, nil)
+	t, err := tableOf(cmd.Context(), campaigns, tableOptions{})
 	if err != nil {
 		return 0, err
 	}
@@ -126,30 +126,44 @@ func sayEnd(cmd *cobra.Command, err error, rows int, again string) error {
 }
 
 // writeTable opens the campaigns in dirs and calls write with them, their winning table, and
-// standard output or --out. The table has the baseline of --baseline.
-func writeTable(cmd *cobra.Command, dirs []string, write func(io.Writer, []*results.Campaign, *table.Table) error) error {
+// standard output or --out. The table has the baseline of --baseline, and the winners of --max-sms.
+func writeTable(cmd *cobra.Command, dirs []string, front bool, write func(io.Writer, []*results.Campaign, *table.Table) error) error {
 	all, close, err := openCampaigns(cmd, dirs)
 	defer close()
 	if err != nil {
 		return err
 	}
-	baseline, err := otherBaselineOf(cmd)
-	if err != nil {
+	var o tableOptions
+	if o.baseline, err = otherBaselineOf(cmd); err != nil {
 		return err
 	}
-	t, err := tableOf(cmd.Context(), all, baseline)
+	if o.sms, err = maxSMsOf(cmd); err != nil {
+		return err
+	}
+	t, err := tableOf(cmd.Context(), all, o)
+	if err == nil {
+		err = checkFits(all, t, o.sms)
+	}
+	if err == nil && front {
+		err = setFront(cmd.Context(), t, all, o)
+	}
 	if err != nil {
 		return err
 	}
 	return writeOut(cmd, func(w io.Writer) error { return write(w, all, t) })
 }
 
-// tableOf returns the winning table of a campaign, or of those of a map, compared with
-// baseline unless that is nil.
-func tableOf(ctx context.Context, all []*results.Campaign, baseline *search.BaselineFile) (*table.Table, error) {
+// tableOptions say what a winning table is made of.
+type tableOptions struct {
+	baseline *search.BaselineFile // that it is compared with; nil: the campaign's own
+	sms      int                  // that a winner may take; 0: all
+}
+
+// tableOf returns the winning table of a campaign, or of those of a map.
+func tableOf(ctx context.Context, all []*results.Campaign, o tableOptions) (*table.Table, error) {
 	var tables []*table.Table
 	for _, c := range all {
-		t, err := campaignTable(ctx, c, baseline)
+		t, err := campaignTable(ctx, c, o)
 		if err != nil {
 			return nil, err
 		}
@@ -161,16 +175,16 @@ func tableOf(ctx context.Context, all []*results.Campaign, baseline *search.Base
 	return table.Join(tables), nil
 }
 
-func campaignTable(ctx context.Context, c *results.Campaign, baseline *search.BaselineFile) (*table.Table, error) {
-	t, err := table.Build(c)
-	if err != nil || baseline == nil {
+func campaignTable(ctx context.Context, c *results.Campaign, of tableOptions) (*table.Table, error) {
+	t, err := table.BuildWithin(c, of.sms)
+	if err != nil || of.baseline == nil {
 		return t, err
 	}
 	p, o, err := search.FromPlan(c.Plan())
 	if err != nil {
 		return nil, usage(fmt.Errorf("%s: %w", c.Dir(), err))
 	}
-	points, err := baseline.Points(ctx, &p, o)
+	points, err := of.baseline.Points(ctx, &p, o)
 	if err != nil {
 		return nil, usage(err)
 	}

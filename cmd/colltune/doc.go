@@ -21,11 +21,11 @@
 //	input         input.go program_file.go
 //	output        output_text.go output_sheet.go output_stream.go output_file.go
 //	              output.go output_job.go output_progress.go
-//	flags         flags.go flags_problem.go flags_trial.go flags_executor.go flags_help.go
+//	flags         flags.go flags_problem.go flags_trial.go flags_sms.go flags_executor.go flags_help.go
 //	              flags_run.go flags_settings.go flags_settings_executor.go
 //	              completion.go
 //	campaigns     campaign.go search_request.go search.go search_map.go
-//	              results.go compare.go export.go export_dispatcher.go report.go report_explain.go report_map.go resume.go resume_trust.go
+//	              results_front.go results.go compare.go export.go export_dispatcher.go report.go report_explain.go report_map.go resume.go resume_trust.go
 //	libraries     table.go table_at.go table_diff.go table_next.go table_export.go report_table.go
 //	steps         workload.go workload_output.go workload_page.go
 //	programs      compile.go compile_holes.go compile_passes.go compile_target.go

@@ -47,6 +47,13 @@ each number of nodes below PATH.
 			if out == "" {
 				return usagef("--out is missing: want the folder to write to")
 			}
+			sms, err := maxSMsOf(cmd)
+			if err == nil && sms > 0 && to == dispatcherFormat {
+				err = usagef("--max-sms: a dispatcher chooses among what its map was searched for: want search --max-sms %d into another folder", sms)
+			}
+			if err != nil {
+				return err
+			}
 			all, close, err := openCampaigns(cmd, args)
 			defer close()
 			if err != nil {
@@ -55,7 +62,7 @@ each number of nodes below PATH.
 			bar := newProgress(cmd.ErrOrStderr(), exportJob(len(all))...)
 			defer bar.done()
 			options := func(c *results.Campaign) (export.Options, error) {
-				o := export.Options{To: to, Runtime: flagValue(cmd, "runtime"), Out: out, Stage: bar.onTerminal()}
+				o := export.Options{To: to, Runtime: flagValue(cmd, "runtime"), Out: out, Stage: bar.onTerminal(), MaxSMs: sms}
 				o.SharedGPU, _ = cmd.Flags().GetBool("shared-gpu")
 				o.KeepSlower, _ = cmd.Flags().GetBool("keep-slower")
 				problem, _, err := search.FromPlan(c.Plan())
@@ -121,6 +128,7 @@ each number of nodes below PATH.
 	cmd.Flags().String("out", "", "the folder `PATH` to write to")
 	cmd.Flags().Bool("keep-slower", false, "export sizes at which the library is as fast or faster, too")
 	cmd.Flags().Bool("shared-gpu", false, "export times even if ranks shared GPUs")
+	maxSMsFlag(cmd, "export the fastest of the programs that take at most so many SMs of a GPU (default: all)")
 	dispatcherFlags(cmd)
 	return cmd
 }

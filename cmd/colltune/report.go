@@ -32,8 +32,10 @@ choosing at each size saves. It needs no network and no script.
 				return usagef("--out is missing: want the file to write to, such as report.html")
 			}
 			if file, err := os.Stat(args[0]); err == nil && !file.IsDir() {
-				if isSet(cmd, "baseline") {
-					return usagef("--baseline is of a campaign: %s is no folder", args[0])
+				for _, name := range []string{"baseline", "max-sms"} {
+					if isSet(cmd, name) {
+						return usagef("--%s is of a campaign: %s is no folder", name, args[0])
+					}
 				}
 				if len(args) > 1 {
 					return usagef("%s is no folder: want one table, or campaigns", args[0])
@@ -47,7 +49,7 @@ choosing at each size saves. It needs no network and no script.
 				stage("reading", 0, 1)
 			}
 			var lost error // of winners' programs
-			err := writeTable(cmd, args, func(w io.Writer, all []*results.Campaign, t *table.Table) error {
+			err := writeTable(cmd, args, true, func(w io.Writer, all []*results.Campaign, t *table.Table) error {
 				if len(all) > 1 {
 					lost = checkMapWinners(all, t.Rows)
 					return mapOf(all, t).Write(w)
@@ -67,6 +69,7 @@ choosing at each size saves. It needs no network and no script.
 		ValidArgsFunction: completeFolder,
 	}
 	otherBaselineFlag(cmd)
+	maxSMsFlag(cmd, "the fastest of the programs that take at most so many SMs of a GPU (default: all)")
 	cmd.Flags().String("out", "", "write the page to `FILE`")
 	return cmd
 }

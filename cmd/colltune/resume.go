@@ -138,7 +138,7 @@ func resumeMap(cmd *cobra.Command, dir string, open func(string) (*results.Map, 
 		over = over && one.done
 	}
 	if over {
-		t, err := tableOf(cmd.Context(), all, nil)
+		t, err := tableOf(cmd.Context(), all, tableOptions{})
 		if err == nil {
 			err = checkMapWinners(all, t.Rows)
 		}

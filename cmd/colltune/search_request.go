@@ -209,6 +209,10 @@ func optionsOf(cmd *cobra.Command, t *topologies.Topology) (search.Options, erro
 	o.Channels, _ = cmd.Flags().GetInt("channels")
 	o.Instances, _ = cmd.Flags().GetInt("instances")
 	o.TileBytes = sizeOf(cmd, "tile-bytes")
+	var err error
+	if o.MaxSMs, err = maxSMsOf(cmd); err != nil {
+		return o, err
+	}
 	o.Runtime, o.Solver, o.Strategy = flagValue(cmd, "runtime"), flagValue(cmd, "solver"), flagValue(cmd, "strategy")
 	if err := checkSolver(o.Solver); err != nil {
 		return o, err

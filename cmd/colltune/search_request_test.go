@@ -23,6 +23,7 @@ func TestOptionsOf(t *testing.T) {
 		{[]string{"--channels", "3"}, search.Options{Channels: 3}},
 		{[]string{"--instances", "5"}, search.Options{Instances: 5}},
 		{[]string{"--protocol", "ll128"}, search.Options{Protocols: []topologies.Proto{topologies.LL128}}},
+		{[]string{"--max-sms", "16"}, search.Options{MaxSMs: 16}},
 		{[]string{"--tile-bytes", "64K"}, search.Options{TileBytes: 64 << 10}},
 		{[]string{"--runtime", "rccl"}, search.Options{Runtime: "rccl"}},
 		{[]string{"--registered", "window"}, search.Options{Registered: new(nccl.Window)}},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/mscclpp"
+	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
@@ -25,6 +26,8 @@ type chooser struct {
 	clock    Clock                                 // between sizes; nil: nothing is
 	slower   bool                                  // export what is slower than the library, too
 	stage    func(what string, done, of int)
+	exact    bool // times are computed
+	sms      int  // that a program may take; 0: any number
 
 	places []table.Cell
 	all    map[table.Cell][]table.Measured
@@ -40,18 +43,19 @@ type chooser struct {
 }
 
 func newChooser(c *results.Campaign, o Options, name string, r reader, refuses func(*table.Measured) (string, error)) (*chooser, error) {
-	all, err := exportable(c)
+	all, err := exportable(c, o.MaxSMs)
 	if err != nil {
 		return nil, err
 	}
-	winners, err := table.Build(c)
+	winners, err := table.BuildWithin(c, o.MaxSMs)
 	if err != nil {
 		return nil, err
 	}
 	if name == mscclpp.Name { // peers read and write each other's buffers
 		winners.WithoutCopies()
 	}
-	return &chooser{campaign: c, name: name, reader: r, refuses: refuses, clock: o.Clock, slower: o.KeepSlower, stage: o.reach,
+	executor, _ := c.Executor()
+	return &chooser{exact: executor.Deterministic, campaign: c, name: name, reader: r, refuses: refuses, clock: o.Clock, slower: o.KeepSlower, sms: o.MaxSMs, stage: o.reach,
 		places: table.Cells(c.Plan()), all: all, table: winners, rows: winners.ByCell()}, nil
 }
 
@@ -217,18 +221,27 @@ func (c *chooser) pick() error {
 				}
 				continue
 			}
-			offered[i] = append(offered[i], m)
-			places[i].Offers = append(places[i].Offers, Offer{Trial: m.Trial, TimeUS: m.TimeUS})
-			if c.reader.files() >= len(places) {
+			if c.reader.files() >= len(places) && len(offered[i]) > 0 && !table.AboutAsFast(m.TimeUS, offered[i][0].TimeUS) {
 				break // the rest is slower, and saves no file
 			}
+			offered[i] = append(offered[i], m)
+			places[i].Offers = append(places[i].Offers, Offer{Trial: m.Trial, TimeUS: m.TimeUS})
 		}
 		if len(offered[i]) == 0 {
-			c.gaps[i], c.why[i] = Refused, cmp.Or(c.why[i], "not measured")
+			c.gaps[i], c.why[i] = Refused, cmp.Or(c.why[i], c.unmeasured(at))
 		}
 	}
+	won := make([]int, len(places))
+	for i, at := range c.places {
+		own := lists.Map(offered[i], func(m *table.Measured) table.Measured { return *m })
+		won[i] = table.Winner(own, c.exact, c.libraryUS(at))
+	}
+	chosen := won
+	if filesOf(c.reader, places, won) > c.reader.files() {
+		chosen = cover(c.reader, places)
+	}
 	c.chosen = make([]*table.Measured, len(places))
-	for i, n := range cover(c.reader, places) {
+	for i, n := range chosen {
 		if n >= 0 {
 			var err error
 			if c.chosen[i], err = c.asLoaded(offered[i][n]); err != nil {
@@ -238,9 +251,9 @@ func (c *chooser) pick() error {
 		reason := ""
 		switch {
 		case len(offered[i]) == 0:
-		case n < 0, n > 0 && c.chosen[i].TimeUS > offered[i][0].TimeUS:
+		case n < 0, n != won[i] && c.chosen[i].TimeUS > offered[i][won[i]].TimeUS:
 			reason = c.filesText()
-		case c.chosen[i].TimeUS > offered[i][0].TimeUS:
+		case c.chosen[i].TimeUS > offered[i][n].TimeUS:
 			reason = "in its file a step over strided chunks is a step for each"
 		}
 		if reason != "" {
@@ -255,6 +268,16 @@ func (c *chooser) pick() error {
 		}
 	}
 	return nil
+}
+
+// unmeasured says why nothing that was measured at a place may be exported.
+func (c *chooser) unmeasured(at table.Cell) string {
+	own := slices.DeleteFunc(slices.Clone(c.campaign.Trials()), func(t results.Trial) bool { return t.Placement != at.Placement || t.Bytes != at.Bytes })
+	least := table.LeastSMs(own)
+	if c.sms == 0 || least == 0 {
+		return "not measured"
+	}
+	return fmt.Sprintf("of the programs measured, the smallest takes %s, and %d may be taken", units.Count(least, "SM"), c.sms)
 }
 
 // beaten reports whether the library is as fast as m, or faster, so that it keeps the size.

@@ -41,19 +41,11 @@ type Offer struct {
 func (r Runtime) Cover(places []Place) []int { return cover(r.reader, places) }
 
 func cover(r reader, places []Place) []int {
-	fastest, forms, files := make([]int, len(places)), make([]fileKey, len(places)), 0
+	fastest := make([]int, len(places))
 	for i := range places {
-		offers := places[i].Offers
-		fastest[i] = fastestOffer(r, offers)
-		if fastest[i] < 0 {
-			continue
-		}
-		forms[i] = r.fileKey(offers[fastest[i]].Trial)
-		if i == 0 || fastest[i-1] < 0 || forms[i] != forms[i-1] || places[i].Placement != places[i-1].Placement {
-			files++
-		}
+		fastest[i] = fastestOffer(r, places[i].Offers)
 	}
-	if files <= r.files() {
+	if filesOf(r, places, fastest) <= r.files() {
 		return fastest
 	}
 	known := newCoverProblem(r, places, fastest, func(o *Offer, _ int64) bool { return !o.Bound }).solve()
@@ -62,6 +54,21 @@ func cover(r reader, places []Place) []int {
 	return newCoverProblem(r, places, fastest, func(_ *Offer, slower int64) bool {
 		return known.cost.unserved > 0 || slower <= known.cost.slower
 	}).solve().offers
+}
+
+// filesOf counts the files that a choice of offers takes.
+func filesOf(r reader, places []Place, chosen []int) (files int) {
+	forms := make([]fileKey, len(places))
+	for i, n := range chosen {
+		if n < 0 {
+			continue
+		}
+		forms[i] = r.fileKey(places[i].Offers[n].Trial)
+		if i == 0 || chosen[i-1] < 0 || forms[i] != forms[i-1] || places[i].Placement != places[i-1].Placement {
+			files++
+		}
+	}
+	return files
 }
 
 // fastestOffer is the index of the fastest offer; -1 for none.

@@ -40,6 +40,8 @@ type Options struct {
 	Left tuning.Left
 	// KeepSlower exports sizes at which the library is as fast or faster, too.
 	KeepSlower bool
+	// MaxSMs is how many SMs a program may take; 0: any number.
+	MaxSMs int
 	// Clock computes times between the campaign's sizes; nil: nothing can.
 	Clock Clock
 	// SharedGPU asks for the export of a campaign whose ranks shared GPUs.
@@ -267,10 +269,13 @@ func (r Report) Print(w io.Writer) error {
 }
 
 // exportable lists the configurations measured at each size, fastest first.
-func exportable(c *results.Campaign) (map[table.Cell][]table.Measured, error) {
+func exportable(c *results.Campaign, sms int) (map[table.Cell][]table.Measured, error) {
 	all := table.Measurements(c.Trials())
 	if len(all) == 0 {
 		return nil, nothingMeasured(c)
+	}
+	for at, ms := range all {
+		all[at] = table.Within(ms, sms)
 	}
 	return all, nil
 }

@@ -38,11 +38,11 @@ func exportMCRDL(c *results.Campaign, o Options, report *Report) error {
 		return err
 	}
 	e := &xmlExport{programs: programs{campaign: c}, plan: plan, elem: plan.ElemBytes(), runtime: runtime, verdicts: map[[2]string]string{}}
-	all, err := exportable(c)
+	all, err := exportable(c, o.MaxSMs)
 	if err != nil {
 		return err
 	}
-	built, err := table.Programs(c)
+	built, err := table.ProgramsWithin(c, o.MaxSMs)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@
 // for people who did not run the search.
 //
 //	the request ─ a picture of the system ─ the winner of each range of sizes ─
-//	bandwidth, speedup and every algorithm over size ─ the winning table ─ each
+//	bandwidth, speedup and every algorithm over size ─ the winning table ─ time against SMs ─ each
 //	winner's routing, steps and causes of its time ─ candidates, trials and failures
 //
 // Timeline is a page of when a training step does what (timeline.go), and Maps one of who is

@@ -24,6 +24,7 @@ type placement struct {
 	Strip    *chart
 	Band     *chart
 	Speedup  *chart
+	Front    *front
 	Families []family
 	Others   []other
 }
@@ -85,7 +86,7 @@ func newPlacement(name string, sizes []int64, t *table.Table, curves []table.Cur
 	if p.Bus {
 		p.Band = bandwidth(sizes, rows)
 	}
-	p.Speedup = speedup(sizes, rows)
+	p.Speedup, p.Front = speedup(sizes, rows), newFront(name, t)
 	p.families(sizes, curves, rows, colour)
 	return p
 }

@@ -168,6 +168,15 @@ func (r *Row) Library() (name string, us float64) {
 	return "", 0
 }
 
+// libraryUS is Library's time at a point, with those of trials; 0 where nothing says it. named: the state
+// of the buffers was asked for.
+func libraryUS(p results.Point, ms []Measured, named bool) float64 {
+	r := Row{named: named, TimeUS: 1}
+	r.standAt(p, ms)
+	_, us := r.Library()
+	return us
+}
+
 // BaselineData returns the evidence of the data of the baseline's time.
 func (r *Row) BaselineData() Evidence {
 	if b := r.baseline(); b != nil {

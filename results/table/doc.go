@@ -1,5 +1,5 @@
 // Package table makes the winning table from a campaign: for each size the program
-// and the knobs that measured fastest.
+// and the knobs that measured fastest, or about as fast on fewer SMs (sms.go).
 //
 //	trials ──Measurements──▶ by cell, best first ──Build──▶ Table{rows, ranges} ──Write──▶ table · json · csv · md
 //	                                  └──Curves──▶ every algorithm over size
@@ -13,7 +13,7 @@
 //	measured.go evidence.go   trials as measurements, and how far to believe them
 //	repeats.go outlook.go     ties, outliers and drift, where times are measured; what is left to gain
 //	table.go                  Build; a row's baseline, speedup and bound (Row.compare)
-//	sms.go                    the SMs that a row takes, and why nothing is faster
+//	sms.go front.go           the SMs that a row takes, who wins by fewer, and time against them
 //	bands.go                  how sure simulated times and speedups are
 //	format.go                 a table's columns, and its forms
 //	curves.go difference.go   times over sizes; two tables

@@ -81,7 +81,7 @@ func isSimulated(plan results.Plan, executor results.Executor, trials []results.
 // have unchecked data, which simulated speedups are not sure, and which measured winners, and what a longer
 // search would gain.
 func (t *Table) addNotes() {
-	t.Notes = append([]string{}, slices.Concat(t.evidenceNotes(), t.libraryNotes(), t.verdictNotes(), t.bandNotes(), t.repeatNotes(), t.outlookNotes())...) // never null
+	t.Notes = append([]string{}, slices.Concat(t.evidenceNotes(), t.smsNotes(), t.libraryNotes(), t.verdictNotes(), t.bandNotes(), t.repeatNotes(), t.outlookNotes())...) // never null
 }
 
 // libraryNotes says at how many sizes the library is faster than every program.

@@ -18,7 +18,7 @@ type Repeats struct {
 	Iterations int     `json:"iterations"`
 	Outliers   int     `json:"outliers"`
 	SlowestUS  float64 `json:"slowest_us"`
-	// RunnerUp is the second fastest configuration; null: there is none.
+	// RunnerUp is the fastest other configuration; null: there is none.
 	RunnerUp *RunnerUp `json:"runner_up"`
 	// BaselineApart reports whether the baseline's time can be told from the winner's. Null:
 	// it was not measured here, or is the winner.
@@ -50,9 +50,13 @@ func repeatsOf(ms []Measured, winner int, b *results.Baseline) *Repeats {
 			}
 		}
 	}
-	if i := slices.IndexFunc(ms[winner+1:], Measured.Competes); i >= 0 {
-		second := &ms[winner+1+i]
+	for i := range ms {
+		second := &ms[i]
+		if i == winner || !second.Competes() {
+			continue
+		}
 		r.RunnerUp = &RunnerUp{second.Title(), second.TimeUS, second.CIUS, results.Apart(w.Repeats, second.Repeats)}
+		break
 	}
 	for i := range ms {
 		if i != winner && ms[i].is(b) {

@@ -33,16 +33,13 @@ func withoutIdle(ms []Measured, p results.Point, named, settings bool) []Measure
 			return false
 		}
 		fewer := library.BaselineThreadblocks != nil && m.Threadblocks < *library.BaselineThreadblocks
-		return !settings || us > 0 && m.TimeUS >= us*(1-SameTime) && !(fewer && m.TimeUS <= us*aboutAsFast)
+		return !settings || us > 0 && m.TimeUS >= us*(1-SameTime) && !(fewer && AboutAsFast(m.TimeUS, us))
 	})
 	if settings && !slices.ContainsFunc(left, Measured.Competes) {
 		return ms
 	}
 	return left
 }
-
-// aboutAsFast is how many times as long a setting may take as the library's choice, and count for its fewer threadblocks.
-const aboutAsFast = 1.02
 
 // settingInterval is how far a setting's time may be off, as that of the baseline: not at all of a vendor's prediction.
 func (r *Row) settingInterval(m *intervals.Model) (intervals.Interval, string) {

@@ -10,17 +10,20 @@ import (
 )
 
 // Table is the answer of a campaign: for every size the program and the knobs
-// that measured fastest. Its JSON is the product's contract.
+// that win (Winner). Its JSON is the product's contract.
 type Table struct {
 	Schema     string     `json:"schema"`
 	Notes      []string   `json:"notes"` // what to know before the figures, a line each
 	Rows       []Row      `json:"rows"`  // by placement, then rising size
 	Ranges     []Range    `json:"ranges"`
+	Front      []FrontRow `json:"front,omitempty"` // by row, then rising SMs; absent unless asked for
 	Candidates Candidates `json:"candidates"`
 	Campaign   Spent      `json:"campaign"`
 
 	nodes int              // the plan's
 	ranks int              // the plan's
+	sms   int              // that a winner may take; 0: all
+	unfit int              // sizes and placements that were measured, and of which nothing fits
 	gain  float64          // Tally.Gain
 	place string           // Executor.PlaceNote
 	model *intervals.Model // nil: the times are measured
@@ -109,6 +112,12 @@ type Row struct {
 	model        *intervals.Model
 }
 
+// Proof says why no program can be faster than a row's.
+type Proof struct {
+	Status string `json:"status"` // optimal: the time meets what no routing can beat
+	By     string `json:"by"`     // bound
+}
+
 // Range is a run of neighbouring sizes with one winner. A size between two
 // measured ones belongs to the smaller one's range; sizes outside of all that was
 // measured belong to none.
@@ -161,12 +170,18 @@ type Spent struct {
 
 // Build makes the winning table of a campaign's trials so far. Sizes without a time have
 // no row. The error is about a collective that this build does not know.
-func Build(c *results.Campaign) (*Table, error) { return build(c, true) }
+func Build(c *results.Campaign) (*Table, error) { return build(c, true, 0) }
+
+// BuildWithin is Build of the trials that take at most so many SMs; 0: of all. The baseline is as it is.
+func BuildWithin(c *results.Campaign, sms int) (*Table, error) { return build(c, true, sms) }
 
 // Programs is Build without the library's settings: of what files may hold.
-func Programs(c *results.Campaign) (*Table, error) { return build(c, false) }
+func Programs(c *results.Campaign) (*Table, error) { return build(c, false, 0) }
 
-func build(c *results.Campaign, settings bool) (*Table, error) {
+// ProgramsWithin is Programs of the trials that take at most so many SMs; 0: of all.
+func ProgramsWithin(c *results.Campaign, sms int) (*Table, error) { return build(c, false, sms) }
+
+func build(c *results.Campaign, settings bool, sms int) (*Table, error) {
 	plan := c.Plan()
 	col, err := collective.OfName(plan.Spec(plan.Topology.Ranks, 1, false))
 	if err != nil {
@@ -187,10 +202,15 @@ func build(c *results.Campaign, settings bool) (*Table, error) {
 	if !executor.Deterministic {
 		t.Campaign.Drift = driftOf(best, points)
 	}
+	t.sms = sms
 	for _, at := range Cells(plan) {
 		ms := withoutIdle(best[at], points[at], named, settings)
-		if i := slices.IndexFunc(ms, Measured.Competes); i >= 0 {
-			row := newRow(plan, at, &ms[i])
+		fit := Within(ms, sms)
+		if len(fit) == 0 && len(ms) > 0 {
+			t.unfit++
+		}
+		if i := Winner(fit, executor.Deterministic, libraryUS(points[at], best[at], named)); i >= 0 {
+			row := newRow(plan, at, &fit[i])
 			if t.Campaign.SharedGPUs == nil {
 				busBW := row.AlgBW * col.BusFactor()
 				row.BusBW = &busBW
@@ -199,7 +219,7 @@ func build(c *results.Campaign, settings bool) (*Table, error) {
 			row.named = named
 			row.compare(points[at], ms)
 			if !executor.Deterministic {
-				row.Repeats = repeatsOf(ms, i, points[at].Baseline)
+				row.Repeats = repeatsOf(fit, i, points[at].Baseline)
 			}
 			row.Libraries = points[at].Libraries
 			row.addBands(t.model)

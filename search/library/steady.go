@@ -216,7 +216,7 @@ func (l *Library) prepareFirst(ctx context.Context, nodes int, c *nccl.Choice) (
 	if err != nil {
 		return nil, "", err
 	}
-	lowered, err := first.build.Lower(ctx, traced, d, d.Instances, true)
+	lowered, _, err := first.build.Lower(ctx, traced, d, d.Instances, true)
 	switch {
 	case ctx.Err() != nil:
 		return nil, "", ctx.Err()

@@ -11,6 +11,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/internal/limited"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -88,14 +89,14 @@ func (b *Builder) compile(ctx context.Context, d *Draft) (*Built, error) {
 		return nil, err
 	}
 	if r := b.Unfitting(d); r != nil {
-		return &Built{Refusal: r}, nil
+		return &Built{Refusal: r, Needs: d.Routing.cost.Connections * d.Instances}, nil
 	}
-	result, err := b.Lower(ctx, program, d, d.Instances, false)
+	result, needs, err := b.Lower(ctx, program, d, d.Instances, false)
 	switch many := (*compiler.TooManyThreadblocks)(nil); {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &many):
-		return &Built{Refusal: &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("on GPUs of %d SMs: %v", p.Topology.MinSMs(), err)}}, nil
+		return &Built{Refusal: &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("%s: %v", d.room(b.target.Topology), err)}, Needs: many.Needs}, nil
 	case err != nil:
 		return &Built{Refusal: &Refusal{Reason: Uncompiled, Detail: err.Error()}}, nil
 	}
@@ -105,23 +106,50 @@ func (b *Builder) compile(ctx context.Context, d *Draft) (*Built, error) {
 			result.Comment += fmt.Sprintf("; %d instances", d.Instances)
 		}
 	}
-	return b.verifyAndBound(result, d.Reference)
+	built, err := b.verifyAndBound(result, d.Reference)
+	if built != nil {
+		built.Needs = needs
+	}
+	return built, err
 }
 
 // Lower compiles a number of instances of a draft's traced program. All threadblocks must be
 // resident at once: where there are more than SMs, those that only send are merged with ones
-// that only receive; crowded leaves them.
-func (b *Builder) Lower(ctx context.Context, program *lang.Program, d *Draft, instances int, crowded bool) (*ir.Program, error) {
+// that only receive; crowded leaves them. A fused instruction pairs two connections in a threadblock, so
+// that a rank may need one for every two of its links: for a limit below the GPU's SMs, a program that so
+// needs too many is not fused.
+// needs is how many threadblocks the busiest rank would have without a limit.
+func (b *Builder) Lower(ctx context.Context, program *lang.Program, d *Draft, instances int, crowded bool) (p *ir.Program, needs int, err error) {
 	t, most := b.target.Topology, 0
-	if sms := t.MinSMs(); !crowded {
-		most = min(cmp.Or(d.Threadblocks, sms), sms)
+	if !crowded {
+		most = d.most(b.target.Topology)
 	}
-	result, err := compiler.Compile(program, compiler.Options{Instances: instances, MaxChannels: maxChannels(t), Slots: b.slots(d.Protocol),
-		Disable: d.Routing.disable(), MaxThreadblocks: most, Context: ctx})
+	o := compiler.Options{Instances: instances, MaxChannels: maxChannels(t), Slots: b.slots(d.Protocol), Disable: d.Routing.disable(), MaxThreadblocks: most, Context: ctx}
+	result, err := compiler.Compile(program, o)
+	if many := (*compiler.TooManyThreadblocks)(nil); errors.As(err, &many) && most < t.MinSMs() && !d.Compared && !d.Routing.apart {
+		o.Disable = unfused
+		if result, err = compiler.Compile(program, o); err == nil {
+			return result.Program, max(result.Needs, many.Needs), nil
+		}
+	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return result.Program, nil
+	return result.Program, result.Needs, nil
+}
+
+// most is how many threadblocks a draft's program may have on a GPU.
+func (d *Draft) most(t *topologies.Topology) int {
+	sms := t.MinSMs()
+	return min(cmp.Or(d.Threadblocks, sms), sms)
+}
+
+// room names the limit of a draft's threadblocks.
+func (d *Draft) room(t *topologies.Topology) string {
+	if d.most(t) == t.MinSMs() {
+		return fmt.Sprintf("on GPUs of %d SMs", t.MinSMs())
+	}
+	return "within " + units.Count(d.most(t), "SM")
 }
 
 // maxChannels is the number of channels that the topology's runtime gives a
@@ -151,8 +179,8 @@ func (b *Builder) Unfitting(d *Draft) *Refusal {
 	if most := maxChannels(b.target.Topology); of.Channels*n > most {
 		return &Refusal{Reason: Uncompiled, Detail: fmt.Sprintf("at least %d channels in each of %d instances: the limit is %d", of.Channels, n, most)}
 	}
-	if sms := b.target.Topology.MinSMs(); of.Connections*n > sms {
-		return &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("at least %d threadblocks on a GPU of %d SMs: %d for each of %d instances", of.Connections*n, sms, of.Connections, n)}
+	if of.Connections*n > d.most(b.target.Topology) {
+		return &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("%s: at least %d threadblocks, %d for each of %d instances", d.room(b.target.Topology), of.Connections*n, of.Connections, n)}
 	}
 	return nil
 }

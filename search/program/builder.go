@@ -47,6 +47,7 @@ type Options struct {
 	Instances          int                // fixes their number; 0: any
 	Protocols          []topologies.Proto // none: all
 	TileBytes          int64              // fixes the tile, in bytes; 0: any
+	MaxSMs             int                // that a program may take of a GPU; 0: all
 	Runtime            string             // that has to load and run programs; empty: none
 	Simulated          bool               // programs are run by the simulator
 	Memory             Memory

@@ -99,7 +99,7 @@ func TestGoesOnWithCachedPrograms(t *testing.T) {
 	k := first.options.Cache
 	key := func(i int) string { return first.entries.keyOf("draft", "builtin", names[i]) }
 	for _, err := range []error{
-		k.store.Cache(key(0), cachedBuild{&Refusal{names[0], Slots, "as the cache says"}}, "", nil),
+		k.store.Cache(key(0), cachedBuild{Refusal: &Refusal{names[0], Slots, "as the cache says"}}, "", nil),
 		k.store.Cache(key(1), cachedBuild{}, wrong.Hash(), &wrong),
 		k.store.Cache(key(2), cachedBuild{}, other.Hash(), other),
 		os.Truncate(filepath.Join(entries, key(3)+".json.gz"), 100),

@@ -26,5 +26,5 @@
 //	target     refusal.go observer.go memory.go cache.go holes.go hole_rings.go hole_nics.go
 //	           hole_trees.go builder.go
 //	drafts     routing.go draft.go size.go fill.go
-//	programs   bound.go verify.go entries.go family.go constructions.go build.go
+//	programs   bound.go verify.go entries.go family.go constructions.go build.go capped.go
 package program

@@ -16,7 +16,7 @@ type Draft struct {
 	Source       string // template or synthesised
 	Params       script.Params
 	Instances    int
-	Threadblocks int // at most, on a GPU; 0: no limit
+	Threadblocks int // at most, on a GPU; 0: as many as the GPU has SMs
 	Routing      *Routing
 	Origin       string // how a construction found it
 	Protocol     string // the family's own; empty: any
@@ -64,7 +64,7 @@ func OperationsOf(drafts []*Draft) int {
 func (b *Builder) Estimate(d *Draft, bytes int64) float64 {
 	least := math.Inf(1)
 	for _, proto := range b.Protocols(d.Protocol) {
-		least = min(least, d.Routing.Cost().Estimate(&b.target.Topology.Protocols[proto], bytes, max(d.Instances, 1)))
+		least = min(least, d.Routing.Cost().Within(d.most(b.target.Topology)).Estimate(&b.target.Topology.Protocols[proto], bytes, max(d.Instances, 1)))
 	}
 	return least
 }
@@ -94,7 +94,7 @@ func (d *Drafted) Add(more Drafted) {
 func (b *Builder) draft(d *Draft) (all Drafted) {
 	for _, n := range b.options.instanceCounts() {
 		one := *d
-		one.Instances = n
+		one.Instances, one.Threadblocks = n, b.options.MaxSMs
 		if r := b.tooLarge(&one); r != nil {
 			all.Refusals = append(all.Refusals, b.Refuse(one.String(), r.Reason, r.Detail))
 			continue

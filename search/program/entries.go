@@ -147,6 +147,7 @@ func (e *entries) setWhole() { e.cache.save(e.keyOf("whole", "", ""), struct{}{}
 // cachedBuild is a built draft but for its program, which lies beside.
 type cachedBuild struct {
 	Refusal *Refusal `json:"refusal,omitempty"`
+	Needs   int      `json:"needs,omitempty"` // Built.Needs
 }
 
 // built returns a built draft, from the cache or as make makes it. A cached program is verified like one just compiled, and
@@ -168,7 +169,7 @@ func (e *entries) built(d *Draft, verify func(*ir.Program) (*Built, error), make
 		case !ok:
 			return nil, nil
 		case k.Refusal != nil:
-			return &Built{Refusal: k.Refusal}, nil
+			return &Built{Refusal: k.Refusal, Needs: k.Needs}, nil
 		case program == nil || !e.target.isOf(program):
 			return nil, nil
 		}
@@ -176,14 +177,15 @@ func (e *entries) built(d *Draft, verify func(*ir.Program) (*Built, error), make
 		if err != nil || v.Refusal != nil {
 			return nil, err
 		}
+		v.Needs = k.Needs
 		e.cache.remember(key, v)
 		return v, nil
 	}
 	return cached(e.cache, key, load, make, func(v *Built) {
 		if v.Refusal != nil {
-			e.cache.save(key, cachedBuild{v.Refusal}, "", nil)
+			e.cache.save(key, cachedBuild{Refusal: v.Refusal, Needs: v.Needs}, "", nil)
 		} else {
-			e.cache.save(key, cachedBuild{}, v.Hash, v.Program)
+			e.cache.save(key, cachedBuild{Needs: v.Needs}, v.Hash, v.Program)
 		}
 	})
 }

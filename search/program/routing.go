@@ -106,10 +106,13 @@ func (r *Routing) Operations() int {
 // disable returns the names of the compiler's passes to leave out.
 func (r *Routing) disable() []string {
 	if r.apart {
-		return []string{"fuse rcs", "fuse rrcs", "fuse rrs"}
+		return unfused
 	}
 	return nil
 }
+
+// unfused are the passes that fuse instructions.
+var unfused = []string{"fuse rcs", "fuse rrcs", "fuse rrs"}
 
 // trace is a routing, or why there is none.
 type trace struct {

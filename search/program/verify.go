@@ -19,6 +19,7 @@ type Built struct {
 	// Prepared is the program as the simulator runs it; nil where another executor does.
 	Prepared *sim.Prepared
 	Refusal  *Refusal
+	Needs    int // threadblocks of the busiest rank without a limit; of one with too many, at least
 }
 
 // verifyAndBound verifies a program, and refuses one that can't be run. One that is only

@@ -16,6 +16,16 @@ func (m *Summary) Estimate(c *topologies.Protocol, bytes int64, instances int) f
 	return least
 }
 
+// Within is the summary where a GPU may have so many threadblocks.
+func (m *Summary) Within(threadblocks int) *Summary {
+	if threadblocks == m.SMs {
+		return m
+	}
+	of := *m
+	of.SMs = threadblocks
+	return &of
+}
+
 // steps is the cost of a protocol's steps in a threadblock, in µs and in µs a
 // byte.
 type steps struct {
