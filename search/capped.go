@@ -14,6 +14,9 @@ import (
 // capped drafts the built drafts anew for fewer SMs, and builds those that may be fastest for as many,
 // by their estimates. A limit that a program can't be made for is no candidate.
 func (p *placement) capped(ctx context.Context, drafts []*program.Draft, built []*program.Built) (kept program.Drafted, all []*program.Built, err error) {
+	if p.options.Uncapped {
+		return kept, nil, nil
+	}
 	var made []*program.Draft
 	var fit []*program.Draft // all that the largest limit leaves, with their threadblocks
 	var takes []int

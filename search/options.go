@@ -26,6 +26,7 @@ type Options struct {
 	Protocols          []topologies.Proto // none: all
 	TileBytes          int64              // fixes the tile, in bytes; 0: tuned
 	MaxSMs             int                // SMs of a GPU that a program may take; 0: all
+	Uncapped           bool               // no program is made anew for fewer SMs
 	Runtime            string             // only programs that this runtime would load and run
 	Strategy           string             // which trial is made next, one of autotune.Strategies; empty: the executor's
 	Gain               float64            // a strategy is done with a size where it expects less than this part of its time; 0: autotune.DefaultGain

@@ -126,7 +126,7 @@ func checkTemplate(ctx context.Context, f *templates.Family, systems []*topologi
 		return nil, err
 	}
 	o := search.Options{
-		Families: []string{f.Name}, Instances: 1, Executor: sim.Name, RefuseMissingLinks: true,
+		Families: []string{f.Name}, Instances: 1, Uncapped: true, Executor: sim.Name, RefuseMissingLinks: true,
 		Templates: []search.Template{{Name: filepath.Base(f.Source), Text: text}},
 	}
 	if err := o.Assign(assignments); err != nil {
