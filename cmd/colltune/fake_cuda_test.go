@@ -37,7 +37,7 @@ func (f *fakeCUDA) command(folder string) func(*testscript.TestScript, bool, []s
 		}
 		f.once.Do(func() {
 			f.file = filepath.Join(folder, "libcuda.so.1")
-			f.said, f.err = exec.Command(f.compiler(), "-x", "c++", "-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-Wno-unknown-pragmas",
+			f.said, f.err = exec.Command(f.compiler(), "-x", "c++", "-std=c++17", "-O0", "-shared", "-fPIC", "-pthread", "-Wno-unknown-pragmas",
 				"-DELEMENT=ElementF32", "-o", f.file, filepath.Join("..", "..", "executor", "cuda", "testdata", "libcuda.cc")).CombinedOutput()
 		})
 		if f.err != nil {

@@ -27,7 +27,7 @@ func fakeCompiler(t *testing.T, settings string) {
 	defer builds.Unlock()
 	out := filepath.Join(builds.folder, "libnvrtc.so")
 	if builds.made[out] == "" {
-		said, err := exec.Command(builds.compiler, "-x", "c++", "-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-o", out, "testdata/libnvrtc.cc").CombinedOutput()
+		said, err := exec.Command(builds.compiler, "-x", "c++", "-std=c++17", "-O0", "-shared", "-fPIC", "-Wall", "-o", out, "testdata/libnvrtc.cc").CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%.2000s", builds.compiler, err, said)
 		}

@@ -73,7 +73,7 @@ func fakeLibrary(t *testing.T) string {
 	defer builds.Unlock()
 	out := filepath.Join(builds.folder, "libcuda.so.1")
 	if builds.made[out] == "" {
-		said, err := exec.Command(builds.compiler, "-x", "c++", "-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-Wall", "-Wno-unknown-pragmas", "-DELEMENT=ElementF32", "-o", out, "testdata/libcuda.cc").CombinedOutput()
+		said, err := exec.Command(builds.compiler, "-x", "c++", "-std=c++17", "-O0", "-shared", "-fPIC", "-pthread", "-Wall", "-Wno-unknown-pragmas", "-DELEMENT=ElementF32", "-o", out, "testdata/libcuda.cc").CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%.2000s", builds.compiler, err, said)
 		}

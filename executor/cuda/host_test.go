@@ -229,7 +229,7 @@ func TestMain(m *testing.M) {
 
 // variants are the ways to build for the host.
 var variants = map[string][]string{
-	"plain":  {"-O1"},
+	"plain":  {"-O0"},
 	"thread": {"-O1", "-g", "-fsanitize=thread"},
 }
 
