@@ -32,7 +32,6 @@ echo "| a collective |" > "$COLLTUNE_GPU_OUT/nccl.md"
 	"bin/gpu/colltune": `#!/bin/sh
 echo "colltune $*"
 case "$ON_GPU_FAULT $1" in
-"budget search") case "$*" in *--budget*) exit 4;; esac;;
 "search search") echo "colltune: the executor was lost" >&2; exit 6;;
 esac
 `,
@@ -103,7 +102,6 @@ func TestOnGPU(t *testing.T) {
 		"nowhere but here":             {stages: "families", temporary: "none", files: 1, want: map[string]string{"families.txt": "for a while in "}},
 		"a stage that hangs":           {stages: "families", fault: "slow", seconds: "11", files: 1, failed: true, want: map[string]string{"families.txt": "ended with 124"}},
 		"no time":                      {stages: "families", seconds: "3", files: 1, failed: true, want: map[string]string{"families.txt": "no time is left: not run: "}},
-		"a budget":                     {stages: "search", fault: "budget", files: 1, want: map[string]string{"search.txt": "colltune results"}},
 		"a lost executor":              {stages: "search", fault: "search", files: 1, failed: true, want: map[string]string{"search.txt": "ended with 6"}},
 	} {
 		t.Run(name, func(t *testing.T) {
