@@ -17,7 +17,7 @@ run: build ## the main job: search AllReduce on a DGX A100, then export the winn
 	./$(BIN) export out/campaign --to msccl-xml --out out/export
 
 build: setup
-	$(GO) build -trimpath -buildvcs=$(VCS) -o $(BIN) ./cmd/colltune
+	@$(GO) build -trimpath -buildvcs=$(VCS) -o $(BIN) ./cmd/colltune
 
 setup: ## say what is missing; install libz3 where that is allowed
 	@sh ./setup.sh "$(GO)"

@@ -239,7 +239,7 @@ func tableOf(t *testing.T, c *results.Campaign) string {
 	}
 	built.Campaign.Seconds, built.Campaign.Trials, built.Candidates = 0, 0, table.Candidates{}
 	var text strings.Builder
-	if err := built.Write(&text, "json"); err != nil {
+	if err := built.Write(&text, "json", table.Look{}); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()

@@ -110,7 +110,7 @@ func printTable(cmd *cobra.Command, schema string, campaigns ...*results.Campaig
 		return 0, err
 	}
 	t.Schema = "colltune." + schema + "/v1"
-	return len(t.Rows), writeOut(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
+	return len(t.Rows), writeOut(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format"), tableLook(cmd, campaigns)) })
 }
 
 // sayEnd says how a search goes on that ended early and has so many rows: with again. It returns

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,16 +104,19 @@ func checkTolerance(cmd *cobra.Command, d *table.Differences, tolerance percent)
 // differenceSheet returns a comparison for people. It names the second winner only where
 // it differs from the first.
 func differenceSheet(d *table.Differences) sheet {
-	s := sheet{columns: []column{number("size"), text("place"), text("verdict"), text("before"), number("us"), text("after"), number("us"), number("change %")}}
-	side := func(r *table.Row) (title, us string) {
-		if r == nil {
+	s := sheet{columns: []column{number("size"), text("place").OnceAbove(), text("verdict"), text("before"), number("us").As("us_before"), text("after"), number("us").As("us_after"), number("change %")}}
+	side := func(r, other *table.Row) (what, us string) {
+		switch {
+		case r == nil:
 			return "", ""
+		case other != nil && r.What() == other.What() && r.Title() != other.Title():
+			return r.Title(), fixed(r.TimeUS)
 		}
-		return r.Title(), fixed(r.TimeUS)
+		return r.What(), fixed(r.TimeUS)
 	}
 	for _, r := range d.Rows {
-		before, was := side(r.Before)
-		after, is := side(r.After)
+		before, was := side(r.Before, r.After)
+		after, is := side(r.After, r.Before)
 		if after == before && before != "" {
 			after = "the same"
 		}
@@ -122,27 +124,28 @@ func differenceSheet(d *table.Differences) sheet {
 		if r.Ratio != nil {
 			change = signedPercent(*r.Ratio)
 		}
-		s.add(units.Bytes(r.Bytes).String(), r.Placement, r.Verdict, before, was, after, is, change)
+		s.add(units.Bytes(r.Bytes).String(), r.Placement, verdictText(r.Verdict), before, was, after, is, change)
 	}
 	return withTally(s, d.Counts, d.Ratio)
+}
+
+// verdictText is a verdict in a table: ~ where two times are the same.
+func verdictText(verdict string) string {
+	if verdict == table.Same {
+		return "~"
+	}
+	return verdict
 }
 
 // withTally prints how many rows have each verdict below a comparison, and the geometric mean
 // of their ratios, nil if there are none.
 func withTally(s sheet, counts map[string]int, ratio *float64) sheet {
-	rows := s
-	s.human = func(w io.Writer) error {
-		if err := rows.writeTable(w); err != nil {
-			return err
-		}
-		mean := ""
-		if ratio != nil {
-			mean = "; in the geometric mean " + signedPercent(*ratio) + " %"
-		}
-		_, err := fmt.Fprintf(w, "%d faster, %d slower, %d the same, %d gone, %d new%s\n",
-			counts[table.Faster], counts[table.Slower], counts[table.Same], counts[table.Gone], counts[table.New], mean)
-		return err
+	mean := ""
+	if ratio != nil {
+		mean = "; in the geometric mean " + signedPercent(*ratio) + " %"
 	}
+	s.below = append(s.below, fmt.Sprintf("%d faster, %d slower, %d the same, %d gone, %d new%s",
+		counts[table.Faster], counts[table.Slower], counts[table.Same], counts[table.Gone], counts[table.New], mean))
 	return s
 }
 

@@ -17,7 +17,7 @@ func TestExactDifferences(t *testing.T) {
 		{Bytes: 4096, Placement: "out", Verdict: table.New, After: tree},
 	}})
 	var b bytes.Buffer
-	if err := s.writeCSV(&b); err != nil {
+	if err := s.writeCSV(&b, look{}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `size_bytes,placement,verdict,ratio,algorithm_before,protocol_before,tile_bytes_before,ir_before,time_us_before,algorithm_after,protocol_after,tile_bytes_after,ir_after,time_us_after

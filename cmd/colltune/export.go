@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,8 @@ func exportCommand() *cobra.Command {
 		Long: `export writes the winners of a campaign as files into one folder, and prints how to
 load them. A program is exported only for sizes at which the runtime would really
 run it, and only where it is then faster than the library: other sizes are left to that.
-It says where that means a slower program than the winner, or none. Of a map's
+It says where that means a slower program than the winner, or none;
+-v says so of each size. Of a map's
 folder, or of several campaigns that differ in their nodes alone, it writes a folder for
 each number of nodes below PATH.
 
@@ -118,7 +120,7 @@ each number of nodes below PATH.
 			for _, line := range report.Warnings {
 				fmt.Fprintln(cmd.ErrOrStderr(), line)
 			}
-			return printReport(cmd, report)
+			return printReport(cmd, report, verbose(cmd))
 		},
 		ValidArgsFunction: completeFolder,
 	}
@@ -147,8 +149,12 @@ func exportFormats() []string { return append(export.Formats(), dispatcherFormat
 
 // printReport lists the files that were written. Under -o table it adds remarks and how
 // to load the files.
-func printReport(cmd *cobra.Command, r export.Report) error {
-	s := sheet{human: r.Print, columns: []column{text("file"), text("placement"), text("algorithm"), text("protocol"), number("min bytes"), number("max bytes"), number("granularity bytes"), text("ir")}}
+func printReport(cmd *cobra.Command, r export.Report, all bool) error {
+	print := r.Print
+	if all {
+		print = r.PrintAll
+	}
+	s := sheet{instead: func(w io.Writer, _ look) error { return print(w) }, columns: []column{text("file"), text("placement"), text("algorithm"), text("protocol"), number("min bytes"), number("max bytes"), number("granularity bytes"), text("ir")}}
 	for _, f := range r.Files {
 		s.add(f.Name, f.Placement, f.Algorithm, f.Protocol, strconv.FormatInt(f.MinBytes, 10), strconv.FormatInt(f.MaxBytes, 10), strconv.FormatInt(f.Granularity, 10), f.IR)
 	}

@@ -39,7 +39,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	out := &stickyWriter{to: stdout}
-	printed, messages := safe.NewWriter(out), newStderr(stderr)
+	printed, messages := safe.NewWriter(out).Colour(isTerminal(stdout) && os.Getenv("NO_COLOR") == ""), newStderr(stderr)
 	root.SetOut(printed)
 	root.SetErr(messages)
 	ran, err := root.ExecuteContextC(ctx)
@@ -91,6 +91,9 @@ func newRoot(started *bool) *cobra.Command {
 				cmd.Root().SetErr(io.Discard) // Main prints the error that ends the command
 			}
 			if err := limitMemory(cmd); err != nil {
+				return err
+			}
+			if err := checkLook(cmd); err != nil {
 				return err
 			}
 			return checkOutputPaths(cmd)

@@ -18,6 +18,7 @@ var formats = table.Formats()
 // outputFlags adds -o and --out.
 func outputFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print the result")
+	columnFlags(cmd)
 	outFlag(cmd)
 }
 
@@ -35,18 +36,16 @@ func printResult(cmd *cobra.Command, schema string, document any, s sheet) error
 
 // writeResult writes a result to w, in the format of -o.
 func writeResult(cmd *cobra.Command, w io.Writer, schema string, document any, s sheet) error {
-	switch flagValue(cmd, "format") {
+	switch l := lookOf(cmd); flagValue(cmd, "format") {
 	case "json":
 		return writeJSON(w, schema, document)
 	case "csv":
-		return s.writeCSV(w)
+		return s.writeCSV(w, l)
 	case "md":
-		return s.writeMarkdown(w)
+		return s.writeMarkdown(w, l)
+	default:
+		return s.writeTable(w, l)
 	}
-	if s.human != nil {
-		return s.human(w)
-	}
-	return s.writeTable(w)
 }
 
 // writeJSON writes a document with "schema" as its first key.

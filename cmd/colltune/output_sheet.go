@@ -1,137 +1,189 @@
 package main
 
 import (
-	"encoding/csv"
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/internal/columns"
 	"github.com/colltune/colltune/internal/lists"
 	"github.com/colltune/colltune/internal/safe"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 )
 
 // sheet is a result as rows of text, one cell a column. Headers give the units.
 type sheet struct {
 	columns []column
 	rows    [][]string
-	notes   []string              // printed before the rows, a line each
-	human   func(io.Writer) error // its text under -o table, if that is not the rows alone
+	notes   []string // printed before the rows, a line each
+	// Under -o table, lines around the rows, or in place of rows and notes the text that
+	// instead writes.
+	above, below []string
+	instead      func(io.Writer, look) error
 }
 
-type column struct {
-	name  string
-	right bool   // align right: a number
-	csv   string // its name in CSV; empty: made of name
-}
+type column = columns.Column
 
-func text(name string) column { return column{name: name} }
+func text(name string) column { return columns.Text(name) }
 
-func number(name string) column { return column{name: name, right: true} }
-
-func (s *sheet) add(cells ...string) { s.rows = append(s.rows, cells) }
+func number(name string) column { return columns.Number(name) }
 
 // header returns the columns' names.
 func (s *sheet) header() []string {
-	return lists.Map(s.columns, func(c column) string { return c.name })
+	return lists.Map(s.columns, func(c column) string { return c.Name })
 }
 
-// csvName makes a column's name fit for CSV.
-var csvName = strings.NewReplacer(" ", "_", "gb/s", "gbps", "/", "_per_", "#", "")
+func (s *sheet) add(cells ...string) { s.rows = append(s.rows, cells) }
+
+// all is the sheet with every column.
+func (s *sheet) all() *columns.Sheet {
+	return &columns.Sheet{Columns: s.columns, Rows: lists.Map(s.rows, func(cells []string) columns.Row { return columns.Row{Cells: cells} })}
+}
+
+// look is what --columns and --wide say.
+type look struct {
+	names []string // of --columns; nil: not given
+	wide  bool
+}
+
+// columnFlags adds --columns and --wide.
+func columnFlags(cmd *cobra.Command) {
+	cmd.Flags().StringSlice("columns", nil, "print only these columns: `NAMES`, separated by commas, as -o csv has them")
+	cmd.Flags().Bool("wide", false, "print all columns, however wide the table becomes")
+}
+
+func lookOf(cmd *cobra.Command) (l look) {
+	l.wide, _ = cmd.Flags().GetBool("wide")
+	if isSet(cmd, "columns") {
+		l.names, _ = cmd.Flags().GetStringSlice("columns")
+	}
+	return l
+}
+
+// checkLook refuses --columns where it would be ignored, before any work is done.
+func checkLook(cmd *cobra.Command) error {
+	if !isSet(cmd, "columns") {
+		return nil
+	}
+	l := lookOf(cmd)
+	switch {
+	case len(l.names) == 0:
+		return usagef("--columns: want names of columns, separated by commas")
+	case l.wide:
+		return usagef("--columns and --wide: want one of them")
+	case !slices.Contains([]string{"table", "csv", "md"}, flagValue(cmd, "format")):
+		return usagef("--columns: only tables have columns: want -o table, csv or md")
+	case slices.Contains([]string{"search", "resume", "results"}, cmd.Name()) && !given(cmd, "front"): // which has others
+		if err := table.CheckColumns(l.names); err != nil {
+			return usagef("--columns: %w", err)
+		}
+	}
+	return nil
+}
+
+// tableLook is the look of a winning table of campaigns.
+func tableLook(cmd *cobra.Command, all []*results.Campaign) table.Look {
+	l := lookOf(cmd)
+	return table.Look{Columns: l.names, Wide: l.wide, Why: whyOf(cmd.Context(), all)}
+}
+
+// width is how many characters a line of text has at most; 0: any number.
+func (l look) width() int {
+	if l.wide || l.names != nil {
+		return 0
+	}
+	return columns.Width
+}
+
+// of is the sheet with the columns that the flags ask for, or those by default.
+func (l look) of(s *columns.Sheet) (*columns.Sheet, error) {
+	switch {
+	case l.names != nil:
+		some, err := s.Pick(l.names)
+		if err != nil {
+			return nil, usagef("--columns: %w", err)
+		}
+		return some, nil
+	case l.wide:
+		return s, nil
+	}
+	return s.Shown(), nil
+}
 
 // writeCSV writes a header and the rows. Notes are a last column.
-func (s *sheet) writeCSV(w io.Writer) error {
-	names := s.header()
-	for i, n := range names {
-		if names[i] = s.columns[i].csv; names[i] == "" {
-			names[i] = csvName.Replace(strings.ToLower(n)) // "latency us" becomes latency_us
-		}
-	}
-	rows := s.rows
+func (s *sheet) writeCSV(w io.Writer, l look) error {
+	all := s.all()
 	if len(s.notes) > 0 { // most readers would take a comment for a row
-		names, rows = append(names, "note"), nil
-		for _, r := range s.rows {
-			rows = append(rows, append(slices.Clone(r), strings.Join(s.notes, "; ")))
+		all.Columns = append(slices.Clone(all.Columns), text("note"))
+		for i, r := range all.Rows {
+			all.Rows[i].Cells = append(slices.Clone(r.Cells), strings.Join(s.notes, "; "))
 		}
 	}
-	c := csv.NewWriter(w)
-	if err := c.Write(names); err != nil {
+	if l.names == nil {
+		return all.CSV(w)
+	}
+	some, err := l.of(all)
+	if err != nil {
 		return err
 	}
-	for _, r := range rows {
-		if err := c.Write(safe.CSVRow(r)); err != nil {
-			return err
-		}
-	}
-	c.Flush()
-	return c.Error()
+	return some.CSV(w)
 }
 
 // writeMarkdown writes the notes as a paragraph and the rows as a table.
-func (s *sheet) writeMarkdown(w io.Writer) error {
-	var b strings.Builder
-	line := func(cells []string) {
-		b.WriteString("|")
-		for _, c := range cells {
-			b.WriteString(" " + safe.Markdown(c) + " |")
-		}
-		b.WriteString("\n")
+func (s *sheet) writeMarkdown(w io.Writer, l look) error {
+	some, err := l.of(s.all())
+	if err != nil {
+		return err
 	}
 	if len(s.notes) > 0 {
-		b.WriteString(safe.Markdown(strings.Join(s.notes, ". ")+".") + "\n\n")
-	}
-	line(s.header())
-	b.WriteString("|")
-	for _, c := range s.columns {
-		if c.right {
-			b.WriteString("---:|")
-		} else {
-			b.WriteString("---|")
+		if _, err := io.WriteString(w, safe.Markdown(strings.Join(s.notes, ". ")+".")+"\n\n"); err != nil {
+			return err
 		}
 	}
-	b.WriteString("\n")
-	for _, r := range s.rows {
-		line(r)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return some.Markdown(w)
 }
 
-// writeTable writes the notes and the rows in aligned columns.
-func (s *sheet) writeTable(w io.Writer) error {
-	width := make([]int, len(s.columns))
-	all := [][]string{s.header()}
-	for _, r := range s.rows {
-		line := make([]string, len(r))
-		for i, c := range r {
-			line[i] = safe.Line(c)
+// writeTable writes the notes and the rows in aligned columns, and the lines around them.
+func (s *sheet) writeTable(w io.Writer, l look) error {
+	if s.instead != nil {
+		return s.instead(w, l)
+	}
+	return s.writeRows(w, l)
+}
+
+// writeRows is writeTable of the rows, and of what stands around them.
+func (s *sheet) writeRows(w io.Writer, l look) error {
+	some, err := l.of(s.all())
+	if err != nil {
+		return err
+	}
+	lines := slices.Concat(s.above, s.notes)
+	if l.names == nil && !l.wide {
+		once := ""
+		if some, once = some.Headed(); once != "" {
+			lines = append(lines, once)
 		}
-		all = append(all, line)
 	}
-	for _, r := range all {
-		for i, c := range r {
-			width[i] = max(width[i], utf8.RuneCountInString(c))
-		}
+	if err := writeLines(w, l.width(), lines); err != nil {
+		return err
 	}
-	var b strings.Builder
-	for _, note := range s.notes {
-		b.WriteString(safe.Line(note) + "\n")
+	if err := some.Print(w, l.width()); err != nil {
+		return err
 	}
-	for _, r := range all {
-		var l strings.Builder
-		for i, c := range r {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
-			if i > 0 {
-				l.WriteString("  ")
+	return writeLines(w, l.width(), s.below)
+}
+
+// writeLines writes lines of a result, each folded to the width. 0: none is.
+func writeLines(w io.Writer, width int, lines []string) error {
+	for _, line := range lines {
+		for _, part := range columns.Fold(safe.Line(line), width, "  ") {
+			if err := columns.PrintLine(w, part, false); err != nil {
+				return err
 			}
-			if s.columns[i].right {
-				l.WriteString(pad + c)
-			} else {
-				l.WriteString(c + pad)
-			}
 		}
-		b.WriteString(strings.TrimRight(l.String(), " ") + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return nil
 }

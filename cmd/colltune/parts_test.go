@@ -52,12 +52,12 @@ func TestSheetForms(t *testing.T) {
 		write func(*sheet, *bytes.Buffer) error
 		want  string
 	}{
-		{"table", func(s *sheet, b *bytes.Buffer) error { return s.writeTable(b) },
+		{"table", func(s *sheet, b *bytes.Buffer) error { return s.writeTable(b, look{}) },
 			"name          time us  busbw GB/s\na|b              1.50          20\nlonger, name    12.25           3\n"},
-		{"csv", func(s *sheet, b *bytes.Buffer) error { return s.writeCSV(b) },
+		{"csv", func(s *sheet, b *bytes.Buffer) error { return s.writeCSV(b, look{}) },
 			"name,time_us,busbw_gbps\na|b,1.50,20\n\"longer, name\",12.25,3\n"},
-		{"md", func(s *sheet, b *bytes.Buffer) error { return s.writeMarkdown(b) },
-			"| name | time us | busbw GB/s |\n|---|---:|---:|\n| a\\|b | 1.50 | 20 |\n| longer, name | 12.25 | 3 |\n"},
+		{"md", func(s *sheet, b *bytes.Buffer) error { return s.writeMarkdown(b, look{}) },
+			"| name | time us | busbw GB/s |\n| :-- | --: | --: |\n| a\\|b | 1.50 | 20 |\n| longer, name | 12.25 | 3 |\n"},
 	} {
 		var b bytes.Buffer
 		if err := tc.write(&s, &b); err != nil || b.String() != tc.want {

@@ -55,7 +55,7 @@ choosing at each size saves. It needs no network and no script.
 					return mapOf(all, t).Write(w)
 				}
 				c := all[0]
-				explain, done := winnersExplained(cmd.Context(), c, len(t.Ranges), stage)
+				explain, done := winnersExplained(cmd.Context(), c, onPage, len(t.Ranges), stage)
 				defer done()
 				err := report.Write(w, c, t, explain)
 				lost = checkWinners(c, t.Rows) // afterwards, in case a program is lost meanwhile

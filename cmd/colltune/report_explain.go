@@ -14,20 +14,27 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Limits of what a report explains: a program's steps, the events of a simulation that is
-// repeated with changes, and the time of all explanations. Only a campaign made to be slow
-// meets the last.
-const (
-	maxExplainedSteps  = 1 << 18
-	maxExplainedEvents = 1 << 17
-	maxExplainedTime   = time.Minute
+// explained limits what is explained: a program's steps, and the events of a simulation that is
+// repeated with changes.
+type explained struct {
+	steps  int
+	events int64
+}
+
+// A page takes its time. A table comes with a search, which explanations must not make longer.
+var (
+	onPage  = explained{steps: 1 << 18, events: 1 << 17}
+	inTable = explained{steps: 1 << 14, events: 1 << 14}
 )
+
+// maxExplainedTime is the time of all explanations. Only a campaign made to be slow meets it.
+const maxExplainedTime = time.Minute
 
 // winnersExplained returns what explains the winners of a campaign on the simulator, and a
 // function that ends it. It returns nil for other campaigns, and for those of a system that
 // this version reads differently. A winner whose time is another one now has no explanation.
 // stage, unless it is nil, is told of each of so many ranges.
-func winnersExplained(ctx context.Context, c *results.Campaign, ranges int, stage func(what string, done, of int)) (report.Explain, context.CancelFunc) {
+func winnersExplained(ctx context.Context, c *results.Campaign, most explained, ranges int, stage func(what string, done, of int)) (report.Explain, context.CancelFunc) {
 	none := func() {}
 	plan := c.Plan()
 	if e, known := c.Executor(); !known || !executor.IsModel(e.Name) || !executor.IsModel(plan.Executor) {
@@ -38,14 +45,14 @@ func winnersExplained(ctx context.Context, c *results.Campaign, ranges int, stag
 		return nil, none
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxExplainedTime)
-	explained := 0
-	return func(row *table.Row, p *ir.Program) *report.Why {
+	n := 0
+	return func(row *table.Row, p *ir.Program) *table.Why {
 		if stage != nil {
-			stage("explaining winners", explained, ranges)
+			stage("explaining winners", n, ranges)
 		}
-		explained++
+		n++
 		proto, err := topologies.ParseProto(row.Protocol)
-		if err != nil || p.Steps() > maxExplainedSteps {
+		if err != nil || p.Steps() > most.steps {
 			return nil
 		}
 		t := executor.Trial{
@@ -56,15 +63,37 @@ func winnersExplained(ctx context.Context, c *results.Campaign, ranges int, stag
 		if err != nil || x.TimeUS != row.TimeUS {
 			return nil
 		}
-		why := &report.Why{}
+		why := &table.Why{}
 		for _, part := range x.Causes {
-			why.Parts = append(why.Parts, report.Part{Cause: causeTexts[part.Cause.String()], Share: part.TimeUS / x.TimeUS})
+			why.Parts = append(why.Parts, table.Part{Cause: causeTexts[part.Cause.String()], Share: part.TimeUS / x.TimeUS})
 		}
-		if x.Events <= maxExplainedEvents {
+		if x.Events <= most.events {
 			if changes, err := sim.Changes(ctx, t); err == nil && len(changes) > 0 {
 				why.Change, why.Gain = changes[0].What, changes[0].Gain
 			}
 		}
 		return why
 	}, cancel
+}
+
+// whyOf returns what says in a clause why a winner of campaigns takes its time: what run --explain says
+// of the program at the row's size.
+func whyOf(ctx context.Context, all []*results.Campaign) func(*table.Row) string {
+	explains := make([]report.Explain, len(all))
+	return func(row *table.Row) string {
+		for i, c := range all {
+			if c.Plan().Topology.Nodes != row.Nodes || row.IR == "" {
+				continue
+			}
+			if explains[i] == nil {
+				explains[i], _ = winnersExplained(ctx, c, inTable, 0, nil)
+			}
+			p, err := c.Program(row.IR)
+			if err != nil || explains[i] == nil {
+				return ""
+			}
+			return explains[i](row, p).Clause()
+		}
+		return ""
+	}
 }

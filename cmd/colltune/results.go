@@ -31,7 +31,7 @@ with 4, 8, 16, 24, 32 SMs of a GPU and with all, and what is fastest there.
 				if front {
 					return writeFront(cmd, w, t)
 				}
-				return t.Write(w, flagValue(cmd, "format"))
+				return t.Write(w, flagValue(cmd, "format"), tableLook(cmd, all))
 			})
 		},
 		ValidArgsFunction: completeFolder,

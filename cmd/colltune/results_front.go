@@ -36,7 +36,7 @@ func setFront(ctx context.Context, t *table.Table, all []*results.Campaign, o ta
 func writeFront(cmd *cobra.Command, w io.Writer, t *table.Table) error {
 	format := flagValue(cmd, "format")
 	if format == "json" {
-		return t.Write(w, format)
+		return t.Write(w, format, table.Look{})
 	}
 	s := sheet{columns: []column{number("size bytes"), number("max SMs"), number("SMs"), number("time us"), number("of all"), text("winner")}}
 	several := func(of func(r *table.FrontRow) string) bool {

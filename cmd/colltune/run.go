@@ -315,10 +315,13 @@ func (r *runRequest) sheet(rows []runRow) sheet {
 	if r.col.Rooted() {
 		root = strconv.Itoa(r.col.Root)
 	}
-	s := sheet{columns: []column{{name: "size", right: true, csv: "size_bytes"}, number("count"), text("type"), text("redop"), number("root"), text("protocol"), number("time us"), number("algbw GB/s"), number("busbw GB/s"), number("#wrong")}}
+	s := sheet{columns: []column{number("size").As("size_bytes"), number("count"), text("type"), text("redop"), number("root"), text("protocol"), number("time us"), number("algbw GB/s"), number("busbw GB/s"), number("#wrong")}}
 	banded := slices.ContainsFunc(rows, func(row runRow) bool { return row.TimeBandUS != nil })
 	if banded {
-		s.columns = append(s.columns, column{name: "90 % from", right: true, csv: "time_band_low_us"}, column{name: "to us", right: true, csv: "time_band_high_us"})
+		for i := 1; i < 5; i++ { // there is no room for all
+			s.columns[i].Wide = true
+		}
+		s.columns = append(s.columns, number("90 % from").As("time_band_low_us"), number("to us").As("time_band_high_us"))
 	}
 	for _, row := range rows {
 		count := row.Bytes / elem * int64(r.col.InChunks(r.col.Root)) / int64(r.col.LoopChunks())

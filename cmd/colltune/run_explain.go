@@ -185,7 +185,7 @@ func writeExplanation(w io.Writer, row *runRow) error {
 	for _, c := range e.Causes {
 		causes.add(causeTexts[c.Cause], fixed(c.TimeUS), percentText(c.Share))
 	}
-	if err := causes.writeTable(&b); err != nil {
+	if err := causes.writeTable(&b, look{}); err != nil {
 		return err
 	}
 	b.WriteString("\n")
@@ -200,7 +200,7 @@ func writeExplanation(w io.Writer, row *runRow) error {
 		}
 		uses.add(u.Resource, strconv.Itoa(u.N), strconv.Itoa(u.Used), percentText(u.Mean), most, strings.Join(names, ", "))
 	}
-	if err := uses.writeTable(&b); err != nil {
+	if err := uses.writeTable(&b, look{}); err != nil {
 		return err
 	}
 	if len(e.Changes) > 0 && e.Changes[0].Gain >= leastGain {
@@ -226,8 +226,11 @@ func percentText(share float64) string { return strconv.FormatFloat(100*share, '
 func (s *sheet) explain(rows []runRow) {
 	plain := *s
 	plain.rows = slices.Clone(s.rows)
-	s.human = func(w io.Writer) error {
-		if err := plain.writeTable(w); err != nil {
+	s.instead = func(w io.Writer, l look) error {
+		if l.names != nil {
+			return s.writeRows(w, l)
+		}
+		if err := plain.writeTable(w, l); err != nil {
 			return err
 		}
 		for i := range rows {
@@ -239,7 +242,7 @@ func (s *sheet) explain(rows []runRow) {
 	}
 	causes := rows[0].Explanation.Causes
 	for _, c := range causes {
-		s.columns = append(s.columns, column{name: causeTexts[c.Cause] + " us", right: true, csv: c.Cause + "_us"})
+		s.columns = append(s.columns, number(causeTexts[c.Cause]+" us").As(c.Cause+"_us"))
 	}
 	s.columns = append(s.columns, text("helps most"), number("gain"))
 	for i := range rows {

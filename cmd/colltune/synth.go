@@ -61,6 +61,7 @@ of the vector forms, of a count of 1.`,
 	cmd.Flags().Duration("budget", 0, "with --pareto, time limit of the whole walk (default: none)")
 	cmd.Flags().String("dump", "", "write the query as a formula to `FILE`: .smt2 or .opb")
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print the result")
+	columnFlags(cmd)
 	cmd.Flags().String("out", "", "write the routing's program (IR) to `FILE`")
 	return cmd
 }

@@ -167,7 +167,7 @@ library would lose. --sizes prints each size. -c, --ranks and the others choose 
 				return usagef("%s: the table has no times under these conditions", args[0])
 			}
 			choices := t.Choices(within.share)
-			s := rangeSheet(t, choices)
+			s := rangeSheet(t, choices, flagValue(cmd, "format") == "csv")
 			if sizes, _ := cmd.Flags().GetBool("sizes"); sizes {
 				s = choiceSheet(t, choices)
 			}
@@ -287,7 +287,7 @@ func heldColumns(t *libraries.Table, choices []libraries.Choice) (columns []colu
 	for _, c := range t.Equal {
 		if slices.ContainsFunc(choices, func(x libraries.Choice) bool { return x.Best.Conditions[c] != "" }) {
 			shown = append(shown, c)
-			columns = append(columns, text(c.String()))
+			columns = append(columns, text(c.String()).OnceAbove())
 		}
 	}
 	return columns, func(r *measured.Row) (values []string) {
@@ -299,37 +299,34 @@ func heldColumns(t *libraries.Table, choices []libraries.Choice) (columns []colu
 }
 
 // rangeSheet has a line for each range of sizes, as MCR-DL's Table II, and under -o table
-// what a single library would lose.
-func rangeSheet(t *libraries.Table, choices []libraries.Choice) sheet {
+// what a single library would lose. Of libraries that tie at every size it names all, but in CSV.
+func rangeSheet(t *libraries.Table, choices []libraries.Choice, inCSV bool) sheet {
 	held, values := heldColumns(t, choices)
-	s := sheet{columns: slices.Concat([]column{text("collective"), number("ranks")}, held,
-		[]column{number("element bytes"), number("from"), number("to"), text("library"), text("version"), number("second takes x"), number("within noise"), text("evidence")})}
+	s := sheet{columns: slices.Concat([]column{text("collective").OnceAbove(), number("ranks").OnceAbove()}, held,
+		[]column{number("element bytes").OnceAbove(), number("from"), number("to"), text("library"), text("version").InWide(), number("second takes x"), text("within noise"), text("evidence").OnceAbove()})}
 	for _, r := range libraries.Ranges(choices) {
 		b := r.Best
 		ahead := ""
 		if r.Ratio > 0 {
 			ahead = fmt.Sprintf("%.2f", r.Ratio)
 		}
+		library, near := b.Library, fmt.Sprintf("%d of %d", r.Near, r.Sizes)
+		if !inCSV {
+			library = b.Entry()
+		}
+		if r.Ties != "" && !inCSV {
+			library, near = "any of "+r.Ties, "tie"
+		}
 		s.add(slices.Concat([]string{b.Collective, strconv.Itoa(b.Ranks)}, values(b), []string{
-			widthText(b.Width()), units.Bytes(b.Bytes).String(), units.Bytes(r.Last).String(), b.Library, b.Version, ahead,
-			fmt.Sprintf("%d of %d", r.Near, r.Sizes), r.Evidence,
+			widthText(b.Width()), units.Bytes(b.Bytes).String(), units.Bytes(r.Last).String(), library, b.Version, ahead, near, r.Evidence,
 		})...)
 	}
-	rows := s
-	s.human = func(w io.Writer) error {
-		fmt.Fprintf(w, "equal: collective, ranks, bytes, %s; may differ: %s\n", strings.Join(conditionNames(t.Equal), ", "), strings.Join(conditionNames(t.Differ()), ", "))
-		if err := rows.writeTable(w); err != nil {
-			return err
+	s.above = []string{fmt.Sprintf("equal: collective, ranks, bytes, %s; may differ: %s", strings.Join(conditionNames(t.Equal), ", "), strings.Join(conditionNames(t.Differ()), ", "))}
+	singles := libraries.Singles(choices)
+	for i, x := range singles {
+		if r := x.Best; i == 0 || !t.SameCalls(r, singles[i-1].Best) {
+			s.below = append(s.below, fmt.Sprintf("%s over %d ranks%s: %s alone takes %.2f times as long as the best of all, over %d of %d sizes", r.Collective, r.Ranks, ofWidth(r.Width()), r.Entry(), x.Ratio, x.Sizes, x.Of))
 		}
-		var b strings.Builder
-		singles := libraries.Singles(choices)
-		for i, s := range singles {
-			if r := s.Best; i == 0 || !t.SameCalls(r, singles[i-1].Best) {
-				fmt.Fprintf(&b, "%s over %d ranks%s: %s alone takes %.2f times as long as the best of all, over %d of %d sizes\n", r.Collective, r.Ranks, ofWidth(r.Width()), r.Entry(), s.Ratio, s.Sizes, s.Of)
-			}
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
 	}
 	return s
 }
@@ -337,8 +334,8 @@ func rangeSheet(t *libraries.Table, choices []libraries.Choice) sheet {
 // choiceSheet has a line for each size.
 func choiceSheet(t *libraries.Table, choices []libraries.Choice) sheet {
 	held, values := heldColumns(t, choices)
-	s := sheet{columns: slices.Concat([]column{text("collective"), number("ranks")}, held,
-		[]column{number("element bytes"), number("bytes"), text("library"), text("version"), text("kernel"), number("time us"), number("low us"), number("high us"), text("second"), number("second us"), text("within noise"), text("evidence")})}
+	s := sheet{columns: slices.Concat([]column{text("collective").OnceAbove(), number("ranks").OnceAbove()}, held,
+		[]column{number("element bytes").OnceAbove(), number("bytes"), text("library"), text("version"), text("kernel"), number("time us"), number("low us").InWide(), number("high us").InWide(), text("second"), number("second us"), text("within noise"), text("evidence").OnceAbove()})}
 	for i := range choices {
 		c := &choices[i]
 		b := &c.Best

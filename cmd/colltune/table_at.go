@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -134,7 +133,7 @@ func atDocument(t *libraries.Table, times []libraries.Time, region libraries.Reg
 }
 
 func atSheet(times []libraries.Time, region libraries.Region, within float64) sheet {
-	s := sheet{columns: []column{text("library"), text("version"), text("kernel"), number("time us"), number("low us"), number("high us"), number("takes x"), text("within noise"), text("from"), text("evidence")}}
+	s := sheet{columns: []column{text("library"), text("version"), text("kernel"), number("time us"), number("low us").InWide(), number("high us").InWide(), number("takes x"), text("within noise"), text("from"), text("evidence").OnceAbove()}}
 	for _, x := range times {
 		low, high := x.Interval()
 		near, from := "no", "measured"
@@ -147,12 +146,15 @@ func atSheet(times []libraries.Time, region libraries.Region, within float64) sh
 		s.add(x.Library, x.Version, x.Conditions[measured.Kernel], fixed(x.TimeUS), fixed(low), fixed(high),
 			strconv.FormatFloat(x.TimeUS/times[0].TimeUS, 'f', 2, 64), near, from, x.Conditions[measured.Evidence])
 	}
-	rows := s
-	s.human = func(w io.Writer) error {
-		if _, err := fmt.Fprintf(w, "%s is the fastest from %s\n", sanitize(region.Best.Entry()), region); err != nil {
-			return err
+	s.above = []string{fmt.Sprintf("%s is the fastest from %s", region.Best.Entry(), region)}
+	var ties []string
+	for _, x := range times {
+		if times[0].Near(x, within) {
+			ties = append(ties, x.Entry())
 		}
-		return rows.writeTable(w)
+	}
+	if len(ties) > 1 {
+		s.above = append(s.above, "tie: any of "+strings.Join(ties, ", ")+", within noise")
 	}
 	return s
 }

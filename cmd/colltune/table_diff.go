@@ -38,7 +38,7 @@ times whose intervals overlap, count as the same.
 				return usagef("%s and %s: want tables with the same conditions that must be equal: build them with the same --equal", args[0], args[1])
 			}
 			d := tableDifferences(tables[0], tables[1], tolerance.share)
-			if err := printResult(cmd, "table-diff", d, tableDiffSheet(d)); err != nil {
+			if err := printResult(cmd, "table-diff", d, tableDiffSheet(d, flagValue(cmd, "format") == "csv")); err != nil {
 				return err
 			}
 			return d.regression()
@@ -120,12 +120,14 @@ func (d *tableDiffDocument) regression() error {
 }
 
 // tableDiffSheet has a line for each library at each call.
-func tableDiffSheet(d *tableDiffDocument) sheet {
-	s := sheet{columns: []column{text("collective"), number("ranks"), number("element bytes"), number("bytes"), text("library"), text("verdict"), text("before"), number("us"), text("after"), {name: "us", right: true, csv: "us_after"}, number("change %")}}
-	s.columns[7].csv = "us_before"
-	s.columns[10].csv = "change_percent"
+func tableDiffSheet(d *tableDiffDocument, inCSV bool) sheet {
+	s := sheet{columns: []column{text("collective").OnceAbove(), number("ranks").OnceAbove(), number("element bytes").OnceAbove(), number("bytes"), text("library"), text("verdict"),
+		text("before"), number("us").As("us_before"), text("after"), number("us").As("us_after"), number("change %").As("change_percent")}}
 	for _, r := range d.Rows {
 		line := []string{r.Collective, strconv.Itoa(r.Ranks), widthText(r.Width), strconv.FormatInt(r.Bytes, 10), r.Library, r.Verdict}
+		if !inCSV {
+			line[5] = verdictText(r.Verdict)
+		}
 		for _, x := range []*tableDiffState{r.Before, r.After} {
 			if x == nil {
 				line = append(line, "", "")

@@ -97,6 +97,7 @@ All files are written, or none.`,
 	}
 	choiceFlag(cmd, "to", "", "", tuning.Names(), "what to write")
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print what was written")
+	columnFlags(cmd)
 	callFlags(cmd)
 	topologyFlag(cmd)
 	cmd.Flags().Lookup("topology").Usage += "; for nccl-tuner-csv, whose files have rows of what NCCL runs there by itself, too"
@@ -197,17 +198,6 @@ func tableExportSheet(d *exportedTable) sheet {
 	for _, r := range d.Rules {
 		s.add(r.Collective, strconv.Itoa(r.Ranks), count(r.Nodes), r.System, strconv.FormatInt(r.First, 10), strconv.FormatInt(r.Last, 10), r.Library, r.Kernel, r.Protocol, count(r.Channels))
 	}
-	rows := s
-	s.human = func(w io.Writer) error {
-		if err := rows.writeTable(w); err != nil {
-			return err
-		}
-		for _, line := range append(append([]string{}, d.Files...), d.Load...) {
-			if _, err := fmt.Fprintln(w, safe.Line(line)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	s.below = append(append([]string{}, d.Files...), d.Load...)
 	return s
 }

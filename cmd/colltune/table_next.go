@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"strconv"
 
@@ -86,7 +85,7 @@ func nextDocument(points []libraries.Point) any {
 
 // nextSheet has a line for each point, and under -o table says so where there is none.
 func nextSheet(points []libraries.Point) sheet {
-	s := sheet{columns: []column{number("bytes"), text("library"), text("version"), text("kernel"), text("mode"), text("placement"), text("again"), number("gain %")}}
+	s := sheet{columns: []column{number("bytes"), text("library"), text("version"), text("kernel"), text("mode").OnceAbove(), text("placement").OnceAbove(), text("again"), number("gain %")}}
 	for _, p := range points {
 		again := "no"
 		if p.Again {
@@ -95,9 +94,8 @@ func nextSheet(points []libraries.Point) sheet {
 		s.add(strconv.FormatInt(p.Bytes, 10), p.Library, p.Version, p.Conditions[measured.Kernel], p.Conditions[measured.Mode], p.Conditions[measured.Placement], again, strconv.FormatFloat(100*p.Gain, 'f', 1, 64))
 	}
 	if len(points) == 0 {
-		s.human = func(w io.Writer) error {
-			_, err := fmt.Fprintln(w, "nothing: less than 1% is expected of any point")
-			return err
+		s.instead = func(w io.Writer, l look) error {
+			return writeLines(w, l.width(), []string{"nothing: less than 1% is expected of any point"})
 		}
 	}
 	return s

@@ -147,22 +147,25 @@ func showTemplate(cmd *cobra.Command, args []string) error {
 			Program string    `json:"program"`
 		}{row, costs, program}, s)
 	}
-	return writeOut(cmd, func(w io.Writer) error { return writeTemplate(w, row, s, costs, program) })
+	return writeOut(cmd, func(w io.Writer) error { return writeTemplate(w, lookOf(cmd), row, s, costs, program) })
 }
 
 // writeTemplate writes a family for people.
-func writeTemplate(w io.Writer, row templates.Summary, parameters sheet, costs []costRow, program string) error {
-	fmt.Fprintf(w, "%s: %s\n\n", row.Name, strings.Join(row.Collectives, ", "))
+func writeTemplate(w io.Writer, l look, row templates.Summary, parameters sheet, costs []costRow, program string) error {
+	lines := []string{row.Name + ": " + strings.Join(row.Collectives, ", "), ""}
 	if doc := strings.TrimSpace(row.Doc); doc != "" {
-		fmt.Fprintf(w, "%s\n\n", doc)
+		lines = append(append(lines, strings.Split(doc, "\n")...), "")
+	}
+	if err := writeLines(w, l.width(), lines); err != nil {
+		return err
 	}
 	if len(row.Parameters) > 0 {
-		if err := parameters.writeTable(w); err != nil {
+		if err := parameters.writeTable(w, l); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)
 	}
-	if err := writeCosts(w, costs); err != nil {
+	if err := writeCosts(w, l, costs); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, program)

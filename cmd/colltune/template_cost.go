@@ -84,7 +84,7 @@ func costsOn(f *templates.Family, t *topologies.Topology) (rows []costRow, appli
 }
 
 // writeCosts writes costs, all on the same system, for people.
-func writeCosts(w io.Writer, rows []costRow) error {
+func writeCosts(w io.Writer, l look, rows []costRow) error {
 	fmt.Fprintf(w, "On %s, %s, %s, with the first parameters that apply. steps: messages on the\ncritical path; wire: bytes that all ranks send, as a multiple of the size.\n\n",
 		rows[0].Topology, units.Count(rows[0].Nodes, "node"), units.Count(rows[0].Ranks, "rank"))
 	s := sheet{columns: []column{text("collective"), text("parameters"), number("steps"), number("wire"), text("why not")}}
@@ -95,7 +95,7 @@ func writeCosts(w io.Writer, rows []costRow) error {
 		}
 		s.add(r.Collective, script.Params(r.Parameters).String(), steps, r.Wire, r.Why)
 	}
-	if err := s.writeTable(w); err != nil {
+	if err := s.writeTable(w, l); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(w)

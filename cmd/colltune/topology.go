@@ -139,11 +139,11 @@ directions, NICs that cannot be filled, and the like.
 				}{[]topologyRow{row}, append([]topologies.Finding{}, found...)}, summary)
 			}
 			return writeOut(cmd, func(w io.Writer) error {
-				if err := summary.writeTable(w); err != nil {
+				if err := summary.writeTable(w, look{}); err != nil {
 					return err
 				}
 				fmt.Fprintln(w)
-				return s.writeTable(w)
+				return s.writeTable(w, lookOf(cmd))
 			})
 		},
 		ValidArgsFunction: firstArg(completeTopology),
@@ -207,6 +207,7 @@ entry, as a start for your own.
 	}
 	topologyPartFlags(cmd)
 	choiceFlag(cmd, "format", "o", "table", append(slices.Clone(formats), "svg", "toml"), "how to print the system")
+	columnFlags(cmd)
 	outFlag(cmd)
 	return cmd
 }

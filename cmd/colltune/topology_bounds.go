@@ -80,8 +80,8 @@ func lengthsOf(t *topologies.Topology, b bounds.Bound) []linkLength {
 }
 
 // writeProof writes the sheet of a bound, and below it the lengths of its proof.
-func writeProof(w io.Writer, s sheet, lengths []linkLength) error {
-	if err := s.writeTable(w); err != nil {
+func writeProof(w io.Writer, l look, s sheet, lengths []linkLength) error {
+	if err := s.writeTable(w, l); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(w); err != nil {
@@ -91,7 +91,7 @@ func writeProof(w io.Writer, s sheet, lengths []linkLength) error {
 	for _, l := range lengths {
 		under.add(l.From, l.To, short(l.GBps), strconv.FormatInt(l.Length, 10))
 	}
-	return under.writeTable(w)
+	return under.writeTable(w, look{wide: l.wide})
 }
 
 // printBound prints a bound in the format of -o.
@@ -109,7 +109,7 @@ func printBound(cmd *cobra.Command, t *topologies.Topology, c collective.Collect
 	if cut == nil {
 		cut = []int{}
 	}
-	s := sheet{columns: []column{text("topology"), text("collective"), number("ranks"), number("steps"), number("latency us"), number("algbw GB/s"), number("busbw GB/s"), text("exact GB/s"), text("cut"), text("because")}}
+	s := sheet{columns: []column{text("topology").OnceAbove(), text("collective").OnceAbove(), number("ranks").OnceAbove(), number("steps"), number("latency us"), number("algbw GB/s"), number("busbw GB/s"), text("exact GB/s"), text("cut"), text("because")}}
 	s.add(t.Name, c.Name, strconv.Itoa(c.Ranks), strconv.Itoa(b.LatencySteps), short(math.Round(b.LatencyUS*1e6)/1e6), printed[0], printed[1], b.Exact, ranges(cut), b.Proof)
 	var composed *float64
 	if b.Composed != nil {
@@ -128,7 +128,7 @@ func printBound(cmd *cobra.Command, t *topologies.Topology, c collective.Collect
 	}
 	lengths := lengthsOf(t, b)
 	if len(lengths) > 0 && flagValue(cmd, "format") == "table" {
-		return writeOut(cmd, func(w io.Writer) error { return writeProof(w, s, lengths) })
+		return writeOut(cmd, func(w io.Writer) error { return writeProof(w, lookOf(cmd), s, lengths) })
 	}
 	return printResult(cmd, "bounds", struct {
 		Topology   string       `json:"topology"`

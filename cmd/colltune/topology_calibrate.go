@@ -56,6 +56,7 @@ ranks divided by the ranks of a node.
 	choiceFlag(cmd, "dtype", "", "f32", collective.DTypes(), "which times of the table: the element type")
 	cmd.Flags().Int("jobs", runtime.NumCPU(), "number of simulations at a time; never changes the result")
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print the result")
+	columnFlags(cmd)
 	cmd.Flags().String("out", "", "write the topology file with the fitted numbers to `FILE`")
 	return cmd
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -116,7 +115,7 @@ func calibrationDocument(tables []calibrate.Table, fit *calibrate.Result) calibr
 }
 
 func calibrationSheet(tables []calibrate.Table, fit *calibrate.Result) sheet {
-	s := sheet{columns: []column{text("table"), number("size"), text("ran"), text("half"), number("measured"), number("simulated"), number("off %"), number("fitted"), number("off %")}}
+	s := sheet{columns: []column{text("table"), number("size"), text("ran"), text("half"), number("measured"), number("simulated"), number("off %").As("off_before_%"), number("fitted"), number("off %")}}
 	for _, r := range fit.Rows {
 		s.add(tableName(&tables[r.Table], tables), units.Bytes(r.Bytes).String(), r.Name, halfName(r.Judged), fixed(r.MeasuredUS), fixed(r.BeforeUS), signedPercent(r.BeforeUS/r.MeasuredUS), fixed(r.AfterUS), signedPercent(r.AfterUS/r.MeasuredUS))
 	}
@@ -126,22 +125,13 @@ func calibrationSheet(tables []calibrate.Table, fit *calibrate.Result) sheet {
 			s.rows[i] = s.rows[i][1:]
 		}
 	}
-	rows := s
-	s.human = func(w io.Writer) error {
-		fmt.Fprintln(w, "sizes in bytes, times in us; the library runs the choice of its cost model")
-		if err := rows.writeTable(w); err != nil {
-			return err
+	s.above = []string{"sizes in bytes, times in us; the library runs the choice of its cost model"}
+	for i, t := range tables {
+		if e := fit.TableErrors(i); len(tables) > 1 {
+			s.below = append(s.below, fmt.Sprintf("%s (%s): median error %s, fitted %s", tableName(&t, tables), t.File, errorText(e.Before.Median), errorText(e.After.Median)))
 		}
-		for i, t := range tables {
-			if e := fit.TableErrors(i); len(tables) > 1 {
-				fmt.Fprintf(w, "%s (%s): median error %s, fitted %s\n", tableName(&t, tables), t.File, errorText(e.Before.Median), errorText(e.After.Median))
-			}
-		}
-		for _, line := range calibrationLines(calibrationDocument(tables, fit)) {
-			fmt.Fprintln(w, line)
-		}
-		return nil
 	}
+	s.below = append(s.below, calibrationLines(calibrationDocument(tables, fit))...)
 	return s
 }
 

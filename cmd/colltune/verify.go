@@ -117,7 +117,7 @@ func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool,
 // printVerified prints verdicts in the format of -o; as a table, with findings and
 // refusals below it.
 func printVerified(cmd *cobra.Command, all []programs.Verdict, folders []folderResult) error {
-	s := sheet{columns: []column{text("file"), text("format"), text("ok"), text("collective"), number("ranks"), text("protocol"), number("channels"), number("threadblocks"), number("steps"), number("findings"), text("accepted by")}}
+	s := sheet{columns: []column{text("file"), text("format").InWide(), text("ok"), text("collective").OnceAbove(), number("ranks").OnceAbove(), text("protocol"), number("channels").InWide(), number("threadblocks"), number("steps").InWide(), number("findings").InWide(), text("accepted by")}}
 	for _, v := range all {
 		var by []string
 		for _, name := range programs.Runtimes() {
@@ -134,12 +134,14 @@ func printVerified(cmd *cobra.Command, all []programs.Verdict, folders []folderR
 		}{all, folders}, s)
 	}
 	return writeOut(cmd, func(w io.Writer) error {
-		if err := s.writeTable(w); err != nil {
+		l := lookOf(cmd)
+		if err := s.writeTable(w, l); err != nil {
 			return err
 		}
+		var lines []string
 		for _, v := range all {
 			for _, f := range v.Findings {
-				fmt.Fprintf(w, "%s: %s: %s\n", v.File, f.Severity, f)
+				lines = append(lines, fmt.Sprintf("%s: %s: %s", v.File, f.Severity, f))
 			}
 			for _, name := range programs.Runtimes() {
 				// Leave out that a runtime does not load the other's format.
@@ -147,15 +149,15 @@ func printVerified(cmd *cobra.Command, all []programs.Verdict, folders []folderR
 					continue
 				}
 				for _, why := range v.Runtimes[name].Why {
-					fmt.Fprintf(w, "%s: refused by %s: %s\n", v.File, name, why)
+					lines = append(lines, fmt.Sprintf("%s: refused by %s: %s", v.File, name, why))
 				}
 			}
 		}
 		for _, d := range folders {
 			for _, f := range d.Findings {
-				fmt.Fprintf(w, "%s: %s: %s\n", d.Name, f.Severity, f)
+				lines = append(lines, fmt.Sprintf("%s: %s: %s", d.Name, f.Severity, f))
 			}
 		}
-		return nil
+		return writeLines(w, l.width(), lines)
 	})
 }

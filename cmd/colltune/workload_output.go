@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -148,7 +147,7 @@ func caseDocumentOf(r *workload.Result, c *workload.Case, efficiency float64) ca
 
 // caseSheet has a line for each case and number of ranks.
 func caseSheet(results []*workload.Result) sheet {
-	s := sheet{columns: []column{number("ranks"), text("case"), number("communication us"), number("exposed us"), number("total us"), number("low us"), number("high us"), number("takes x"), number("efficiency %"), number("borrowed calls"), text("note")}}
+	s := sheet{columns: []column{number("ranks").OnceAbove(), text("case"), number("communication us").InWide(), number("exposed us"), number("total us"), number("low us"), number("high us"), number("takes x"), number("efficiency %"), number("borrowed calls").InWide(), text("note")}}
 	for _, r := range results {
 		add := func(c *workload.Case, name, note string) {
 			if c.Lacks != "" {
@@ -174,16 +173,9 @@ func caseSheet(results []*workload.Result) sheet {
 		add(&r.Coarse, "coarse", coarseNote(r))
 		add(&r.Fine, "fine", "")
 	}
-	rows := s
-	s.human = func(w io.Writer) error {
-		r := results[len(results)-1]
-		fmt.Fprintf(w, "%s: %s, computes of %s us\n", r.Step.Name, units.Count(len(r.Step.Calls), "call"), fixed(r.Step.ComputeUS()))
-		if err := rows.writeTable(w); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, summary(r))
-		return err
-	}
+	r := results[len(results)-1]
+	s.above = []string{fmt.Sprintf("%s: %s, computes of %s us", r.Step.Name, units.Count(len(r.Step.Calls), "call"), fixed(r.Step.ComputeUS()))}
+	s.below = strings.Split(strings.TrimSuffix(summary(r), "\n"), "\n")
 	return s
 }
 
@@ -278,7 +270,8 @@ func shortList(names []string) string {
 
 // callSheet has a line for the calls of one op and kind.
 func callSheet(r *workload.Result) sheet {
-	s := sheet{columns: []column{text("call"), text("collective"), number("bytes"), number("ranks"), number("nodes"), text("traffic"), number("count"), text("library"), text("kernel"), number("time us"), number("low us"), number("high us"), text("alone"), number("alone us"), text("changed"), number("worth us"), text("lacking"), text("evidence")}}
+	s := sheet{columns: []column{text("call"), text("collective"), number("bytes"), number("ranks").OnceAbove(), number("nodes").InWide(), text("traffic").InWide(), number("count"), text("library"), text("kernel").InWide(), number("time us"), number("low us").InWide(), number("high us").InWide(),
+		text("alone"), number("alone us").InWide(), text("changed").InWide(), number("worth us"), text("lacking").InWide(), text("evidence").OnceAbove()}}
 	for i := range r.Calls {
 		d := callDocumentOf(r, &r.Calls[i])
 		alone, us, changed, nodes, least, most := "", "", "no", "", "", ""

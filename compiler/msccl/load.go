@@ -21,7 +21,7 @@ func HowToLoad(rt *Runtime, files []string) []string {
 		if n := len(files) - rt.MaxAlgorithms; n > 0 {
 			lines = append(lines, fmt.Sprintf("%s keeps %d files: the last %d of these %d are left out; name those for the sizes you call with", rt.Name, rt.MaxAlgorithms, n, len(files)))
 		}
-		return append(lines, `its log says "Connected N MSCCL algorithms" (NCCL_DEBUG=INFO); outside the files' sizes NCCL's own algorithms run`)
+		return append(lines, `its log says "Connected N MSCCL algorithms" (NCCL_DEBUG=INFO)`)
 	case "executor-nccl":
 		return []string{
 			fmt.Sprintf("export MSCCL_ALGO_DIR=%s NCCL_MSCCL_ENABLE=1", dir),

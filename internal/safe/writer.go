@@ -3,6 +3,7 @@ package safe
 import (
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -10,14 +11,21 @@ import (
 // Writer writes text to another writer as Terminal returns it. It may be used from
 // several goroutines.
 type Writer struct {
-	mu   sync.Mutex
-	to   io.Writer
-	rest []byte // an unfinished character, or a \r that may end a line
+	mu     sync.Mutex
+	to     io.Writer
+	rest   []byte // an unfinished character, or a \r that may end a line
+	colour bool   // to is a terminal that shows grey
 }
 
 // NewWriter returns a Writer to another writer. Close writes an unfinished last
 // character.
 func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
+
+// Colour says that what is written goes to a terminal that shows grey, and returns the Writer.
+func (w *Writer) Colour(is bool) *Writer {
+	w.colour = is
+	return w
+}
 
 // Write writes text as Terminal returns it, and keeps back an incomplete last
 // character. The error is that of the writer below.
@@ -44,6 +52,23 @@ func (w *Writer) Close() error {
 	rest := w.rest
 	w.rest = nil
 	return w.pass(rest)
+}
+
+// Grey writes text as Write does, in grey, if the writer is one of Colour; else as it is.
+func (w *Writer) Grey(text string) error {
+	if !w.colour {
+		_, err := w.Write([]byte(text))
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text = Terminal(text)
+	line, end := strings.TrimSuffix(text, "\n"), ""
+	if line != text {
+		end = "\n"
+	}
+	_, err := io.WriteString(w.to, "\x1b[90m"+line+"\x1b[0m"+end)
+	return err
 }
 
 func (w *Writer) pass(text []byte) error {

@@ -3,13 +3,10 @@ package export
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/internal/lists"
-	"github.com/colltune/colltune/internal/safe"
-	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/results/tuning"
@@ -78,6 +75,8 @@ type Report struct {
 	// Warnings are about times with several ranks on a GPU, or without a check of data.
 	Warnings []string `json:"warnings"`
 	Load     []string `json:"load,omitempty"` // how to load the folder, a line each
+
+	list, pattern string // of files in Load: setList
 }
 
 // File is one exported file and the calls it serves.
@@ -234,39 +233,6 @@ func (r *Report) leave(at table.Cell, reason Reason, why string) {
 }
 
 func (r *Report) note(lines ...string) { r.Notes = append(r.Notes, lines...) }
-
-// Print writes the report as text. The error is that of writing.
-func (r Report) Print(w io.Writer) error {
-	var b strings.Builder
-	for _, f := range r.Files {
-		if f.MaxBytes == 0 {
-			fmt.Fprintf(&b, "%s\n", f.Name)
-			continue
-		}
-		fmt.Fprintf(&b, "%s: %s to %s bytes, multiples of %d, %s\n",
-			f.Name, units.Bytes(f.MinBytes).String(), units.Bytes(f.MaxBytes).String(), f.Granularity, results.PlacementText(f.Placement))
-	}
-	for _, l := range r.Losses {
-		if l.Percent < 0.05 {
-			continue // would be printed as 0.0 %; the JSON has it
-		}
-		fmt.Fprintf(&b, "%sat %s [%s] takes %.1f %% longer than the winner [%s], because %s\n", onNodes(l.Nodes), units.Bytes(l.Bytes).String(), safe.Line(l.Exported), l.Percent, safe.Line(l.Winner), safe.Line(l.Why))
-	}
-	for _, g := range r.Gaps {
-		fmt.Fprintf(&b, "%sat %s nothing is exported, and the runtime falls back to its own: %s\n", onNodes(g.Nodes), units.Bytes(g.Bytes).String(), safe.Line(g.Why))
-	}
-	for _, n := range r.Notes {
-		fmt.Fprintln(&b, safe.Line(n))
-	}
-	for _, line := range r.Load {
-		fmt.Fprintln(&b, safe.Line(line))
-	}
-	if r.Summary != nil {
-		fmt.Fprintln(&b, r.Summary)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
 
 // exportable lists the configurations measured at each size, fastest first.
 func exportable(c *results.Campaign, sms int) (map[table.Cell][]table.Measured, error) {

@@ -97,7 +97,7 @@ func TestExportTakesWhatTheRuntimeRuns(t *testing.T) {
 			t.Errorf("%s: gaps %v, load %q, %d files", runtime, report.Gaps, report.Load, len(files))
 		}
 		var printed bytes.Buffer
-		if err := report.Print(&printed); err != nil {
+		if err := report.PrintAll(&printed); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"colltune-allreduce-4r-in-01-1K-2K-ring-LL.xml", "at 4K [ring scratch=0 ×2 LL tile 32K]", "takes 25.0 % longer than the winner", "12 chunks do not divide", report.Load[0]} {

@@ -121,7 +121,7 @@ func (e *xmlExport) write(o Options, served []servedRange, report *Report) error
 	if corrupt != "" {
 		report.note(corrupt + ": check results before you rely on these files")
 	}
-	report.note("sizes that are no multiple of a file's granularity, and sizes outside all ranges, fall back to the runtime's own algorithms")
+	report.note("sizes outside these, and no multiples of a file's granularity, fall back to the runtime's own")
 	if e.runtime.Name == "msccl" && !o.LL128 && slices.ContainsFunc(served, func(s servedRange) bool { return s.Protocol == "LL128" }) {
 		report.note("msccl takes files of LL128 over NVLink of V100s and A100s alone, unless NCCL_PROTO names it: elsewhere its own algorithms run")
 	}
@@ -130,5 +130,6 @@ func (e *xmlExport) write(o Options, served []servedRange, report *Report) error
 		return nil
 	}
 	report.Load = msccl.HowToLoad(e.runtime.Runtime, names)
+	report.setList(names)
 	return nil
 }

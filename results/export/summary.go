@@ -94,7 +94,18 @@ func (s Summary) plus(o Summary) Summary {
 }
 
 // String is the summary in a line.
-func (s Summary) String() string {
+func (s Summary) String() string { return strings.Join(s.parts(), "; ") }
+
+// brief is how many sizes are served and what that gains, where lines of their own say what is not.
+func (s Summary) brief() string {
+	parts := s.parts()
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return parts[0] + "; " + strings.TrimPrefix(parts[len(parts)-1], "expected ")
+}
+
+func (s Summary) parts() []string {
 	parts := []string{fmt.Sprintf("%d of %s served", s.Served, units.Count(s.Sizes, "size"))}
 	if s.Left > 0 {
 		text := fmt.Sprintf("%d left to the library", s.Left)
@@ -116,5 +127,5 @@ func (s Summary) String() string {
 	case s.Served > 0:
 		parts = append(parts, "no library's time to compare with, "+s.Evidence)
 	}
-	return strings.Join(parts, "; ")
+	return parts
 }

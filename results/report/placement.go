@@ -170,7 +170,7 @@ func verdict(rows []*table.Row) (says []string) {
 	say(asCalled, "Faster than the library as called, and not surely than its best, at %s")
 	say(left, "%s left to the library, which is faster there than every program")
 	say(verdicts[table.Unsure], "At %s the difference may be the simulator's error alone")
-	say(verdicts[table.Unsupported], "At %s no measurement says how far the speedup may be off")
+	say(verdicts[table.NoEvidence], "At %s no measurement says how far the speedup may be off")
 	if most != nil {
 		says = append(says, fmt.Sprintf("Speedup %s× in the geometric mean, at most %s× (%s)", brief(math.Exp(logs/float64(compared))), brief(*most.Speedup), sizeText(most.Bytes)))
 	}

@@ -20,7 +20,7 @@ func TestWinnersAreExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asked []int64
-	explain := func(row *table.Row, p *ir.Program) *Why {
+	explain := func(row *table.Row, p *ir.Program) *table.Why {
 		asked = append(asked, row.Bytes)
 		if p.Hash() != row.IR {
 			t.Errorf("at %d: program %s of a row of %s", row.Bytes, p.Hash(), row.IR)
@@ -28,8 +28,8 @@ func TestWinnersAreExplained(t *testing.T) {
 		if row.Algorithm == "tree" {
 			return nil
 		}
-		return &Why{
-			Parts:  []Part{{"launch", 0.2}, {"latency", 0.009}, {"links", 0.691}, {"slots", 0.1}},
+		return &table.Why{
+			Parts:  []table.Part{{Cause: "launch", Share: 0.2}, {Cause: "latency", Share: 0.009}, {Cause: "links", Share: 0.691}, {Cause: "slots", Share: 0.1}},
 			Change: "twice the <links>", Gain: 1.5,
 		}
 	}
@@ -55,8 +55,8 @@ func TestWinnersAreExplained(t *testing.T) {
 
 // A change that gains nothing is not named.
 func TestWhyWithoutGain(t *testing.T) {
-	w := Why{Parts: []Part{{"launch", 1}}, Change: "half the launch", Gain: 1.001}
-	if got := w.text(); got != "launch 100 %" {
+	w := &table.Why{Parts: []table.Part{{Cause: "launch", Share: 1}}, Change: "half the launch", Gain: 1.001}
+	if got := whyText(w); got != "launch 100 %" {
 		t.Errorf("got %q", got)
 	}
 }

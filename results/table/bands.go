@@ -104,7 +104,7 @@ func UnsupportedNote(unsupported, n int, lacks []string) string {
 	if n := len(lacks) - mostLacks; n > 0 {
 		lacks, more = lacks[:mostLacks], fmt.Sprintf("; and %d more", n)
 	}
-	return fmt.Sprintf("unsupported: no measurement says how far %d of %s may be off: %s%s", unsupported, units.Count(n, "row"), strings.Join(lacks, "; "), more)
+	return fmt.Sprintf("no evidence: no measurement says how far %d of %s may be off: %s%s", unsupported, units.Count(n, "row"), strings.Join(lacks, "; "), more)
 }
 
 // bandText prints an interval: 4.60-5.52.

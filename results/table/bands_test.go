@@ -111,7 +111,7 @@ func TestBandsGolden(t *testing.T) {
 	winners.addNotes()
 	for _, name := range Formats() {
 		var out bytes.Buffer
-		if err := winners.Write(&out, name); err != nil {
+		if err := winners.Write(&out, name, Look{}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, "bands."+name, named(out.Bytes(), winners))
@@ -144,13 +144,16 @@ func TestBandsOfCampaign(t *testing.T) {
 	if r.TimeBandUS == nil || r.TimeBandUS[0] >= 10 || r.TimeBandUS[1] <= 10 || r.SpeedupBand == nil || *r.SpeedupVerdict != Unsure {
 		t.Errorf("%+v: want bands around 10 us, and a ring no faster than itself", r)
 	}
-	for name, want := range map[string]string{"table": " unsure ", "json": `"speedup_verdict": "unsure"`, "csv": ",unsure,", "md": "| unsure |"} {
+	for name, want := range map[string]string{"table": " unsure", "json": `"speedup_verdict": "unsure"`, "csv": ",unsure,", "md": "| unsure |"} {
 		var out bytes.Buffer
-		if err := winners.Write(&out, name); err != nil {
+		if err := winners.Write(&out, name, Look{}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s lacks %q:\n%s", name, want, &out)
+		}
+		if err := winners.Write(&out, name, Look{Wide: true}); err != nil {
+			t.Fatal(err)
 		}
 		if name != "csv" && !strings.Contains(out.String(), "unsure: 1 of 1 speedup") {
 			t.Errorf("%s has no note:\n%s", name, &out)

@@ -15,7 +15,9 @@
 //	table.go                  Build; a row's baseline, speedup and bound (Row.compare)
 //	sms.go front.go           the SMs that a row takes, who wins by fewer, and time against them
 //	bands.go                  how sure simulated times and speedups are
-//	format.go                 a table's columns, and its forms
+//	format.go column.go        a table's forms, and the columns of a row
+//	stretch.go what.go why.go  the default table: neighbours that read alike, in words
+//	sentence.go caption.go     what is gained where, and what else stands around the rows
 //	curves.go difference.go   times over sizes; two tables
 //	join.go                   tables of several numbers of nodes as one
 package table

@@ -81,13 +81,14 @@ func isSimulated(plan results.Plan, executor results.Executor, trials []results.
 // have unchecked data, which simulated speedups are not sure, and which measured winners, and what a longer
 // search would gain.
 func (t *Table) addNotes() {
-	t.Notes = append([]string{}, slices.Concat(t.evidenceNotes(), t.smsNotes(), t.libraryNotes(), t.verdictNotes(), t.bandNotes(), t.repeatNotes(), t.outlookNotes())...) // never null
+	places, sms, libraries, repeats, outlook := t.evidenceNotes(), t.smsNotes(), t.libraryNotes(), t.repeatNotes(), t.outlookNotes()
+	t.Notes = append([]string{}, slices.Concat(places, sms, libraries, t.verdictNotes(), t.bandNotes(), repeats, outlook)...) // never null
+	t.brief = slices.Concat(places, sms, t.givenNotes(), repeats, outlook)
 }
 
 // libraryNotes says at how many sizes the library is faster than every program.
 func (t *Table) libraryNotes() (notes []string) {
 	left, channels := 0, 0
-	var given []string
 	for i := range t.Rows {
 		if t.Rows[i].ByChannels() {
 			channels++
@@ -95,27 +96,34 @@ func (t *Table) libraryNotes() (notes []string) {
 		if t.Rows[i].LeaveToLibrary {
 			left++
 		}
+	}
+	if channels > 0 {
+		notes = append(notes, fmt.Sprintf("channels alone make the gain of %d of %s: the winner is the library's algorithm and protocol with others (baseline_best_channels_us)", channels, units.Count(len(t.Rows), "row")))
+	}
+	notes = append(notes, t.givenNotes()...)
+	if left == 0 {
+		return notes
+	}
+	return append(notes, fmt.Sprintf("leave %d of %s to the library, which is faster there than every program: exports leave these sizes out", left, units.Count(len(t.Rows), "row")))
+}
+
+// givenNotes names the libraries whose times the search was given.
+func (t *Table) givenNotes() []string {
+	var given []string
+	for i := range t.Rows {
 		for _, l := range t.Rows[i].Libraries {
 			evidence := "measured"
 			if l.Simulated {
 				evidence = "simulated"
 			}
-			if s := l.Entry() + " " + evidence; !slices.Contains(given, s) {
-				given = append(given, s)
-			}
+			given = append(given, l.Entry()+" "+evidence)
 		}
 	}
+	if given = unique(given); len(given) == 0 {
+		return nil
+	}
 	slices.Sort(given)
-	if channels > 0 {
-		notes = append(notes, fmt.Sprintf("channels alone make the gain of %d of %s: the winner is the library's algorithm and protocol with others (baseline_best_channels_us)", channels, units.Count(len(t.Rows), "row")))
-	}
-	if len(given) > 0 {
-		notes = append(notes, fmt.Sprintf("libraries whose times were given stand beside the programs: %s", strings.Join(given, ", ")))
-	}
-	if left == 0 {
-		return notes
-	}
-	return append(notes, fmt.Sprintf("leave %d of %s to the library, which is faster there than every program: exports leave these sizes out", left, units.Count(len(t.Rows), "row")))
+	return []string{fmt.Sprintf("libraries whose times were given stand beside the programs: %s", strings.Join(given, ", "))}
 }
 
 // evidenceNotes lists the notes on where the ranks ran and what was checked.

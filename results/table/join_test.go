@@ -47,7 +47,7 @@ func TestJoin(t *testing.T) {
 		"table": "allreduce on ring:4, 1 to 4 nodes, 4 to 4 ranks, measured by fake", "json": `"nodes": 4,`, "csv": "allreduce,ring:4,4,4,1024,in,ring", "md": "| nodes | size |",
 	} {
 		var b bytes.Buffer
-		if err := all.Write(&b, format); err != nil || !strings.Contains(b.String(), want) {
+		if err := all.Write(&b, format, table.Look{}); err != nil || !strings.Contains(b.String(), want) {
 			t.Errorf("%s, %v:\n%s\nwant %q", format, err, &b, want)
 		}
 		if format == "json" && !json.Valid(b.Bytes()) {

@@ -65,7 +65,7 @@ func TestTableOfALibrary(t *testing.T) {
 	}
 	for _, format := range Formats() {
 		var a, b strings.Builder
-		if err := errors.Join(winners.Write(&a, format), reread.Write(&b, format)); err != nil || a.String() != b.String() {
+		if err := errors.Join(winners.Write(&a, format, Look{}), reread.Write(&b, format, Look{})); err != nil || a.String() != b.String() {
 			t.Errorf("%s: %v\n%s\n%s", format, err, a.String(), b.String())
 		}
 	}
@@ -152,7 +152,7 @@ func TestSettings(t *testing.T) {
 
 func text(t *testing.T, built *Table) string {
 	var b strings.Builder
-	if err := built.Write(&b, "table"); err != nil {
+	if err := built.Write(&b, "table", Look{Wide: true}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -45,7 +45,7 @@ func TestOutlook(t *testing.T) {
 			}
 		}
 		var text bytes.Buffer
-		if err := winners.Write(&text, "csv"); err != nil {
+		if err := winners.Write(&text, "csv", Look{}); err != nil {
 			t.Fatal(err)
 		}
 		if has := strings.Contains(text.String(), "expected_gain"); has != (tc.outlook != nil) {

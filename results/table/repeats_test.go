@@ -61,7 +61,7 @@ func TestRepeats(t *testing.T) {
 	if want := "tied: the winner of 2 of 2 rows can't be told from the runner-up"; !strings.Contains(strings.Join(winners.Notes, "\n"), want) {
 		t.Errorf("notes %q, want %q", winners.Notes, want)
 	}
-	for _, c := range columns {
+	for _, c := range rowColumns {
 		if c.head == "tied_with" {
 			t.Error("a table of computed times has a column of ties")
 		}

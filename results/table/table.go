@@ -20,6 +20,7 @@ type Table struct {
 	Candidates Candidates `json:"candidates"`
 	Campaign   Spent      `json:"campaign"`
 
+	brief []string         // those of Notes that the default table has
 	nodes int              // the plan's
 	ranks int              // the plan's
 	sms   int              // that a winner may take; 0: all

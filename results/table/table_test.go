@@ -99,23 +99,28 @@ func TestTableGolden(t *testing.T) {
 	}
 	for _, name := range Formats() {
 		var out bytes.Buffer
-		if err := winners.Write(&out, name); err != nil {
+		if err := winners.Write(&out, name, Look{}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, "full."+name, named(out.Bytes(), winners))
 	}
+	var wide bytes.Buffer
+	if err := winners.Write(&wide, "table", Look{Wide: true}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "full.wide", named(wide.Bytes(), winners))
 	var empty bytes.Buffer
 	none, err := Build(resultstest.Create(t, resultstest.Plan()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range Formats() {
-		if err := none.Write(&empty, name); err != nil {
+		if err := none.Write(&empty, name, Look{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	golden(t, "empty", empty.Bytes())
-	if err := none.Write(&empty, "xml"); err == nil || !strings.Contains(err.Error(), "table, json, csv, md") {
+	if err := none.Write(&empty, "xml", Look{}); err == nil || !strings.Contains(err.Error(), "table, json, csv, md") {
 		t.Errorf("%v, want the formats there are", err)
 	}
 }
@@ -219,7 +224,7 @@ func TestTableJSONKeepsNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := winners.Write(&text, "json"); err != nil {
+	if err := winners.Write(&text, "json", Look{}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text.String(), `"`+name+`"`) {
@@ -240,7 +245,7 @@ func TestTableEscapesNames(t *testing.T) {
 	}
 	for format, name := range map[string]string{"table": `ri\u001b[2Jng of\u202ename`, "md": `ri\\u001b\[2Jng of\\u202ename`} {
 		var text strings.Builder
-		if err := winners.Write(&text, format); err != nil {
+		if err := winners.Write(&text, format, Look{Wide: true}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(text.String(), name) || !strings.Contains(text.String(), "too large 1") {
@@ -287,7 +292,7 @@ func printAll(t *testing.T, c *results.Campaign) string {
 	}
 	var out bytes.Buffer
 	for _, name := range Formats() {
-		if err := winners.Write(&out, name); err != nil {
+		if err := winners.Write(&out, name, Look{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,8 +15,11 @@ const (
 	Surely      = "faster"      // its interval lies above 1
 	SurelyNot   = "slower"      // it lies below 1
 	Unsure      = "unsure"      // it holds 1: the difference may be the simulator's error alone
-	Unsupported = "unsupported" // no measurement says how far it may be off
+	Unsupported = "unsupported" // no measurement says how far it may be off; in words NoEvidence
 )
+
+// NoEvidence is how Unsupported reads.
+const NoEvidence = "no evidence"
 
 // interval is how far the library's time may be off: not at all of one that was measured, nor of a
 // vendor's prediction, which stands for itself. lacks says, in words, what nothing measured supports.
@@ -102,6 +105,8 @@ func (r *Row) Verdict() string {
 		return Surely + " (" + state + ")"
 	case is(r.SpeedupVerdictBest, SurelyNot):
 		return mark(SurelyNot, best)
+	case is(r.SpeedupVerdict, Unsupported):
+		return NoEvidence
 	case r.SpeedupVerdict != nil:
 		return mark(*r.SpeedupVerdict, called)
 	case r.SpeedupVerdictBest != nil || r.Baseline != nil && r.BaselineTimeUS == nil:

@@ -53,6 +53,7 @@ type Region struct {
 	// Of measured sizes alone.
 	Sizes, Of int     // that it has, and that there are
 	Near      int     // at which the second is the same within noise
+	Ties      string  // entries that tie at every size, with commas between; empty: one wins somewhere
 	Ratio     float64 // geometric mean: how many times as long the slower takes; 0: there is no other
 	Evidence  string  // measured, simulated, or both where the first and the last differ
 	curve     *curve

@@ -45,6 +45,8 @@ type Choice struct {
 	// Near reports whether the second's interval reaches the best's, or comes as near as was
 	// asked for: the two are the same within noise.
 	Near bool
+	// Ties are the entries that are the best within noise, the best first; one alone wins.
+	Ties []string
 	rows []*measured.Row // the best of each entry, by rising time
 	cell cell
 }
@@ -88,6 +90,11 @@ func (t *Table) Choices(within float64) []Choice {
 			c.Second = all[1]
 			c.Near = near(all[0], all[1], within)
 		}
+		for _, r := range all {
+			if r == all[0] || own(r) == own(all[0]) && near(all[0], r, within) {
+				c.Ties = append(c.Ties, r.Entry())
+			}
+		}
 		choices[i] = c
 	}
 	slices.SortFunc(choices, func(a, b Choice) int { return a.cell.compare(&b.cell) })
@@ -114,6 +121,7 @@ func (c *Choice) keeps(entry string) bool {
 // over the best's.
 func Ranges(choices []Choice) (ranges []Region) {
 	var logs float64
+	var ties []string       // of the last range, at every size
 	seconds, group := 0, -1 // group: the first of its choices
 	for i := range choices {
 		c := &choices[i]
@@ -124,6 +132,13 @@ func Ranges(choices []Choice) (ranges []Region) {
 			logs, seconds, group = 0, 0, i
 		}
 		r := &ranges[n]
+		if r.Sizes == 0 {
+			ties = slices.Clone(c.Ties)
+		}
+		ties = slices.DeleteFunc(ties, func(entry string) bool { return !slices.Contains(c.Ties, entry) })
+		if r.Ties = ""; len(ties) > 1 {
+			r.Ties = strings.Join(ties, ", ")
+		}
 		r.Last = c.Best.Bytes
 		r.Sizes++
 		if c.Second != nil {
