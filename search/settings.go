@@ -97,7 +97,11 @@ func (p *placement) settings(s settled, drafts []*program.Draft, all []*program.
 		space.Refusals = append(space.Refusals, p.Refuse(release.String(), program.NotApplicable, s.why))
 	}
 	for _, one := range s.all {
+		late := slices.ContainsFunc(one.Times, func(t *library.Time) bool { return t.Draft != nil && built[t.Draft] == nil })
 		one.Take(func(d *program.Draft) *program.Built { return built[d] })
+		if len(one.Times) == 0 && late {
+			continue // its program is among what is unexplored
+		}
 		if len(one.Times) == 0 {
 			space.Refusals = append(space.Refusals, p.Refuse(program.CandidateName(one.Algorithm, one.Parameters, 0), program.NotApplicable, "the program that has its time was refused"))
 			continue

@@ -291,9 +291,10 @@ func (c *choosing) byProgram(ctx context.Context, t Time) (Time, string, error) 
 		if known.draft, known.why, err = c.draft(ctx, t.choice); err != nil {
 			return t, "", err
 		}
-		if c.drafts[key] = known; known.draft != nil {
-			c.Drafts = append(c.Drafts, known.draft)
-		}
+		c.drafts[key] = known
+	}
+	if known.draft != nil && !slices.Contains(c.Drafts, known.draft) {
+		c.Drafts = append(c.Drafts, known.draft)
 	}
 	t.Draft = known.draft
 	return t, known.why, nil
