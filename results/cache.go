@@ -237,7 +237,9 @@ func (c *Campaign) writeCached(name string, text []byte) error {
 		if err := c.removeEntry(name); err != nil {
 			return err
 		}
-		f, err = c.folder.OpenFile(name, flags, 0o644)
+		if f, err = c.folder.OpenFile(name, flags, 0o644); errors.Is(err, fs.ErrExist) {
+			return nil // another writes the same entry just now
+		}
 	}
 	if err != nil {
 		return err

@@ -189,7 +189,7 @@ func hostileCampaign(t *testing.T, from, to string) {
 			t.Fatal(err)
 		}
 		trial.Key = key.Hash()
-		infest(reflect.ValueOf(&trial).Elem(), "key", "placement", "protocol", "ir", "fingerprint", "outcome", "data")
+		infest(reflect.ValueOf(&trial).Elem(), "key", "placement", "protocol", "ir", "fingerprint", "outcome", "data", "evidence")
 		trial.Data = results.Unchecked
 		trial.Algorithm = hostile(i) // each beginning once
 		if i == 0 {

@@ -190,7 +190,8 @@ func TestTreesOverPCIe(t *testing.T) {
 		bytes              int64
 		lacks              string
 	}{
-		{"l40s-4", "Simple", true, 64 << 20, ""},
+		{"l40s-4", "Simple", true, 4 << 20, ""},
+		{"l40s-4", "Simple", true, 64 << 20, "PCIe, one node, ada, Simple, allreduce up and down, from 16M"},
 		{"l40s-4", "LL128", true, 1 << 20, "PCIe, one node, ada, LL128, allreduce up and down, 1M to 16M"},
 		{"rtx-pro-6000-8", "Simple", true, 256 << 20, "PCIe, one node, blackwell, Simple, allreduce up and down, from 16M"},
 		{"rtx-pro-6000-8", "LL128", true, 1 << 20, "PCIe, one node, blackwell, LL128, allreduce up and down, 1M to 16M"},
