@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"testing"
 
@@ -210,7 +211,7 @@ func tableOf(t testing.TB, c *results.Campaign, answer bool) string {
 		if answer {
 			winners.Campaign, winners.Candidates = table.Spent{}, table.Candidates{}
 		}
-		if err := winners.Write(&b, "json"); err != nil {
+		if err := winners.Write(&b, "json", table.Look{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -236,7 +237,7 @@ func exportsOf(t testing.TB, c *results.Campaign) string {
 			t.Fatal(err)
 		}
 		report.Load = nil
-		fmt.Fprintf(&b, "%s: %+v\n", runtime.Name, report)
+		b.WriteString(strings.ReplaceAll(fmt.Sprintf("%s: %+v\n", runtime.Name, report), o.Out, "out"))
 	}
 	return b.String()
 }
