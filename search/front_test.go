@@ -48,7 +48,9 @@ func TestFront(t *testing.T) {
 		c := allReduced(t, system, sizes)
 		fastest := map[int64]float64{}
 		for at, ms := range table.Measurements(c.Trials()) {
-			if i := slices.IndexFunc(ms, table.Measured.Competes); i >= 0 {
+			// A setting wins where it is faster than what the library does by itself: another may be faster than the winner.
+			program := func(m table.Measured) bool { return m.Competes() && !m.IsSetting() }
+			if i := slices.IndexFunc(ms, program); i >= 0 {
 				fastest[at.Bytes] = ms[i].TimeUS
 			}
 		}
