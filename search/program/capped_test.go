@@ -86,17 +86,18 @@ func TestCappedUnfused(t *testing.T) {
 	if err := b.Summarize(ctx, all.Drafts[:1], false); err != nil {
 		t.Fatal(err)
 	}
-	for _, one := range program.Capped(all.Drafts[:1], []*program.Built{whole}) {
-		built, err := b.Build(ctx, one)
-		if err != nil || built.Refusal != nil {
-			t.Fatalf("%s: %v %v", one, built, err)
-		}
-		if n := built.Program.MaxThreadblocks(); n > one.Threadblocks || one.Parameters(built)[program.SMs] != one.Threadblocks {
-			t.Errorf("%s: %d threadblocks", one, n)
-		}
-		return
+	fewer := program.Capped(all.Drafts[:1], []*program.Built{whole})
+	if len(fewer) == 0 {
+		t.Fatalf("%s takes %d threadblocks, and comes to nothing with fewer", d, whole.Program.MaxThreadblocks())
 	}
-	t.Errorf("%s takes %d threadblocks, and comes to nothing with fewer", d, whole.Program.MaxThreadblocks())
+	one := fewer[0]
+	built, err := b.Build(ctx, one)
+	if err != nil || built.Refusal != nil {
+		t.Fatalf("%s: %v %v", one, built, err)
+	}
+	if n := built.Program.MaxThreadblocks(); n > one.Threadblocks || one.Parameters(built)[program.SMs] != one.Threadblocks {
+		t.Errorf("%s: %d threadblocks", one, n)
+	}
 }
 
 // Under a limit of the whole search, a program says that it was limited only where that changed it.
