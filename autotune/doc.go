@@ -20,7 +20,7 @@
 //
 // A cell is one size and placement. A trial belongs to one or more classes (classes.go):
 // every trial to "any", those that a runtime would itself run to that runtime's, and those of few
-// SMs to that of so many. Each class has its own incumbent in a cell, the fastest trial so far.
+// SMs to that number. Each class has its own incumbent in a cell, the fastest trial so far.
 // Bounded leaves a trial out only if it can win in no class, by being the fastest or about as fast
 // on fewer SMs, so that the winning table, every export and the front of time against SMs have
 // their winners. The model looks for the winning table's winners alone, and an export

@@ -569,7 +569,8 @@ func TestJournalCutMeanwhile(t *testing.T) {
 	}
 }
 
-// setting is a candidate that takes so many microseconds with LL, and asks for no more once it was.
+// setting is a candidate that takes us microseconds with LL, no time where us is below 0, and counts in asked how often it
+// is asked for it.
 func setting(name string, us float64, asked *int) Candidate {
 	spec := collective.Spec{Name: "allreduce", Ranks: testRanks, Chunks: 1, InPlace: true}
 	return Candidate{

@@ -105,8 +105,8 @@ func parseMapList(text string) (l mapList, err error) {
 	if err != nil {
 		return l, err
 	}
-	if d.Schema != MapSchema {
-		return l, fmt.Errorf("line %d: schema %.80q: want %q", lines.Of("schema"), d.Schema, MapSchema)
+	if err := lines.CheckSchema(d.Schema, MapSchema); err != nil {
+		return l, err
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return l, fmt.Errorf("line %d: unknown key %.80q", lines.Of(pathOf(unknown[0])), unknown[0].String())

@@ -138,8 +138,8 @@ func parsePlan(text string) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	if d.Schema != PlanSchema {
-		return Plan{}, fmt.Errorf("line %d: schema %.80q: want %q", lines.Of("schema"), d.Schema, PlanSchema)
+	if err := lines.CheckSchema(d.Schema, PlanSchema); err != nil {
+		return Plan{}, err
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return Plan{}, unknownKey(lines, unknown[0])

@@ -73,7 +73,7 @@ func (p *placement) capped(ctx context.Context, drafts []*program.Draft, built [
 // mayBeFastest is by how much the estimates of programs alike may be off.
 const mayBeFastest = 1.2
 
-// nearest returns, for each draft of so many threadblocks, the least ratio of its estimate and the least
+// nearest returns, for each draft, which takes takes[i] threadblocks, the least ratio of its estimate and the least
 // of the drafts that take no more, by the steps of table.Caps, and the size of that.
 func (p *placement) nearest(drafts []*program.Draft, takes []int) (ratio []float64, at []int64) {
 	ratio, at = make([]float64, len(drafts)), make([]int64, len(drafts))

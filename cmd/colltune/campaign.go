@@ -113,7 +113,7 @@ func printTable(cmd *cobra.Command, schema string, campaigns ...*results.Campaig
 	return len(t.Rows), writeOut(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format"), tableLook(cmd, campaigns)) })
 }
 
-// sayEnd says how a search goes on that ended early and has so many rows: with again. It returns
+// sayEnd says how a search goes on that ended early and has n rows: with again. It returns
 // the search's error, or nil where a limit that was asked for has left rows.
 func sayEnd(cmd *cobra.Command, err error, rows int, again string) error {
 	limit := (*autotune.LimitError)(nil)

@@ -130,7 +130,7 @@ each number of nodes below PATH.
 	cmd.Flags().String("out", "", "the folder `PATH` to write to")
 	cmd.Flags().Bool("keep-slower", false, "export sizes at which the library is as fast or faster, too")
 	cmd.Flags().Bool("shared-gpu", false, "export times even if ranks shared GPUs")
-	maxSMsFlag(cmd, "export the fastest of the programs that take at most so many SMs of a GPU (default: all)")
+	maxSMsFlag(cmd, "export the fastest of the programs that take at most N SMs of a GPU (default: all)")
 	dispatcherFlags(cmd)
 	return cmd
 }

@@ -24,24 +24,24 @@ var (
 	estimatingPhase = phase{"estimating candidates", 10}
 )
 
-// searchJob is a search of so many placements, which are tuned together.
+// searchJob is a search of n placements, which are tuned together.
 func searchJob(placements int) []phase {
 	each := slices.Repeat([]phase{tracingPhase, compilingPhase}, placements)
 	return append(each, phase{tuningPhase.name, tuningPhase.cost * float64(placements)})
 }
 
-// estimateJob is the estimates of so many placements.
+// estimateJob is the estimates of n placements.
 func estimateJob(placements int) []phase {
 	return slices.Repeat([]phase{tracingPhase, estimatingPhase}, placements)
 }
 
-// exportJob is the export of the programs of so many campaigns. What its phases cost differs by
+// exportJob is the export of the programs of n campaigns. What its phases cost differs by
 // format: plans of MSCCL++ are verified while they are chosen, and again while they are written.
 func exportJob(campaigns int) []phase {
 	return slices.Repeat([]phase{{export.Choosing, 5}, {export.Timing, 2}, {export.Writing, 3}}, campaigns)
 }
 
-// dispatcherJob is the export of a dispatcher of so many campaigns, with short searches on numbers
+// dispatcherJob is the export of a dispatcher of n campaigns, with short searches on numbers
 // of nodes between theirs: the estimates on these and on both sides of each, the searches, and the
 // programs of all.
 func dispatcherJob(campaigns, between, placements int) []phase {

@@ -69,7 +69,7 @@ choosing at each size saves. It needs no network and no script.
 		ValidArgsFunction: completeFolder,
 	}
 	otherBaselineFlag(cmd)
-	maxSMsFlag(cmd, "the fastest of the programs that take at most so many SMs of a GPU (default: all)")
+	maxSMsFlag(cmd, "the fastest of the programs that take at most N SMs of a GPU (default: all)")
 	cmd.Flags().String("out", "", "write the page to `FILE`")
 	return cmd
 }

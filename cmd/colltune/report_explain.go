@@ -33,7 +33,7 @@ const maxExplainedTime = time.Minute
 // winnersExplained returns what explains the winners of a campaign on the simulator, and a
 // function that ends it. It returns nil for other campaigns, and for those of a system that
 // this version reads differently. A winner whose time is another one now has no explanation.
-// stage, unless it is nil, is told of each of so many ranges.
+// stage, unless it is nil, is told of each range and of their number.
 func winnersExplained(ctx context.Context, c *results.Campaign, most explained, ranges int, stage func(what string, done, of int)) (report.Explain, context.CancelFunc) {
 	none := func() {}
 	plan := c.Plan()

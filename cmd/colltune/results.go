@@ -37,7 +37,7 @@ with 4, 8, 16, 24, 32 SMs of a GPU and with all, and what is fastest there.
 		ValidArgsFunction: completeFolder,
 	}
 	otherBaselineFlag(cmd)
-	maxSMsFlag(cmd, "the fastest of the programs that take at most so many SMs of a GPU (default: all)")
+	maxSMsFlag(cmd, "the fastest of the programs that take at most N SMs of a GPU (default: all)")
 	cmd.Flags().Bool("front", false, "print the front of time against SMs, in the table's place")
 	outputFlags(cmd)
 	return cmd

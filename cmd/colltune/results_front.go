@@ -57,7 +57,7 @@ func writeFront(cmd *cobra.Command, w io.Writer, t *table.Table) error {
 		size, us = func(n int64) string { return units.Bytes(n).String() }, func(us float64) string { return strconv.FormatFloat(us, 'f', 2, 64) }
 		rows = table.Steps(t.Front)
 		if len(rows) > 0 {
-			s.notes = []string{fmt.Sprintf("%s on %s: the time with at most so many SMs of a GPU, and as a part of that with the most", rows[0].Collective, rows[0].Topology)}
+			s.notes = []string{fmt.Sprintf("%s on %s: time by the SMs of a GPU that a program may take, and as a multiple of that with all", rows[0].Collective, rows[0].Topology)}
 		}
 	}
 	for i := range rows {

@@ -121,7 +121,7 @@ func candidateFlags(cmd *cobra.Command) {
 	cmd.Flags().Int("instances", 0, "fix the number of parallel instances (default: tuned)")
 	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "fix the wire protocol (default: tuned)")
 	cmd.Flags().Var(&size{}, "tile-bytes", "fix the tile size (default: tuned)")
-	maxSMsFlag(cmd, "try only programs that take at most so many SMs of a GPU (default: all)")
+	maxSMsFlag(cmd, "try only programs that take at most N SMs of a GPU (default: all)")
 	choiceFlag(cmd, "runtime", "", "", export.RuntimeNames(), "try only programs that this runtime would load and run")
 	choiceFlag(cmd, "strategy", "", "", autotune.Strategies(), "how trials are chosen (default: "+autotune.Bounded+"; "+autotune.MeasuredStrategy+" where times are measured)")
 	cmd.Flags().Var(&percent{autotune.DefaultGain}, "gain", "the strategy model is done with a size when it expects to gain less than this `PERCENT` of its time")

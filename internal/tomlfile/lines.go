@@ -119,6 +119,18 @@ func (l Lines) Of(path string) int {
 	return 0
 }
 
+// CheckSchema returns an error where a file's schema is not the one wanted, with its line if it has one.
+func (l Lines) CheckSchema(got, want string) error {
+	switch line := l.Of("schema"); {
+	case got == want:
+		return nil
+	case line == 0:
+		return fmt.Errorf("line 1: no schema above the tables: want schema = %q", want)
+	default:
+		return fmt.Errorf("line %d: schema %.80q: want %q", line, got, want)
+	}
+}
+
 // keyParts reads a dotted key at the beginning of s; rest is what follows it.
 // Parts lose their quotes if they are plain words.
 func keyParts(s string) (parts []string, rest string) {

@@ -88,3 +88,24 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestCheckSchema(t *testing.T) {
+	for text, want := range map[string]string{
+		"a = 1\nschema = \"x/v1\"": "",
+		"a = 1\nschema = \"y/v1\"": `line 2: schema "y/v1": want "x/v1"`,
+		"a = 1\nshema = \"x/v1\"":  `line 1: no schema above the tables: want schema = "x/v1"`,
+	} {
+		var d struct{ Schema string }
+		_, lines, err := Decode(text, &d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := lines.CheckSchema(d.Schema, "x/v1"); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

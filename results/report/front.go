@@ -18,7 +18,7 @@ type frontLine struct {
 	Cells []frontCell
 }
 
-// frontCell is the time with so many SMs, in parts of that with the most; empty where no program that was
+// frontCell is the time within a number of SMs, as a multiple of that with all; empty where no program that was
 // measured fits.
 type frontCell struct {
 	Ratio, Title string
@@ -28,7 +28,7 @@ type frontCell struct {
 // newFront makes the front of a placement; nil where the table has none.
 func newFront(name string, t *table.Table) *front {
 	f := &front{}
-	var columns []int // by head: at most so many SMs; 0: all
+	var columns []int // by head: the most SMs; 0: all
 	at := map[int64]map[int]*table.FrontRow{}
 	var sizes []int64
 	for i := range t.Front {

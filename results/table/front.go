@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// FrontRow is the winner at one size of the programs that take at most so many SMs: a point of the front
+// FrontRow is the winner at one size of the programs that take at most MaxSMs: a point of the front
 // of time against SMs. With more SMs its time never rises.
 type FrontRow struct {
 	MaxSMs *int    `json:"max_sms"` // null: all of the GPU's
@@ -19,7 +19,7 @@ type FrontRow struct {
 	upTo *int // of a step of the front: the last number of SMs at which it wins; nil: all
 }
 
-// AddFront adds to the front of the table the rows of the one of at most so many SMs, 0 for all. These are
+// AddFront adds to the front of the table the rows of within, the table of at most sms SMs, 0 for all. These are
 // added by rising number.
 func (t *Table) AddFront(sms int, within *Table) {
 	for _, r := range within.Rows {

@@ -18,7 +18,7 @@ const blocksPerSM = 1
 // NCCL takes up to 24 of an A100 and 32 of an H100.
 var Caps = []int{4, 8, 16, 24, 32}
 
-// SMs is how many SMs so many threadblocks of a GPU take.
+// SMs returns how many SMs a GPU's threadblocks take.
 func SMs(threadblocks int) int { return (threadblocks + blocksPerSM - 1) / blocksPerSM }
 
 // smsNotes says where nothing that was measured fits.
@@ -35,7 +35,7 @@ func (r *Row) SMs() int { return smsOf(r.Threadblocks) }
 // BaselineSMs is how many the baseline takes; 0: not known.
 func (r *Row) BaselineSMs() int { return smsOf(r.BaselineThreadblocks) }
 
-// Within lists the measurements that take at most so many SMs; 0: all of them.
+// Within lists the measurements that take at most sms SMs; 0: all of them.
 func Within(ms []Measured, sms int) []Measured {
 	if sms == 0 {
 		return ms
@@ -43,7 +43,7 @@ func Within(ms []Measured, sms int) []Measured {
 	return slices.DeleteFunc(slices.Clone(ms), func(m Measured) bool { return !Fits(m.Trial, sms) })
 }
 
-// Fits reports whether a trial is known to take at most so many SMs.
+// Fits reports whether a trial is known to take at most that number of SMs.
 func Fits(t *results.Trial, most int) bool {
 	return t.Threadblocks > 0 && SMs(t.Threadblocks) <= most
 }

@@ -173,13 +173,13 @@ type Spent struct {
 // no row. The error is about a collective that this build does not know.
 func Build(c *results.Campaign) (*Table, error) { return build(c, true, 0) }
 
-// BuildWithin is Build of the trials that take at most so many SMs; 0: of all. The baseline is as it is.
+// BuildWithin is Build of the trials that take at most sms SMs; 0: of all. The baseline is as it is.
 func BuildWithin(c *results.Campaign, sms int) (*Table, error) { return build(c, true, sms) }
 
 // Programs is Build without the library's settings: of what files may hold.
 func Programs(c *results.Campaign) (*Table, error) { return build(c, false, 0) }
 
-// ProgramsWithin is Programs of the trials that take at most so many SMs; 0: of all.
+// ProgramsWithin is Programs of the trials that take at most sms SMs; 0: of all.
 func ProgramsWithin(c *results.Campaign, sms int) (*Table, error) { return build(c, false, sms) }
 
 func build(c *results.Campaign, settings bool, sms int) (*Table, error) {

@@ -70,7 +70,7 @@ func SettingsOf(s *System, c collective.Collective, bytes int64, f Forced, chann
 // settable is a system that is asked for an algorithm, a protocol or a number of channels.
 type settable struct{ *System }
 
-// even reports whether a program's channels are so many as asked for, over all the ways that there are for as many.
+// even reports whether a program has the number of channels asked for, in each of the ways to make that number.
 func (s settable) even(a *algorithm, c *Choice, channels int) bool {
 	each := 1
 	if a.Algo == Tree { // up and down

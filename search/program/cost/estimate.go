@@ -16,7 +16,7 @@ func (m *Summary) Estimate(c *topologies.Protocol, bytes int64, instances int) f
 	return least
 }
 
-// Within is the summary where a GPU may have so many threadblocks.
+// Within is the summary with at most that number of threadblocks on a GPU.
 func (m *Summary) Within(threadblocks int) *Summary {
 	if threadblocks == m.SMs {
 		return m
